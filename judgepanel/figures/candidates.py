@@ -6,7 +6,7 @@ The method grid as a heat map: a score per cell, tied cells framed, the best one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import Literal
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats
 from judgepanel.figures.style import (
+    ALL_JUDGES,
     BLACK,
     CHOSEN,
     CURATE_LINE,
@@ -26,6 +27,7 @@ from judgepanel.figures.style import (
     WHITE,
     Look,
     add_base_rate,
+    add_series,
     error_bars,
     escaped,
     laid_out,
@@ -73,16 +75,11 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
         if not of:
             continue
         nll = Interval.stacked(rows[place].nll for place in of)
-        figure.add_scatter(
-            x=nll.value,
-            y=places[of],
-            mode="markers",
-            name=standing,
-            marker=look.marker(size),
-            error_x=error_bars(nll, look.fill),
-            text=[_hover(rows[place]) for place in of],
-            hovertemplate="%{text}<extra></extra>",
-        )
+        hover = [_hover(rows[place]) for place in of]
+        mark_of = replace(look, dash="", size=size)
+        bars = error_bars(nll, look.fill)
+        more = {"text": hover, "error_x": bars}
+        add_series(figure, nll.value, places[of], mark_of, standing, "%{text}", **more)
     add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
     figure.update_yaxes(
@@ -138,26 +135,14 @@ def pareto(
     best = np.flatnonzero(frontier(size, nll.value))
     best = best[np.argsort(size[best], kind="stable")]
     others = np.setdiff1d(np.arange(len(size)), best)
-    plain: dict[str, object] = {"mode": "markers", "marker": _marker(NEUTRAL, "circle-open")}
-    joined: dict[str, object] = {
-        "mode": "lines+markers",
-        "marker": _marker(INCLUDE, "circle"),
-        "line": {"color": INCLUDE, "width": 2},
-        "error_y": error_bars(nll[best], INCLUDE),
-    }
     figure = go.Figure()
-    for rows, name, drawn in (
-        (others, "other candidates", plain),
-        (best, "nothing smaller is better", joined),
+    for rows, name, values, drawn in (
+        (others, "other candidates", nll.value[others], Look(NEUTRAL, NEUTRAL, "circle-open", "")),
+        (best, "nothing smaller is better", nll[best], replace(ALL_JUDGES, width=2.0)),
     ):
-        figure.add_scatter(
-            x=size[rows],
-            y=nll.value[rows],
-            name=name,
-            text=[escaped(names[row]) for row in rows.tolist()],
-            hovertemplate="%{text}<br>%{x:.4g}: NLL %{y:.3f}<extra></extra>",
-            **drawn,
-        )
+        names_of = [escaped(names[row]) for row in rows.tolist()]
+        hover = "%{text}<br>%{x:.4g}: NLL %{y:.3f}"
+        add_series(figure, size[rows], values, replace(drawn, size=8), name, hover, text=names_of)
     place, level, name = chosen
     mark(figure, look, place, level, name, f"{escaped(name)}: NLL %{{y:.3f}}")
     ends = [float(size.min()), float(size.max())]
@@ -167,10 +152,6 @@ def pareto(
     if whole[-1] > _WIDE and (whole == whole.round()).all() and whole[0] >= 1:
         figure.update_xaxes(type="log", tickvals=whole, ticktext=[f"{tick:,.0f}" for tick in whole])
     return figure
-
-
-def _marker(colour: str, symbol: str) -> dict[str, object]:
-    return {"color": colour, "symbol": symbol, "size": 8}
 
 
 _PALE, _DEEP = "#EEF2F7", "#2F5D8C"

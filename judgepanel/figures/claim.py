@@ -9,16 +9,16 @@ import plotly.graph_objects as go
 
 from judgepanel.arrays import Floats
 from judgepanel.figures.style import (
-    BAND_OPACITY,
     CURATE_FILL,
     CURATE_LINE,
     DOTTED,
     INCLUDE,
     NEUTRAL,
+    Look,
+    add_band,
     add_base_rate,
-    error_bars,
+    add_series,
     laid_out,
-    with_opacity,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.paper.claim import MAP_NAMES, Claim, apply
@@ -35,11 +35,11 @@ LINES = {
 """Steps of each figure, and the look of each."""
 
 _LOOKS = {
-    "raw": ("raw", NEUTRAL, NEUTRAL, 1.5, "dash", "circle-open"),
-    "monotone": ("map kept monotone", INCLUDE, INCLUDE, 1.5, "dash", "square-open"),
-    "paper": ("paper's recipe", CURATE_FILL, CURATE_LINE, 3.0, "solid", "diamond"),
-    "honest": ("one-coin + beta", INCLUDE, INCLUDE, 3.0, "solid", "circle"),
-    "joint": ("joint + beta", CURATE_FILL, CURATE_LINE, 1.5, "solid", "diamond"),
+    "raw": ("raw", Look(NEUTRAL, NEUTRAL, "circle-open", "dash", 1.5, 8)),
+    "monotone": ("map kept monotone", Look(INCLUDE, INCLUDE, "square-open", "dash", 1.5, 8)),
+    "paper": ("paper's recipe", Look(CURATE_FILL, CURATE_LINE, "diamond", size=8)),
+    "honest": ("one-coin + beta", Look(INCLUDE, INCLUDE, "circle", size=8)),
+    "joint": ("joint + beta", Look(CURATE_FILL, CURATE_LINE, "diamond", "", size=8)),
 }
 _BANDED = ("paper", "honest")
 _APART = ("joint",)
@@ -66,14 +66,9 @@ def protocol(result: Claim, coding: str) -> go.Figure:
     figure = go.Figure()
     ends = np.array([sizes[0], sizes[-1]], dtype=np.float64)
     constant, null = float(result.constant_nll[yardstick]), float(result.null_nll[yardstick])
-    figure.add_scatter(
-        x=ends,
-        y=[constant, constant],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dashdot"},
-        name="constant score",
-        hovertemplate="constant score: %{y:.4f}<extra></extra>",
-    )
+    look = Look(NEUTRAL, NEUTRAL, "", "dashdot", 1.5)
+    hover = "constant score: %{y:.4f}"
+    add_series(figure, ends, [constant, constant], look, "constant score", hover)
     add_base_rate(figure, ends, [null, null], "base rate: %{y:.4f}")
     for line in lines:
         _add(figure, *line)
@@ -109,31 +104,13 @@ def _lowest(look: str, nll: Interval) -> float:
 
 
 def _add(figure: go.Figure, look: str, k: Floats, nll: Interval) -> None:
-    name, fill, colour, width, dash, symbol = _LOOKS[look]
-    known, apart = bool(np.isfinite(nll.lo).all()), look in _APART
+    name, drawn = _LOOKS[look]
     nll = replace(nll, lo=np.maximum(nll.lo, _LOW))
-    if look in _BANDED and known:
-        figure.add_scatter(
-            x=np.concatenate([k, k[::-1]]),
-            y=np.concatenate([nll.hi, nll.lo[::-1]]),
-            mode="lines",
-            line={"width": 0},
-            fill="toself",
-            fillcolor=with_opacity(fill, BAND_OPACITY),
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    bars = {**error_bars(nll, colour), "thickness": width, "width": 5}
-    figure.add_scatter(
-        x=k,
-        y=nll.value,
-        mode="markers" if apart else "lines+markers",
-        error_y=bars if apart and known else None,
-        line={"color": colour, "width": width, "dash": dash},
-        marker={"color": fill, "symbol": symbol, "size": 8, "line": {"color": colour, "width": 1}},
-        name=name,
-        hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.4f}}<extra></extra>",
-    )
+    if look in _BANDED:
+        add_band(figure, k, nll, drawn.fill, showlegend=False)
+    known = look in _APART and np.isfinite(nll.lo).all()
+    hover = f"{name}, %{{x:.0f}} judges: %{{y:.4f}}"
+    add_series(figure, k, nll if known else nll.value, drawn, name, hover)
 
 
 _MAPS = (
@@ -158,15 +135,8 @@ def fitted_maps(result: Claim) -> go.Figure:
         hoverinfo="skip",
     )
     for name, label, colour, width, dash in _MAPS:
-        figure.add_scatter(
-            x=_odds(p),
-            y=mapped[name],
-            customdata=p,
-            mode="lines",
-            line={"color": colour, "width": width, "dash": dash},
-            name=label,
-            hovertemplate=f"{label}: %{{customdata:.3f}} becomes %{{y:.3f}}<extra></extra>",
-        )
+        look, hover = Look(colour, colour, "", dash, width), "%{customdata:.3f} becomes %{y:.3f}"
+        add_series(figure, _odds(p), mapped[name], look, label, f"{label}: {hover}", customdata=p)
     figure.add_scatter(
         x=[0.0, 0.0],
         y=[0.5, mapped["constant"][len(p) // 2]],

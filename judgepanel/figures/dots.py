@@ -19,8 +19,10 @@ from judgepanel.figures.style import (
     DOTTED,
     INCLUDE,
     NEUTRAL,
+    Look,
+    add_band,
     add_base_rate,
-    error_bars,
+    add_series,
     escaped,
     laid_out,
     with_opacity,
@@ -50,19 +52,13 @@ def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go
         colour, symbol, size = style
         known = bool(np.isfinite([nll.lo, nll.hi]).all())
         spans = [f" [{lo:.3f}, {hi:.3f}]" if known else "" for _, lo, hi in zip(*nll, strict=True)]
-        figure.add_scatter(
-            x=nll.value,
-            y=places + _APART * (i - (len(panels) - 1) / 2),
-            mode="markers",
-            name=name,
-            marker={"color": colour, "symbol": symbol, "size": size, "line": {"width": 2}},
-            error_x=error_bars(nll, colour) if known else None,
-            text=[
-                f"{row}<br>{name}: {value:.3f}{span}"
-                for row, value, span in zip(rows, nll.value, spans, strict=True)
-            ],
-            hovertemplate="%{text}<extra></extra>",
-        )
+        hover = [
+            f"{row}<br>{name}: {value:.3f}{span}"
+            for row, value, span in zip(rows, nll.value, spans, strict=True)
+        ]
+        y = places + _APART * (i - (len(panels) - 1) / 2)
+        look = Look(colour, colour, symbol, "", size=size)
+        add_series(figure, nll if known else nll.value, y, look, name, "%{text}", text=hover)
     add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
     figure.update_xaxes(rangemode="tozero")
@@ -87,16 +83,9 @@ def groups_figure(
     places = np.arange(len(groups), dtype=np.float64)
     looks = ((NEUTRAL, "diamond", -_GROUPS_APART), (INCLUDE, "circle", _GROUPS_APART))
     for (name, values), (colour, symbol, shift) in zip(marks.items(), looks, strict=True):
-        figure.add_scatter(
-            x=values.value,
-            y=places + shift,
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 10},
-            error_x=error_bars(values, colour) | {"thickness": 1.4, "width": 5},
-            name=name,
-            text=names,
-            hovertemplate="%{text}, " + name + ": %{x:.1%}<extra></extra>",
-        )
+        look = Look(colour, colour, symbol, "", size=10)
+        hover = "%{text}, " + name + ": %{x:.1%}"
+        add_series(figure, values, places + shift, look, name, hover, text=names)
     if level is not None:
         figure.add_vline(x=level, line=DOTTED)
     laid_out(figure, x=x, y="", height=_HEAD + _ROW * len(groups))
@@ -139,20 +128,18 @@ def value_figure(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None =
         if not own:
             continue
         colour, symbol = LOOKS[status]
-        figure.add_scatter(
-            x=values.value[own],
-            y=own,
-            mode="markers",
-            name=f"{status} ({len(own)})",
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            error_x={**error_bars(values[own], colour), "width": 0},
+        add_series(
+            figure,
+            values[own],
+            own,
+            Look(colour, colour, symbol, ""),
+            f"{status} ({len(own)})",
+            "%{text}<br>value %{x:+.4f} NLL, Shapley %{customdata[1]:+.4f}<br>%{customdata[0]}",
             text=[names[i] for i in own],
             customdata=[
                 [escaped(of[ranked[i].judge].reason, 240), float(ranked[i].shapley.value)]
                 for i in own
             ],
-            hovertemplate="%{text}<br>value %{x:+.4f} NLL, Shapley %{customdata[1]:+.4f}<br>"
-            "%{customdata[0]}<extra></extra>",
         )
     figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1})
     figure.add_vrect(
@@ -196,17 +183,7 @@ def removal_figure(result: Value) -> go.Figure:
     free = np.array([True, *(row.free for row in rows)])
     place = np.arange(len(m))
     figure = go.Figure()
-    if np.isfinite([band.lo, band.hi]).all():
-        figure.add_scatter(
-            x=np.concatenate([place, place[::-1]]),
-            y=np.concatenate([band.hi, band.lo[::-1]]),
-            mode="lines",
-            fill="toself",
-            fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
-            line={"width": 0},
-            hoverinfo="skip",
-            name="95 % band of all steps",
-        )
+    add_band(figure, place, band, INCLUDE, name="95 % band of all steps")
     figure.add_scatter(
         x=place,
         y=delta.value,
@@ -222,16 +199,15 @@ def removal_figure(result: Value) -> go.Figure:
         own = np.flatnonzero(free == outcome)
         if not len(own):
             continue
-        figure.add_scatter(
-            x=own,
-            y=delta.value[own],
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            error_y={**error_bars(delta[own], colour), "width": 0},
-            name=name,
+        add_series(
+            figure,
+            own,
+            delta[own],
+            Look(colour, colour, symbol, ""),
+            name,
+            "without %{customdata[0]} judges: %{y:+.4f} NLL %{customdata[2]}<br>"
+            "NLL %{customdata[1]:.3f}",
             customdata=[[m[i], nll[i], _span(*delta[i])] for i in own],
-            hovertemplate="without %{customdata[0]} judges: %{y:+.4f} NLL %{customdata[2]}<br>"
-            "NLL %{customdata[1]:.3f}<extra></extra>",
         )
     figure.add_hline(y=0.0, line={"color": NEUTRAL, "width": 1})
     figure.add_hline(y=result.margin, line=DOTTED)

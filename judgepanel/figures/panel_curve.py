@@ -11,13 +11,13 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import (
     ALL_JUDGES,
-    BAND_OPACITY,
     CURATE_LINE,
     INCLUDE,
     METRIC_NAMES,
     NEUTRAL,
     RECOMMENDED,
     Look,
+    add_band,
     add_base_rate,
     add_series,
     error_bars,
@@ -25,7 +25,6 @@ from judgepanel.figures.style import (
     laid_out,
     mark_all_judges,
     mark_chosen,
-    with_opacity,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.panel_curve import PanelCurve
@@ -52,16 +51,8 @@ def panel_curve(
     raw = every.value[curve.row("none")] if has_raw else None
     ceiling = _ceiling(score, raw, curve.null_nll) if metric == "nll" else None
     figure = go.Figure()
-    if np.isfinite([score.lo, score.hi]).all():
-        figure.add_scatter(
-            x=np.concatenate([k, k[::-1]]),
-            y=np.concatenate([score.hi, score.lo[::-1]]),
-            fill="toself",
-            fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
-            line={"width": 0},
-            hoverinfo="skip",
-            name="95 % interval" if metric != "ece" else "central 95 % of splits",
-        )
+    band_name = "95 % interval" if metric != "ece" else "central 95 % of splits"
+    add_band(figure, k, score, INCLUDE, name=band_name)
     if raw is not None:
         name = "uncalibrated" if ceiling is None else f"uncalibrated (up to {raw.max():.2f})"
         look = Look(NEUTRAL, NEUTRAL, "", "dash", 1.5)

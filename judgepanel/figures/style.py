@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.interval import Interval
 
 INCLUDE = "#4C78A8"
@@ -188,6 +189,29 @@ def add_series(
         else:
             drawn[axis] = values
     figure.add_scatter(name=name, hovertemplate=f"{hover}<extra></extra>", **{**drawn, **more})
+
+
+def add_band(
+    figure: go.Figure,
+    x: Floats | Ints,
+    band: Interval,
+    colour: str,
+    *,
+    opacity: float = BAND_OPACITY,
+    **more: object,
+) -> None:
+    """Shade an interval (n,) along x; nothing where its ends are unknown."""
+    if np.isfinite([band.lo, band.hi]).all():
+        figure.add_scatter(
+            x=np.concatenate([x, x[::-1]]),
+            y=np.concatenate([band.hi, band.lo[::-1]]),
+            mode="lines",
+            line={"width": 0},
+            fill="toself",
+            fillcolor=with_opacity(colour, opacity),
+            hoverinfo="skip",
+            **more,
+        )
 
 
 def add_base_rate(

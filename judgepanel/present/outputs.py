@@ -13,7 +13,8 @@ from judgepanel.figures.style import (
     MISSING_OPACITY,
     NEUTRAL,
     WHITE,
-    error_bars,
+    Look,
+    add_series,
     escaped,
     laid_out,
     mixed,
@@ -120,19 +121,17 @@ def both_orders(positions: Positions) -> go.Figure:
         rows = np.flatnonzero(toward == side)
         if not len(rows):
             continue
-        consistent = positions.consistent[rows]
-        figure.add_scatter(
-            x=rank[rows],
-            y=consistent.value,
-            mode="markers",
-            name=f"{name} ({len(rows)})",
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            error_y={**error_bars(consistent, colour), "thickness": 1, "width": 0},
+        add_series(
+            figure,
+            rank[rows],
+            positions.consistent[rows],
+            Look(colour, colour, symbol, ""),
+            f"{name} ({len(rows)})",
+            "%{text}<br>the same in both orders on %{y:.1%} of %{customdata[0]} items"
+            "<br>lean to the first %{customdata[1]:+.1%} [%{customdata[2]:+.1%}, "
+            "%{customdata[3]:+.1%}]",
             text=[escaped(judges[row]) for row in rows],
             customdata=hover[rows],
-            hovertemplate="%{text}<br>the same in both orders on %{y:.1%} of %{customdata[0]} items"
-            "<br>lean to the first %{customdata[1]:+.1%} [%{customdata[2]:+.1%}, "
-            "%{customdata[3]:+.1%}]<extra></extra>",
         )
     laid_out(figure, x="judges, least consistent first", y="same verdict in both orders")
     figure.update_yaxes(tickformat=".0%", range=[0, 1.02])

@@ -10,7 +10,7 @@ The default pipeline of studies that use a single pipeline.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import Any
 
@@ -78,23 +78,42 @@ def affordable_splits(settings: Settings, aggregator: PanelAggregator) -> Settin
     return replace(settings, splits=min(settings.most_splits, REFITTED))
 
 
-def panel_spec(kind: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+def spec_under(
+    kind: Callable[..., Any],
+    settings: Settings,
+    pipeline: Pipeline,
+    *,
+    average: bool = True,
+    **options: Any,
+) -> Any:
+    """Return the spec of a study under a pipeline, with the splits that it can afford.
+
+    With ``average`` it shows the recommended average itself, if there is one.
+    """
+    aggregator = pipeline.of_panel if average else pipeline.aggregator
+    if average:
+        settings = affordable_splits(settings, aggregator)
+    declared = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
+    if "calibrator" in declared:
+        options["calibrator"] = pipeline.calibrator
+    return kind(settings=settings, aggregator=aggregator, **options)
+
+
+def under_pipeline(kind: Callable[..., Any], *, average: bool = True) -> DefaultSpecs:
+    """Return a function for the default specs of a study: :func:`spec_under`."""
+    return lambda _, settings, pipeline: (spec_under(kind, settings, pipeline, average=average),)
+
+
+def panel_spec(kind: Callable[..., Any]) -> DefaultSpecs:
     """Return a function for the default specs of a study of one panel.
 
     They use the recommended average if there is one.
     """
 
-    def specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Any, ...]:
+    def specs(_: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Any, ...]:
         if pipeline.recommended:
             return (kind(settings=settings, aggregator=AVERAGE),)
-        return (
-            kind(
-                settings=settings,
-                aggregator=pipeline.aggregator,
-                calibrator=pipeline.calibrator,
-                panel=pipeline.panel,
-            ),
-        )
+        return (spec_under(kind, settings, pipeline, average=False, panel=pipeline.panel),)
 
     return specs
 

@@ -15,10 +15,28 @@ from judgepanel.kernels.aggregation import AnyAggregator
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.prefixes import Ranking, counts
+from judgepanel.kernels.residual import FeatureColumns, feature_columns
 from judgepanel.scoring.descriptive import FEW_ERRORS
 from judgepanel.scoring.splits import Split, split, unit_codes
 from judgepanel.studies.contract import Chunk, Prepared, Settings
 from judgepanel.votes import InputError
+
+
+def item_features(prepared: Prepared, *names: str) -> FeatureColumns:
+    """Return the item features of the labelled items by name.
+
+    Raises
+    ------
+    InputError
+        One of these names that the votes do not have.
+    """
+    columns = feature_columns(prepared.oriented.votes.features) or {}
+    for name in names:
+        if name not in columns:
+            raise InputError(
+                "no such feature among the votes", value=name, allowed=", ".join(columns) or "none"
+            )
+    return columns
 
 
 def check_known(kind: str, known: Sequence[str], given: Iterable[str]) -> None:
@@ -141,9 +159,11 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
     return result + few_errors(prepared, allowed=allowed)
 
 
-def run_warnings(prepared: Prepared, splits: SplitCounts, *more: str) -> tuple[str, ...]:
+def run_warnings(
+    prepared: Prepared, splits: SplitCounts, *more: str, allowed: bool = False
+) -> tuple[str, ...]:
     """Return what must accompany every figure: notices about votes, few labels, and ``more``."""
-    few = few_labels(prepared, float(splits.n_calibration.mean()))
+    few = few_labels(prepared, float(splits.n_calibration.mean()), allowed=allowed)
     return (*prepared.notices, *few, *filter(None, more))
 
 

@@ -323,11 +323,12 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     combined with others (:mod:`judgepanel.studies.results`). ``merge(votes, spec, partial)`` turns
     any combined subset into a result, marked as partial until it contains all splits. Both get the
     votes of the analysis from the runner, which has grouped copies of items if the settings say so.
-    ``partial`` is the type of partials, as which stored chunks are read back. ``rounds`` returns
-    how many splits (or resamples) a spec needs, ``chunk`` is the number per chunk, and ``first``
-    that of the first chunk if smaller, so that a first result appears early. What
-    ``run_chunk`` keeps of a split (:data:`judgepanel.kernels.threads.SHARED`) serves all studies of
-    the votes, whichever worker computed it.
+    The types ``spec``, ``partial`` (as which stored chunks are read back) and ``result`` are those
+    of the annotations of ``merge``. ``rounds`` returns how many splits (or resamples) a spec needs,
+    ``chunk`` is the number per chunk, and ``first`` that of the first chunk if smaller, so that a
+    first result appears early. What ``run_chunk`` keeps of a split
+    (:data:`judgepanel.kernels.threads.SHARED`) serves all studies of the votes, whichever worker
+    computed it.
 
     ``settled(votes, spec, partial)`` returns whether the splits of a partial are enough, if the
     settings leave their number to the answer (see ``steady``). A study without it
@@ -342,9 +343,6 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     name: str
     title: str
     question: str
-    spec: type[SpecT]
-    result: type[ResultT]
-    partial: type[PartialT]
     run_chunk: Callable[[VoteMatrix, SpecT, Chunk], PartialT]
     merge: Callable[[VoteMatrix, SpecT, PartialT], ResultT]
     rounds: Callable[[SpecT], int] = _all_splits
@@ -354,6 +352,14 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT] | None = None
     settled: Callable[[VoteMatrix, SpecT, PartialT], bool] | None = None
     complete: Callable[[VoteMatrix, SpecT, ResultT], ResultT] = _as_it_is
+    spec: type[SpecT] = field(init=False)
+    partial: type[PartialT] = field(init=False)
+    result: type[ResultT] = field(init=False)
+
+    def __post_init__(self) -> None:
+        types = typing.get_type_hints(self.merge)
+        for name, of in (("spec", "spec"), ("partial", "partial"), ("result", "return")):
+            object.__setattr__(self, name, types[of])
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
         """Return all chunks that may be needed: ``chunk`` rounds each, after a first of ``first``.

@@ -37,9 +37,21 @@ def option(default: Any, help: str = "", **more: Any) -> Any:
 
     ``help`` may be omitted for the names of :data:`HELP`. ``check`` is called with a value and
     raises InputError, ``once`` refuses an empty list and a name given twice, ``flag`` is another
-    name of the option, and ``words`` are words for values, such as ``every`` for the empty tuple.
+    name of the option, ``noun`` what one of its values is called, and ``words`` are words for
+    values, such as ``every`` for the empty tuple.
     """
     return field(default=default, metadata={"help": help, **more})
+
+
+def valid(problem: str, holds: Callable[[Any], bool], allowed: str | None = None) -> Any:
+    """Return a check that refuses a value, or one of several, that does not hold."""
+
+    def check(value: Any) -> None:
+        for part in value if isinstance(value, tuple) else (value,):
+            if not holds(part):
+                raise InputError(problem, value=part, allowed=allowed)
+
+    return check
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +73,11 @@ class StudySpec:
                 continue
             for name in value if declared.several else (value,):
                 if declared.choices and name not in declared.choices:
-                    what = declared.field.removesuffix("s") if declared.several else declared.field
                     allowed = ", ".join(declared.choices)
-                    raise InputError(f"unknown {what}", value=name, allowed=allowed)
+                    raise InputError(f"unknown {declared.noun}", value=name, allowed=allowed)
             if declared.once and (not value or len(set(value)) < len(value)):
                 raise InputError(
-                    f"the study needs one {declared.field.removesuffix('s')} or more, each once",
+                    f"the study needs one {declared.noun} or more, each once",
                     value=", ".join(value),
                     allowed=", ".join(declared.choices),
                 )
@@ -76,7 +87,10 @@ class StudySpec:
 
 @dataclass(frozen=True, slots=True)
 class SpecOption:
-    """A field of a spec: ``kind`` is int, float, bool or str; ``several`` for a tuple of them."""
+    """A field of a spec: ``kind`` is int, float, bool or str; ``several`` for a tuple of them.
+
+    ``noun`` is what one of its values is called.
+    """
 
     field: str
     flag: str
@@ -88,6 +102,7 @@ class SpecOption:
     words: Mapping[str, Any]
     check: Callable[[Any], None] | None = None
     once: bool = False
+    noun: str = ""
 
     def read(self, text: str) -> Any:
         """Return the value of an option's text.
@@ -246,4 +261,6 @@ def _option(field: Any, hint: Any) -> SpecOption:
         words=field.metadata.get("words", {}),
         check=field.metadata.get("check"),
         once=field.metadata.get("once", False),
+        noun=field.metadata.get("noun")
+        or (field.name.removesuffix("s") if several else field.name),
     )

@@ -44,7 +44,10 @@ class FrameColumn:
     ``text`` describes it; empty for a name that means the same in all studies. ``heading`` and
     ``form`` (:mod:`judgepanel.words.tables`) are those of tables for people; a column without a
     heading is in the frame only. ``name`` is its name if not that of the field, ``axis`` the axis
-    of the frame along which an array (n,) runs, ``ends`` what holds for the ends of its interval.
+    of the frame along which an array (n,) runs, ``expand`` an axis of the frame that an array with
+    all others lacks. ``ends`` says what holds for the ends of its interval of ``level`` per cent,
+    ``bounds`` are their names; with bounds, an interval of a name that is taken gives its ends
+    only. ``key`` columns say what a row is and come first.
     """
 
     text: str = ""
@@ -52,7 +55,19 @@ class FrameColumn:
     form: str = ""
     name: str = ""
     axis: int = -1
+    expand: int | tuple[int, ...] | None = None
     ends: str = ""
+    bounds: tuple[str, str] | None = None
+    level: int = 95
+    key: bool = False
+
+    def shaped(self, values: Any) -> Any:
+        """Return values with the axes of the frame."""
+        if self.expand is not None:
+            return np.expand_dims(values, self.expand)
+        if self.axis < -1 and np.ndim(values) == 1:
+            return _array(values).reshape(-1, *[1] * (-1 - self.axis))
+        return values
 
 
 def column(text: str = "", heading: str = "", form: str = "", **more: Any) -> Any:
@@ -174,18 +189,62 @@ def derived(
     return lambda method: Derived(method, FrameColumn(text, heading, form, **more))
 
 
+def constant(values: Any, text: str = "", **more: Any) -> Derived[Any]:
+    """Declare a column that is the same in all results; parameters as in :class:`FrameColumn`."""
+    return Derived(lambda _: values, FrameColumn(text, **more))
+
+
 def frame_columns(kind: type) -> Mapping[str, FrameColumn]:
-    """Return the declared columns of a result's class by field or method, those of the run last."""
+    """Return the declared columns of a result's class by field or method: keys first, run last."""
     declared = {f.name: f.metadata[COLUMN] for f in fields(kind) if COLUMN in f.metadata}
     for base in reversed(kind.__mro__):
         declared |= {n: value.info for n, value in vars(base).items() if isinstance(value, Derived)}
     run = {name: declared.pop(name) for name in ("n_splits", "seed") if name in declared}
-    named = {n: c if c.name else replace(c, name=n) for n, c in (declared | run).items()}
-    return MappingProxyType(named)
+    in_order = sorted((declared | run).items(), key=lambda item: not item[1].key)
+    return MappingProxyType({n: c if c.name else replace(c, name=n) for n, c in in_order})
+
+
+class Declared:
+    """A result whose frame follows from its declared columns."""
+
+    __slots__ = ()
+
+    def frame(self) -> pd.DataFrame:
+        """Return the declared columns: one row per position of the largest, last axis fastest."""
+        columns: dict[str, Any] = {}
+        for name, info in frame_columns(type(self)).items():
+            values = getattr(self, name)
+            if info.bounds is None:
+                columns[info.name] = info.shaped(values)
+            else:
+                columns.setdefault(info.name, values.value)
+                columns |= zip(info.bounds, (values.lo, values.hi), strict=True)
+        return long_frame(None, columns)
+
+    def records(self, axis: Mapping[str, Iterable[object]], *names: str) -> list[dict[str, Any]]:
+        """Return fields by position of their first axis as JSON, beside what the positions are."""
+        positions = enumerate(zip(*axis.values(), strict=True))
+        return [
+            dict(zip(axis, position, strict=True))
+            | json_values({name: getattr(self, name)[i] for name in names})
+            for i, position in positions
+        ]
+
+    def last(self, *names: str) -> dict[str, Any]:
+        """Return the last row of some columns, as JSON values; an interval keeps its ends."""
+        return json_values({name: getattr(self, name)[-1] for name in names})
+
+    def decisions(self) -> dict[str, Any]:
+        """Return the decisions that follow from the figures, by name; JSON values."""
+        return {}
+
+    def summary(self) -> dict[str, Any]:
+        """Return decisions, and every field that is a single number or text."""
+        return {**self.decisions(), **scalars(self), "partial": getattr(self, "partial", False)}
 
 
 @frozen
-class RunResult:
+class RunResult(Declared):
     """The data behind a result; :func:`judgepanel.studies.common.fields_of_run` fills the fields.
 
     ``n_splits`` of ``planned_splits`` splits are included. ``measures_coding`` means that figures
@@ -206,28 +265,6 @@ class RunResult:
     def partial(self) -> bool:
         """Whether splits are still missing."""
         return self.n_splits < self.planned_splits
-
-    def frame(self) -> pd.DataFrame:
-        """Return the declared columns: one row per position of the largest, last axis fastest."""
-        columns = {}
-        for name, info in frame_columns(type(self)).items():
-            values = getattr(self, name)
-            if info.axis < -1 and np.ndim(values) == 1:
-                values = _array(values).reshape(-1, *[1] * (-1 - info.axis))
-            columns[info.name] = values
-        return long_frame(None, columns)
-
-    def last(self, *names: str) -> dict[str, Any]:
-        """Return the last row of some columns, as JSON values; an interval keeps its ends."""
-        return json_values({name: getattr(self, name)[-1] for name in names})
-
-    def decisions(self) -> dict[str, Any]:
-        """Return the decisions that follow from the figures, by name; JSON values."""
-        return {}
-
-    def summary(self) -> dict[str, Any]:
-        """Return decisions, and every field that is a single number or text."""
-        return {**self.decisions(), **scalars(self), "partial": self.partial}
 
 
 @frozen
@@ -411,9 +448,11 @@ def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
     for column in frame_columns(study.result).values():
         if column.text:
             own[column.name] = column.text
-        for end, word in _ENDS.items() if column.ends else ():
-            text = f"{word} end of the 95 % interval of {column.name}{column.ends}."
-            own[column.name + end] = text
+        bounds = column.bounds or (f"{column.name}_lo", f"{column.name}_hi")
+        for name, word in zip(bounds, _ENDS.values(), strict=True):
+            if column.ends or column.bounds:
+                over = f"the {column.level} % interval of {column.name}{column.ends}"
+                own[name] = f"{word} end of {over}."
     return own | dict(getattr(study.result, "COLUMNS", {}))
 
 

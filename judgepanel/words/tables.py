@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -59,6 +59,7 @@ Form = Literal[
     "estimate",
     "difference",
     "compared",
+    "ends",
 ]
 _NUMBERS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
@@ -77,6 +78,7 @@ _INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
         "estimate": with_interval,
         "difference": lambda value, lo, hi: with_interval(value, lo, hi, sign=True),
         "compared": compared,
+        "ends": lambda _, lo, hi: "" if np.isnan(lo) else interval(lo, hi, sign=True),
     }
 )
 SHARES = ("skill", "accuracy", "share", "coverage", "parse rate", "coded ties")
@@ -91,8 +93,9 @@ class Column:
     ----------
     values : sequence of str, array (n,) or Interval (n,)
         Text for the form ``text``; an interval for ``level`` (three decimals), ``share level`` (per
-        cent), ``estimate``, ``difference`` (with a sign) and ``compared`` (``the same`` if
-        everything rounds to 0); otherwise numbers. NaN is a blank cell.
+        cent), ``estimate``, ``difference`` (with a sign), ``compared`` (``the same`` if
+        everything rounds to 0) and ``ends`` (without the estimate); otherwise numbers. NaN is a
+        blank cell.
     form : str
         The display format.
     words : mapping of int to str
@@ -173,27 +176,28 @@ def ends(
     return Column(lower, "number", texts | dict(words or {}), of)
 
 
-def result_table(result: Any) -> dict[str, Column]:
-    """Return the declared columns of a result that have a heading; its frame has one axis."""
-    declared = frame_columns(type(result))
-    columns = {
-        info.heading: _declared(getattr(result, name), info)
-        for name, info in declared.items()
-        if info.heading
+def result_table(result: Any, rows: Any = slice(None)) -> dict[str, Column]:
+    """Return the declared columns of a result that have a heading, at these rows of its frame."""
+    declared = {n: info for n, info in frame_columns(type(result)).items() if info.heading}
+    shaped = {name: info.shaped(getattr(result, name)) for name, info in declared.items()}
+    shape = np.broadcast_shapes(
+        *(
+            values.shape if isinstance(values, Interval) else np.shape(values)
+            for values in shaped.values()
+        )
+    )
+    return {
+        info.heading: _declared(shaped[name], info, shape, rows) for name, info in declared.items()
     }
-    n = max(map(len, columns.values()))
-    for name, column in columns.items():
-        if len(column) < n:
-            columns[name] = replace(column, values=np.repeat(np.asarray(column.values), n))
-    return columns
 
 
-def _declared(values: Any, info: FrameColumn) -> Column:
-    """Return a column in its declared format, or in that of its type; single values as one row."""
+def _declared(values: Any, info: FrameColumn, shape: tuple[int, ...], rows: Any) -> Column:
+    """Return a column in its declared format, or in that of its type."""
     if isinstance(values, Interval):
         default = "share level" if values.unit == "share" else "level"
+        values = values.reshape(-1)[rows]
     else:
-        values = np.atleast_1d(np.asarray(values))
+        values = np.broadcast_to(np.asarray(values), shape).ravel()[rows]
         default = {"U": "text", "O": "text", "i": "whole"}.get(values.dtype.kind, "number")
     return Column(values, cast(Form, info.form or default), of=info.name)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.label_budget import budget_difference, label_budget
+from judgepanel.present.trust.label_budget import budget_difference, label_budget
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run

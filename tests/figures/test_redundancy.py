@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.redundancy import NAMED_JUDGES, correlation_map, judge_card, judge_scales
+from judgepanel.figures.judges import NAMED_JUDGES, correlation_map, judge_card, judge_scales
 from judgepanel.figures.style import CURATE_LINE, INCLUDE
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run

@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.figures.label_budget import label_budget
 from judgepanel.present.blocks import Answer, Heading, Paragraph, Table
 from judgepanel.present.trust.label_budget import (
     BudgetView,
@@ -18,6 +17,7 @@ from judgepanel.present.trust.label_budget import (
     budget_table,
     joint_sentence,
     joint_table,
+    label_budget,
     needed_table,
     next_sentence,
     paper_note,

@@ -7,7 +7,7 @@ import pandas as pd
 
 from judgepanel.studies.contract import Settings, Study
 from judgepanel.studies.results import frozen, summed
-from judgepanel.votes import Loaded
+from judgepanel.votes import Loaded, VoteMatrix
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.roles import Roles
 
@@ -37,6 +37,10 @@ class Count:
         return {"total": self.total}
 
 
+def merge(votes: VoteMatrix, spec: CountSpec, partial: Total) -> Count:
+    return Count(partial.splits, spec.settings.splits)
+
+
 class Counter:
     """A study that counts its splits; ``gates`` hold chunks back until a test lets them go."""
 
@@ -49,11 +53,8 @@ class Counter:
             name=name,
             title="Count",
             question="How many?",
-            spec=CountSpec,
-            result=Count,
-            partial=Total,
             run_chunk=self.run_chunk,
-            merge=lambda votes, spec, partial: Count(partial.splits, spec.settings.splits),
+            merge=merge,
         )
 
     def hold(self, number):

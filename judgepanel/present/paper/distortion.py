@@ -12,15 +12,14 @@ from judgepanel.figures.style import (
     CURATE_LINE,
     INCLUDE,
     NEUTRAL,
+    Look,
     add_base_rate,
-    error_bars,
+    add_series,
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
-from judgepanel.present.study import Entry, Pipeline
-from judgepanel.studies.contract import Settings
+from judgepanel.present.study import Entry, under_pipeline
 from judgepanel.studies.paper.distortion import DISTORTION, Distortion, DistortionSpec
-from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import CALIBRATOR_NAMES, CODING
 from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import all_judges, listed, percent
@@ -97,20 +96,10 @@ def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
     spread = np.linspace(0.28, -0.28, max(len(drawn), 2))
     for i, calibrator in enumerate(drawn):
         colour, symbol = _LOOKS[i % len(_LOOKS)]
-        nll, name = (
-            result.nll[:, result.calibrators.index(calibrator)],
-            CALIBRATOR_NAMES[calibrator],
-        )
-        figure.add_scatter(
-            x=nll.value,
-            y=rows + spread[i],
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            error_x={**error_bars(nll, colour), "width": 2},
-            name=name,
-            text=names,
-            hovertemplate=f"{name}, %{{text}}: %{{x:.3f}}<extra></extra>",
-        )
+        nll = result.nll[:, result.calibrators.index(calibrator)]
+        name, look = CALIBRATOR_NAMES[calibrator], Look(colour, colour, symbol, "")
+        hover = f"{name}, %{{text}}: %{{x:.3f}}"
+        add_series(figure, nll, rows + spread[i], look, name, hover, text=names)
     null = [result.null_nll, result.null_nll]
     add_base_rate(figure, null, [-0.6, n - 0.4], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=_ROW * n + 120)
@@ -146,13 +135,9 @@ def present(
     ]
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[DistortionSpec, ...]:
-    """Return the spec that distorts the default aggregator's score, with all calibrators."""
-    return (DistortionSpec(settings=settings, aggregator=pipeline.aggregator),)
-
-
 ENTRY = Entry(
-    DISTORTION, present, default_specs, single="an average has no single score to distort"
+    DISTORTION,
+    present,
+    under_pipeline(DistortionSpec, average=False),
+    single="an average has no single score to distort",
 )

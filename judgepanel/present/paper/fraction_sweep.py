@@ -9,7 +9,6 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.label_budget import add_line
 from judgepanel.figures.style import ALL_JUDGES, CHOSEN, NEUTRAL, add_base_rate, laid_out
 from judgepanel.present.blocks import (
     Answer,
@@ -22,14 +21,19 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.study import Entry, Pipeline
 from judgepanel.present.trust import label_budget
-from judgepanel.present.trust.label_budget import again_sentence
+from judgepanel.present.trust.label_budget import (
+    add_line,
+    again_sentence,
+    level_columns,
+    panel_columns,
+)
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE, compared_name
 from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP, FractionSweep, FractionSweepSpec
 from judgepanel.studies.trust.label_budget import LabelBudgetSpec
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import CODING
-from judgepanel.words.tables import Column, differences, levels, numbers, text
+from judgepanel.words.tables import Column, differences, numbers
 from judgepanel.words.text import counted, fixed, level
 
 _APART = 18.0
@@ -106,27 +110,16 @@ def why_sentence(result: FractionSweep, calibrator: str) -> str:
 def share_table(result: FractionSweep, calibrator: str, panel: str | None) -> dict[str, Column]:
     """Return all judges and one panel at every share, against the largest share and each other."""
     c, n = result.row(calibrator), len(result.shares)
-    columns = {
+    return {
         "share": numbers(result.shares, "share"),
         "calibrate": numbers(result.labels, "whole", of="n_calibration"),
         "evaluate": numbers(result.evaluated, "whole", of="n_evaluation"),
-        f"NLL, {result.arms[-1]}": levels(result.nll[c, -1], of="nll"),
-        "base rate": numbers(result.null_nll, of="null_nll"),
-        "skill": numbers(1.0 - result.nll.value[c, -1] / result.null_nll, "share"),
+        **level_columns(result, c),
+        f"against {_share(result.shares[-1])}": differences(
+            result.against[c, -1], {n - 1: "reference"}, of="against"
+        ),
+        **panel_columns(result, c, panel),
     }
-    if result.aggregator != AVERAGE:
-        columns["constant score"] = numbers(result.constant_nll[c], of="constant_nll")
-    columns[f"against {_share(result.shares[-1])}"] = differences(
-        result.against[c, -1], {n - 1: "reference"}, of="against"
-    )
-    if panel is not None:
-        p = result.arms.index(panel)
-        columns |= {
-            f"NLL, {panel}": levels(result.nll[c, p], of="nll"),
-            "difference": differences(result.delta[c, p], of="delta"),
-            "verdict": text([result.decided(c, p, f) for f in range(n)]),
-        }
-    return columns
 
 
 def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = None) -> go.Figure:

@@ -7,11 +7,19 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import CURATE_LINE, DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out
+from judgepanel.figures.style import (
+    CURATE_LINE,
+    DOTTED,
+    INCLUDE,
+    NEUTRAL,
+    Look,
+    add_series,
+    laid_out,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.study import Entry
 from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBand, NarrowBandSpec
-from judgepanel.words.tables import Column, differences, ends, numbers, text
+from judgepanel.words.tables import result_table
 from judgepanel.words.text import fixed, listed, percent, sig
 
 _LOOKS = (
@@ -63,25 +71,6 @@ def placed_sentence(result: NarrowBand) -> str:
     )
 
 
-def band_table(result: NarrowBand) -> dict[str, Column]:
-    """One row per cell."""
-    frame = result.frame()
-    return {
-        "band": numbers(frame["width"], of="width"),
-        "latent correlation": numbers(frame["rho"], of="rho"),
-        "of errors": numbers(frame["error_rho"], of="error_rho"),
-        "judges": numbers(frame["judges"], "whole"),
-        "kept": numbers(frame["share"], "share", of="share"),
-        "NLL, all": numbers(frame["nll"], of="nll"),
-        "pruned - all": differences(result.delta.reshape(-1), of="delta"),
-        "all cells together": ends(result.band.reshape(-1), sign=True),
-        "wins": text(frame["winner"].tolist(), of="winner"),
-        "accuracy, all": numbers(frame["accuracy"], of="accuracy"),
-        "accuracy lost by pruning": differences(result.loss.reshape(-1), of="loss"),
-        "base rate": numbers(frame["null_nll"], of="null_nll"),
-    }
-
-
 def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
     """Draw the cost (above 0) or saving of pruning in simulated panels, for one size and share.
 
@@ -94,16 +83,9 @@ def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
         colour, symbol, dash = _LOOKS[i % len(_LOOKS)]
         name = f"latent correlation {rho:g}"
         delta = result.band[:, i, size, share]
-        figure.add_scatter(
-            x=result.widths + 0.004 * (i - (n - 1) / 2),
-            y=delta.value,
-            mode="lines+markers",
-            line={"color": colour, "width": 2.5, "dash": dash},
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            error_y=error_bars(delta, colour),
-            name=name,
-            hovertemplate=f"{name}: %{{y:+.3f}}<extra></extra>",
-        )
+        look = Look(colour, colour, symbol, dash, 2.5)
+        x = result.widths + 0.004 * (i - (n - 1) / 2)
+        add_series(figure, x, delta, look, name, f"{name}: %{{y:+.3f}}")
     if math.isfinite(result.own_width):
         figure.add_vline(x=result.own_width, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
     return laid_out(
@@ -127,7 +109,7 @@ def present(
             view.share,
         ),
         Paragraph(f"{placed_sentence(result)} The dashed line is this panel's spread.", quiet=True),
-        Table(band_table(result), height=320),
+        Table(result_table(result), height=320),
         Method(
             f"{result.n_replicates} panels per cell are simulated (seed {result.seed}) with this "
             f"panel's mean accuracy ({percent(result.mean_accuracy, 3)}), its share of votes that "

@@ -7,10 +7,18 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import BAND_OPACITY, INCLUDE, NEUTRAL, laid_out, with_opacity
+from judgepanel.figures.style import (
+    BAND_OPACITY,
+    INCLUDE,
+    NEUTRAL,
+    Look,
+    add_series,
+    laid_out,
+    with_opacity,
+)
 from judgepanel.kernels.aggregation import cross_fits
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, drawing
-from judgepanel.present.study import Entry, Pipeline
+from judgepanel.present.study import Entry, Pipeline, spec_under
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.permutation import PERMUTATION, Permutation, PermutationSpec
@@ -85,14 +93,8 @@ def permutation_figure(result: Permutation) -> go.Figure:
         (nll, INCLUDE, "solid", "real labels, 95 %"),
     ):
         if math.isfinite(x):
-            figure.add_scatter(
-                x=[x, x],
-                y=[0, top],
-                mode="lines",
-                line={"color": colour, "width": 3, "dash": dash},
-                name=name,
-                hovertemplate=f"{name}: {x:.3f}<extra></extra>",
-            )
+            look = Look(colour, colour, "", dash)
+            add_series(figure, [x, x], [0, top], look, name, f"{name}: {x:.3f}")
     return laid_out(figure, x="NLL (nats per item)", y="permutations", height=300)
 
 
@@ -124,13 +126,8 @@ def default_specs(
     votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[PermutationSpec, ...]:
     """Return the default pipeline, or the paper's if thousands of fits would take too long."""
-    if cross_fits(pipeline.aggregator):
-        return (PermutationSpec(settings=settings),)
-    return (
-        PermutationSpec(
-            settings=settings, aggregator=pipeline.aggregator, calibrator=pipeline.calibrator
-        ),
-    )
+    chosen = Pipeline() if cross_fits(pipeline.aggregator) else pipeline
+    return (spec_under(PermutationSpec, settings, chosen, average=False),)
 
 
 ENTRY = Entry(

@@ -10,7 +10,8 @@ from judgepanel.figures.style import (
     DOTTED,
     INCLUDE,
     NEUTRAL,
-    error_bars,
+    Look,
+    add_series,
     escaped,
     laid_out,
     with_opacity,
@@ -106,14 +107,14 @@ def weighting_figure(result: ReliabilityWeighting) -> go.Figure:
         line={"width": 0},
     )
     figure.add_vline(x=0.0, line=DOTTED)
-    figure.add_scatter(
-        x=result.delta.value,
-        y=rows,
-        mode="markers",
-        marker={"color": INCLUDE, "size": 9},
-        error_x=error_bars(result.delta, INCLUDE),
+    add_series(
+        figure,
+        result.delta,
+        rows,
+        Look(INCLUDE, INCLUDE, "circle", ""),
+        "change",
+        "%{text}: %{x:+.4f}",
         text=[escaped(name) for name in names],
-        hovertemplate="%{text}: %{x:+.4f}<extra></extra>",
         showlegend=False,
     )
     laid_out(figure, x="change of the NLL", y="", height=_ROW * n + 90)

@@ -24,7 +24,7 @@ from judgepanel.studies.paper.variance_decomposition import (
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
-from judgepanel.words.tables import Column, levels, numbers, text
+from judgepanel.words.tables import Column, result_table, text
 from judgepanel.words.text import fixed, one_line
 
 _POPULATION_ROW = "ability : difficulty"
@@ -67,13 +67,8 @@ def variance_words(result: VarianceDecomposition) -> str:
 def ability_table(result: VarianceDecomposition) -> dict[str, Column]:
     """Return every judge, highest ability first."""
     order = np.argsort(-result.ability.value, kind="stable")
-    return {
-        "judge": text([one_line(result.judges[j], 40) for j in order]),
-        "ability": levels(result.ability[order]),
-        "discrimination": levels(result.discrimination[order]),
-        "accuracy": numbers(result.accuracy[order], "share"),
-        "of": numbers(result.voted[order], "whole", of="voted"),
-    }
+    names = text([one_line(result.judges[j], 40) for j in order])
+    return result_table(result, order) | {"judge": names}
 
 
 def ability_figure(result: VarianceDecomposition) -> go.Figure:

@@ -24,8 +24,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.study import Entry, Pipeline, affordable_splits
-from judgepanel.studies.contract import Settings
+from judgepanel.present.study import Entry, under_pipeline
 from judgepanel.studies.panel.recommended import AVERAGE, COMPARED
 from judgepanel.studies.robustness.corruption import (
     ABSENT,
@@ -35,7 +34,6 @@ from judgepanel.studies.robustness.corruption import (
     Corruption,
     CorruptionSpec,
 )
-from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import CODING, pipeline_name
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import capital, fixed, level, percent, with_interval
@@ -218,17 +216,4 @@ def _method(result: Corruption) -> Method:
     )
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[CorruptionSpec, ...]:
-    """Return the spec that damages votes under the default pipeline."""
-    return (
-        CorruptionSpec(
-            settings=affordable_splits(settings, pipeline.of_panel),
-            aggregator=pipeline.of_panel,
-            calibrator=pipeline.calibrator,
-        ),
-    )
-
-
-ENTRY = Entry(CORRUPTION, present, default_specs)
+ENTRY = Entry(CORRUPTION, present, under_pipeline(CorruptionSpec))

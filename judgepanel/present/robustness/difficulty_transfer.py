@@ -20,7 +20,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.study import Entry, Pipeline, affordable_splits
+from judgepanel.present.study import Entry, Pipeline, spec_under
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -336,13 +336,8 @@ def default_specs(
     votes: VoteMatrix, settings: Settings, pipeline: Pipeline
 ) -> tuple[DifficultyTransferSpec, ...]:
     """Return the spec with the default pipeline's calibrator and those of the paper."""
-    return (
-        DifficultyTransferSpec(
-            settings=affordable_splits(settings, pipeline.of_panel),
-            aggregator=pipeline.of_panel,
-            calibrators=carried(pipeline.calibrator),
-        ),
-    )
+    calibrators = carried(pipeline.calibrator)
+    return (spec_under(DifficultyTransferSpec, settings, pipeline, calibrators=calibrators),)
 
 
 def carried(calibrator: Calibrator) -> tuple[Calibrator, ...]:

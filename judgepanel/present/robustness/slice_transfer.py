@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,13 +14,13 @@ from judgepanel.figures.style import (
     DOTTED,
     INCLUDE,
     Look,
-    error_bars,
+    add_series,
     escaped,
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.robustness.difficulty_transfer import WAITING
-from judgepanel.present.study import Entry, Pipeline, affordable_splits
+from judgepanel.present.study import Entry, Pipeline, spec_under
 from judgepanel.studies.contract import Settings, grouped_votes, prepare
 from judgepanel.studies.robustness.slice_transfer import (
     SLICE_TRANSFER,
@@ -118,15 +119,14 @@ def slice_figure(result: SliceTransfer) -> go.Figure:
         rows = np.flatnonzero(chosen)
         if not len(rows):
             continue
-        figure.add_scatter(
-            x=band.value[rows],
-            y=rows,
-            mode="markers",
-            marker=look.marker(11),
-            error_x={**error_bars(band[rows], look.colour), "thickness": 1.6},
-            name=name,
+        add_series(
+            figure,
+            band[rows],
+            rows,
+            replace(look, dash="", size=11),
+            name,
+            "%{text}",
             text=[_hover_text(result, int(g)) for g in order[rows]],
-            hovertemplate="%{text}<extra></extra>",
         )
     laid_out(figure, x="loss of NLL without own labels", y="", height=110 + _ROW_HEIGHT * n)
     figure.update_yaxes(
@@ -179,12 +179,8 @@ def default_specs(
 
 def slice_spec(settings: Settings, pipeline: Pipeline, feature: str | None) -> SliceTransferSpec:
     """Return slices by a feature, under the default pipeline."""
-    return SliceTransferSpec(
-        settings=affordable_splits(settings, pipeline.of_panel),
-        feature=feature,
-        aggregator=pipeline.of_panel,
-        calibrator=pipeline.calibrator,
-    )
+    spec: SliceTransferSpec = spec_under(SliceTransferSpec, settings, pipeline, feature=feature)
+    return spec
 
 
 def first_feature(votes: VoteMatrix, settings: Settings) -> str | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from judgepanel.figures.dots import dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
 from judgepanel.present.study import Entry, Pipeline
@@ -15,7 +13,7 @@ from judgepanel.studies.trust.scope import ScopeSpec
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import listed
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
-from judgepanel.words.tables import Column, differences, levels, numbers, text
+from judgepanel.words.tables import Column, result_table, text
 from judgepanel.words.text import counted, interval, sig, with_interval
 
 VERDICTS = {
@@ -73,14 +71,9 @@ def members_sentence(result: GroupChange) -> str:
 
 def group_table(result: GroupChange) -> dict[str, Column]:
     """One row per aggregator."""
-    return {
+    return result_table(result) | {
         "aggregator": text([AGGREGATOR_NAMES[name] for name in result.aggregators]),
-        "NLL with": levels(result.nll_with),
-        "NLL without": levels(result.nll_without),
-        "leaving it out": differences(result.delta),
-        "p": numbers(result.p, "p"),
         "verdict": text([VERDICTS[verdict] for verdict in result.verdicts]),
-        "base rate": numbers(np.full(len(result.aggregators), result.null_nll), of="null_nll"),
     }
 
 

@@ -1,4 +1,4 @@
-"""Presentation of the label budget: its curve, differences, tables and default specs.
+"""Presentation of the label budget: its curve, differences, figures, tables and default specs.
 
 The label budget in sentences: labels to reach the plateau or a target, and more labels.
 """
@@ -6,12 +6,25 @@ The label budget in sentences: labels to reach the plateau or a target, and more
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import plotly.graph_objects as go
 
 from judgepanel.arrays import Floats
-from judgepanel.figures.label_budget import budget_difference, label_budget
+from judgepanel.figures.style import (
+    ALL_JUDGES,
+    CHOSEN,
+    DOTTED,
+    NEUTRAL,
+    Look,
+    add_band,
+    add_base_rate,
+    add_series,
+    laid_out,
+    with_opacity,
+)
 from judgepanel.kernels.aggregation import Aggregator, cross_fits
 from judgepanel.present.blocks import (
     Answer,
@@ -24,6 +37,7 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.study import OFFERED, Entry, Pipeline, affordable_splits
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
@@ -32,6 +46,7 @@ from judgepanel.studies.panel.recommended import (
     by_aggregator,
     compared_name,
 )
+from judgepanel.studies.trust.budget_plan import BudgetResult
 from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,
     NEXT,
@@ -48,8 +63,8 @@ from judgepanel.words.sentences import (
     first_calibrator,
     pipeline_name,
 )
-from judgepanel.words.tables import Column, differences, levels, numbers, text
-from judgepanel.words.text import capital, counted, fixed, interval, level, p_value, with_interval
+from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
+from judgepanel.words.text import capital, counted, fixed, level, p_value, with_interval
 
 ALPHA = 0.05
 
@@ -291,28 +306,39 @@ def _two_decimals(values: Floats) -> Column:
     return Column(values, "number", {i: fixed(value, 2) for i, value in enumerate(values)})
 
 
-def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> dict[str, Column]:
-    """Return all judges and one panel at every budget, differences, and the price of labels."""
-    c = result.row(calibrator)
+def level_columns(result: BudgetResult, c: int) -> dict[str, Column]:
+    """Return the levels of all judges under one calibrator, and what they are held against."""
     nll = result.nll[c, -1]
     columns = {
-        "labels": numbers(result.labels, "whole"),
         f"NLL, {result.arms[-1]}": levels(nll, of="nll"),
         "base rate": numbers(result.null_nll, of="null_nll"),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
     }
     if result.aggregator != AVERAGE:
         columns["constant score"] = numbers(result.constant_nll[c], of="constant_nll")
+    return columns
+
+
+def panel_columns(result: BudgetResult, c: int, panel: str | None) -> dict[str, Column]:
+    """Return the levels of another panel, its differences from all judges and the verdicts."""
+    if panel is None:
+        return {}
+    p = result.arms.index(panel)
+    return {
+        f"NLL, {panel}": levels(result.nll[c, p], of="nll"),
+        "difference": differences(result.delta[c, p], of="delta"),
+        "verdict": text([result.decided(c, p, i) for i in range(result.nll.shape[-1])]),
+    }
+
+
+def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> dict[str, Column]:
+    """Return all judges and one panel at every budget, differences, and the price of labels."""
+    c = result.row(calibrator)
+    columns = {"labels": numbers(result.labels, "whole")}
+    columns |= level_columns(result, c) | panel_columns(result, c, panel)
     if panel is not None:
-        p = result.arms.index(panel)
-        lo, hi = result.band[c, p].lo, result.band[c, p].hi
-        together = [interval(*ends, sign=True) for ends in zip(lo, hi, strict=True)]
-        columns |= {
-            f"NLL, {panel}": levels(result.nll[c, p], of="nll"),
-            "difference": differences(result.delta[c, p], of="delta"),
-            "all rows together": Column(lo, "number", dict(enumerate(together))),
-            "verdict": text([result.decided(c, p, b) for b in range(len(result.labels))]),
-        }
+        band = result.band[c, result.arms.index(panel)]
+        columns["all rows together"] = ends(band, sign=True)
     gain = result.gain[c, -1, :-1]
     beyond = np.isfinite(gain.value) & (result.labels + NEXT > result.labels[-1])
     words = {int(b): f"{with_interval(*gain[b])} (extrapolated)" for b in np.flatnonzero(beyond)}
@@ -349,6 +375,97 @@ def _words(result: LabelBudget, needed: LabelsNeeded) -> str:
         return f"{words} or fewer"
     words = words if result.settled else f"up to {words}"
     return f"{words} (extrapolated)" if needed.extrapolated else words
+
+
+_TICKS = tuple(m * 10**e for e in range(1, 7) for m in (1, 2, 5))
+_NARROW = 1.25
+_BEYOND = 0.08
+_MISS = 0.05
+"""Relative miss of the last level above which a fitted curve is not extrapolated."""
+
+
+SECOND = Look("#2F7D5B", "#2F7D5B", "square", "dashdot")
+
+
+def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = ()) -> go.Figure:
+    """NLL against the number of labels: all judges and these panels (``top-5``).
+
+    Extrapolation is shaded and dotted.
+    """
+    c, everyone = result.row(calibrator), len(result.panels) - 1
+    last = float(result.labels[-1])
+    beyond = np.geomspace(last, max(float(result.have), last) + NEXT, 30)
+    figure = go.Figure()
+    add_base_rate(figure, result.labels, result.null_nll, "base rate of %{x:.0f} labels: %{y:.3f}")
+    for p in (*map(result.arms.index, panels), everyone):
+        name, look = result.arms[p], ALL_JUDGES if p == everyone else look_of(result, p)
+        what, listed = "%{x:.0f} labels", p == everyone
+        add_line(figure, result.labels, result.nll[c, p], name, look, what, listed=listed)
+        tail = result.fitted(c, p, beyond)
+        if _goes_on(tail, float(result.nll.value[c, p, -1])):
+            faint = Look(look.fill, look.colour, "", "dot", 1.5)
+            hover = f"{name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
+            more = f"{name}: extrapolated"
+            add_series(figure, beyond, tail, faint, more, hover, showlegend=p == everyone)
+            if p == everyone:
+                figure.add_vrect(
+                    x0=beyond[0],
+                    x1=beyond[-1],
+                    fillcolor=with_opacity(NEUTRAL, _BEYOND),
+                    line_width=0,
+                    layer="below",
+                )
+    mark = {"color": NEUTRAL, "width": 1, "dash": "dash"}
+    needed = result.needed_for(calibrator, result.arms[everyone])
+    if needed is not None and np.isfinite(result.quoted(needed)):
+        figure.add_vline(x=result.quoted(needed), line=mark)
+    if result.target is not None:
+        figure.add_hline(y=result.target, line=mark)
+    laid_out(figure, x="labels the panel is fitted on", y="NLL (nats per item)")
+    _log_axis(figure, np.append(result.labels, beyond))
+    return figure
+
+
+def _goes_on(tail: Floats, level: float) -> bool:
+    """Whether a fitted curve continues from where the levels end."""
+    return bool(np.isfinite(tail).all() and abs(float(tail[0]) - level) <= _MISS * level)
+
+
+def look_of(result: LabelBudget, p: int) -> Look:
+    """The look of a panel that is compared with all judges."""
+    return CHOSEN if result.beside is None or p else SECOND
+
+
+def add_line(
+    figure: go.Figure, x: Floats, nll: Interval, name: str, look: Look, what: str, *, listed: bool
+) -> None:
+    """Add a panel's scores (n,) with their band; ``what`` describes the x value in hover text.
+
+    Only one band of a figure goes into the legend, or a phone has no room for the plot.
+    """
+    add_band(figure, x, nll, look.fill, name=f"{name}: 95 % interval", showlegend=listed)
+    add_series(figure, x, nll.value, look, name, f"{name}, {what}: %{{y:.3f}}")
+
+
+def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Figure:
+    """NLL of another panel less that of all judges, against the number of labels."""
+    c, p = result.row(calibrator), result.arms.index(panel)
+    figure, look = go.Figure(), look_of(result, p)
+    labels = result.labels
+    name = "95 % at all budgets together"
+    add_band(figure, labels, result.band[c, p], look.fill, name=name, showlegend=True)
+    name, hover = f"{panel}, with 95 % at each budget", f"{panel}, %{{x:.0f}} labels: %{{y:+.3f}}"
+    add_series(figure, labels, result.delta[c, p], look, name, hover)
+    figure.add_hline(y=0.0, line=DOTTED)
+    laid_out(figure, x="labels the panel is fitted on", y="difference in NLL", height=320)
+    _log_axis(figure, result.labels)
+    return figure
+
+
+def _log_axis(figure: go.Figure, values: Floats) -> None:
+    low, high = float(values.min()), float(values.max())
+    ticks = [tick for tick in _TICKS if low / _NARROW <= tick <= high * _NARROW] or [round(low)]
+    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:,}" for tick in ticks])
 
 
 def present(

@@ -20,10 +20,8 @@ from judgepanel.present.study import Entry, panel_spec
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE
-from judgepanel.studies.trust.conformal import Conformal
-from judgepanel.studies.trust.items import Items
 from judgepanel.studies.trust.probabilities import CALIBRATED as AFTER
-from judgepanel.studies.trust.probabilities import FEW_ITEMS
+from judgepanel.studies.trust.probabilities import FEW_ITEMS, PanelResult
 from judgepanel.studies.trust.probabilities import RAW as BEFORE
 from judgepanel.studies.trust.reliability import (
     RELIABILITY,
@@ -32,7 +30,6 @@ from judgepanel.studies.trust.reliability import (
     Reliability,
     ReliabilitySpec,
 )
-from judgepanel.studies.trust.selective import Selective
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 from judgepanel.words.tables import Column, numbers, text
 from judgepanel.words.text import (
@@ -45,8 +42,6 @@ from judgepanel.words.text import (
     share_level,
     with_interval,
 )
-
-PanelResult = Reliability | Selective | Conformal | Items
 
 NOT_YET = "Not enough splits yet to say."
 ASKED = 0.9

@@ -5,25 +5,25 @@ Scope in sentences: checks, filter and decision together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.dots import dots
 from judgepanel.figures.style import (
-    BAND_OPACITY,
+    ALL_JUDGES,
     CURATE_LINE,
     DOTTED,
     INCLUDE,
     NEUTRAL,
+    Look,
+    add_band,
+    add_series,
     escaped,
     laid_out,
     rank_axis,
-    with_opacity,
 )
 from judgepanel.present.blocks import (
     Answer,
@@ -300,14 +300,14 @@ def parse_figure(result: Scope) -> go.Figure:
         rows = kind == code
         if not rows.any():
             continue
-        figure.add_scatter(
-            x=rank[rows],
-            y=rate[rows],
-            mode="markers",
-            name=f"{name} ({int(rows.sum())})",
-            marker={"color": colour, "symbol": symbol, "size": 8},
+        add_series(
+            figure,
+            rank[rows],
+            rate[rows],
+            Look(colour, colour, symbol, "", size=8),
+            f"{name} ({int(rows.sum())})",
+            "%{text}<br>a verdict on %{y:.1%}",
             text=[escaped(result.judges[j]) for j in order[rows]],
-            hovertemplate="%{text}<br>a verdict on %{y:.1%}<extra></extra>",
         )
     for limit in (FILTER_RATE, REVIEW_RATE):
         figure.add_hline(y=limit, line=DOTTED)
@@ -345,38 +345,18 @@ def _changes(line: Saturation) -> list[str]:
 def curve_figure(line: Saturation) -> go.Figure:
     """Draw NLL against the number of best judges kept, with the band for 'adds nothing'."""
     figure = go.Figure()
-    if np.isfinite(line.nll.lo).all():
-        colour = with_opacity(INCLUDE, BAND_OPACITY)
-        figure.add_scatter(**_area(line.sizes, line.nll, colour), name="95 % interval")
+    add_band(figure, line.sizes, line.nll, INCLUDE, name="95 % interval")
     level = np.full(2, line.nll.value[-1])
     same = Interval(level, level - line.margin, level + line.margin)
     ends = np.array([0, line.n_judges + 1])
-    figure.add_scatter(**_area(ends, same, with_opacity(NEUTRAL, 0.35)), name="within 1 % of all")
-    figure.add_scatter(
-        x=line.sizes,
-        y=line.nll.value,
-        mode="lines+markers",
-        line={"color": INCLUDE, "width": 3},
-        marker={"color": INCLUDE, "size": 8},
-        name="best judges kept",
-        text=[*(f"adding the others: {change}" for change in _changes(line)[:-1]), "all judges"],
-        hovertemplate="best %{x}: NLL %{y:.3f}<br>%{text}<extra></extra>",
-    )
+    add_band(figure, ends, same, NEUTRAL, opacity=0.35, name="within 1 % of all")
+    text = [*(f"adding the others: {change}" for change in _changes(line)[:-1]), "all judges"]
+    look, hover = replace(ALL_JUDGES, size=8), "best %{x}: NLL %{y:.3f}<br>%{text}"
+    nll = line.nll.value
+    add_series(figure, line.sizes, nll, look, "best judges kept", hover, text=text)
     laid_out(figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=320)
     rank_axis(figure, line.n_judges)
     return figure
-
-
-def _area(x: NDArray[np.int64], band: Interval, colour: str) -> dict[str, Any]:
-    return {
-        "x": np.concatenate([x, x[::-1]]),
-        "y": np.concatenate([band.hi, band.lo[::-1]]),
-        "fill": "toself",
-        "fillcolor": colour,
-        "line": {"width": 0},
-        "mode": "lines",
-        "hoverinfo": "skip",
-    }
 
 
 def switch_table(result: Scope) -> dict[str, Column]:

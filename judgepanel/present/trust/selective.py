@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import BAND_OPACITY, DOTTED, INCLUDE, NEUTRAL, laid_out, with_opacity
+from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, Look, add_band, add_series, laid_out
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.study import Entry, panel_spec
 from judgepanel.present.trust.reliability import (
@@ -86,35 +86,15 @@ def selective_figure(result: Selective) -> go.Figure:
     """
     figure = go.Figure()
     curve, everything = result.curve[AFTER], float(result.accuracy.value[AFTER])
-    if np.isfinite(curve.lo).all() and np.isfinite(curve.hi).all():
-        figure.add_scatter(
-            x=np.concatenate([result.shares, result.shares[::-1]]),
-            y=np.concatenate([curve.hi, curve.lo[::-1]]),
-            fill="toself",
-            fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
-            line={"width": 0},
-            mode="lines",
-            hoverinfo="skip",
-            name="95 % interval",
-        )
+    add_band(figure, result.shares, curve, INCLUDE, name="95 % interval")
     figure.add_hline(y=everything, line=DOTTED)
     if result.calibrator != "none":
-        figure.add_scatter(
-            x=result.shares,
-            y=result.curve.value[BEFORE],
-            mode="lines",
-            line={"color": NEUTRAL, "width": 1.5, "dash": "dash"},
-            name="before",
-            hovertemplate="before, surest %{x:.0%}: right %{y:.1%}<extra></extra>",
-        )
-    figure.add_scatter(
-        x=result.shares,
-        y=curve.value,
-        mode="lines",
-        line={"color": INCLUDE, "width": 3},
-        name=uncalibrated(result) if result.calibrator == "none" else "after calibration",
-        hovertemplate="surest %{x:.0%}: right %{y:.1%}<extra></extra>",
-    )
+        faint = Look(NEUTRAL, NEUTRAL, "", "dash", 1.5)
+        before, hover = result.curve.value[BEFORE], "before, surest %{x:.0%}: right %{y:.1%}"
+        add_series(figure, result.shares, before, faint, "before", hover)
+    name = uncalibrated(result) if result.calibrator == "none" else "after calibration"
+    look, hover = Look(INCLUDE, INCLUDE), "surest %{x:.0%}: right %{y:.1%}"
+    add_series(figure, result.shares, curve.value, look, name, hover)
     marks = _marks(result)
     at = result.share.value[AFTER, marks]
     figure.add_scatter(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.redundancy import correlation_map
+from judgepanel.figures.judges import correlation_map
 from judgepanel.figures.style import (
     DOTTED,
     INCLUDE,

@@ -51,6 +51,7 @@ from judgepanel.scoring.splits import Split, unit_codes
 from judgepanel.studies.common import check_known
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.candidates import (
     FEW_MEMBER,
     Candidates,
@@ -229,6 +230,27 @@ def check_panel_aggregators(names: Sequence[str], settings: Settings) -> None:
             value=settings.protocol,
             allowed="honest",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class AverageSpec(StudySpec):
+    """The aggregator of a study that can show the recommended average, which has no calibrator.
+
+    Raises
+    ------
+    InputError
+        As for :class:`StudySpec`; the average under the paper's protocol.
+    """
+
+    aggregator: PanelAggregator = option("one_coin", AVERAGE_HELP)
+
+    def __post_init__(self) -> None:
+        StudySpec.__post_init__(self)
+        check_panel_aggregators((self.aggregator,), self.settings)
+        if self.aggregator == AVERAGE:
+            for name, none in (("calibrator", "none"), ("calibrators", ("none",))):
+                if hasattr(self, name):
+                    object.__setattr__(self, name, none)
 
 
 def remember(votes: VoteMatrix, settings: Settings, number: int, average: Averaged) -> None:

@@ -8,39 +8,37 @@ plotting.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, panel_scores
+from judgepanel.kernels.aggregation import Aggregator, panel_scores
 from judgepanel.kernels.calibrated import Calibrated, calibrate
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import Recipe, fit_split
 from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import METRICS, FittedArms, Tally, tally
+from judgepanel.studies.accumulate import FittedArms, Tally, tally
 from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
     check_panels,
     errs_rarely,
-    few_labels,
+    recipe_of,
     run_fields,
+    run_warnings,
     splits_of,
     stand_ins,
 )
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, always, prepare
-from judgepanel.studies.results import SplitResult, by_split, frozen, long_frame
+from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
+from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.results import NllResult, by_split, column, derived, frozen
 from judgepanel.votes import VoteMatrix
 
 PANELS = (5, 10)
@@ -48,7 +46,7 @@ _SHAPE_POINTS = 121
 
 
 @dataclass(frozen=True, slots=True)
-class CalibratorDesignSpec:
+class CalibratorDesignSpec(StudySpec):
     """One aggregator; ``panels`` are sizes besides all judges.
 
     Raises
@@ -57,33 +55,15 @@ class CalibratorDesignSpec:
         An unknown name, or a panel below one judge.
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrators: tuple[Calibrator, ...] = field(
-        default=CALIBRATORS, metadata={"help": "calibrators in the table"}
-    )
-    panels: tuple[int, ...] = field(
-        default=PANELS, metadata={"help": "panel sizes besides all judges"}
-    )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
-
-    def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, self.calibrators)
-        check_known("ranking", RANKINGS, (self.ranking,))
-        check_each_once("the table", "calibrator", CALIBRATORS, self.calibrators)
-        check_panels(self.panels)
+    aggregator: Aggregator = option("one_coin")
+    calibrators: tuple[Calibrator, ...] = option(CALIBRATORS, "calibrators in the table", once=True)
+    panels: tuple[int, ...] = option(PANELS, "panel sizes besides all judges", check=check_panels)
+    ranking: Ranking = option("accuracy")
 
     @property
     def recipe(self) -> Recipe:
         """The recipe for every split."""
-        return Recipe(
-            self.aggregator,
-            self.calibrators,
-            self.ranking,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+        return recipe_of(self.settings, self.aggregator, self.calibrators, self.ranking)
 
     def sizes(self, n_judges: int) -> Ints:
         """Return panel sizes, ascending, all judges last."""
@@ -99,8 +79,8 @@ class DesignTally:
     rho: Floats = by_split()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CalibratorDesign(SplitResult):
+@frozen
+class CalibratorDesign(NllResult):
     """Result of :data:`CALIBRATOR_DESIGN`.
 
     Arrays are (n_calibrators, n_panels): ``nll`` (nats), ``brier`` and ``accuracy`` with 95 %
@@ -112,48 +92,32 @@ class CalibratorDesign(SplitResult):
     each.
     """
 
-    aggregator: str
-    calibrators: tuple[str, ...]
-    k: Ints
-    nll: Interval
-    brier: Interval
-    accuracy: Interval
-    ece: Interval
-    rho: Interval
+    aggregator: str = column(key=True)
+    calibrators: tuple[str, ...] = column(name="calibrator", axis=-2, key=True)
+    k: Ints = column(key=True)
+    nll: Interval = column()
+    brier: Interval = column()
+    accuracy: Interval = column()
+    ece: Interval = column()
+    rho: Interval = column("Spearman's correlation of raw and calibrated scores.")
     shape_logit: Floats
     shape_raw: Floats
     shape: Floats
     taken: tuple[str, ...]
-    null_nll: float
-    constant_nll: Floats
+    null_nll: float = column()
+    constant_nll: Floats = column(axis=-2)
     n_judges: int
     n_calibration: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "rho": "Spearman's correlation of raw and calibrated scores.",
-        }
-    )
+    @derived(name="panel", key=True)
+    def panels(self) -> list[str]:
+        """Names of the panels."""
+        return [*map(arm_name, self.k[:-1]), "all"]
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel and calibrator, all judges first."""
-        *smaller, _ = self.k
-        frame = long_frame(
-            self.rho.shape,
-            {
-                "panel": [*map(arm_name, smaller), "all"],
-                "k": self.k,
-                "aggregator": self.aggregator,
-                "calibrator": np.array(self.calibrators)[:, None],
-                "n_splits": self.n_splits,
-                **{metric: getattr(self, metric) for metric in (*METRICS, "rho")},
-                "null_nll": self.null_nll,
-                "skill": 1.0 - self.nll.value / self.null_nll,
-                "constant_nll": self.constant_nll[:, None],
-            },
-        )
-        by_panel = np.arange(len(frame)).reshape(self.rho.shape)[:, ::-1].T.ravel()
-        return frame.iloc[by_panel].reset_index(drop=True)
+        by_panel = np.arange(self.rho.value.size).reshape(self.rho.shape)[:, ::-1].T.ravel()
+        return NllResult.frame(self).iloc[by_panel].reset_index(drop=True)
 
     def decisions(self) -> dict[str, Any]:
         """Return the calibrator with the lowest NLL on all judges."""
@@ -214,17 +178,16 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     totals = partial.scores
     rho = partial.rho
     estimated = Estimator.of(totals, prepared.ballots.units)
-    levels = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
+    grid = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
+    levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
+    fits = len(totals.numbers) * totals.n_arms
     logit, shape, taken = _shapes(prepared, spec)
     return CalibratorDesign(
         aggregator=spec.aggregator,
         calibrators=spec.calibrators,
         k=spec.sizes(prepared.ballots.n_judges),
-        nll=levels["nll"][:, :-1],
-        brier=levels["brier"][:, :-1],
-        accuracy=levels["accuracy"][:, :-1],
-        ece=levels["ece"][:, :-1],
+        **levels,
         rho=Interval(rho.mean(axis=0), rho_lo, rho_hi, unit=""),
         shape_logit=logit,
         shape_raw=sigmoid(logit),
@@ -235,7 +198,12 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         n_judges=prepared.ballots.n_judges,
         n_calibration=float(totals.n_calibration.mean()),
         **run_fields(prepared, spec.settings, totals),
-        warnings=_warnings(prepared, spec, totals),
+        warnings=run_warnings(
+            prepared,
+            totals,
+            *stand_ins(spec.calibrators, totals.replaced.tolist(), fits),
+            allowed=True,
+        ),
     )
 
 
@@ -270,21 +238,10 @@ def _shapes(
     return points, shape, tuple(map_.shape(0).kind for map_ in maps)
 
 
-def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
-    fits = len(totals.numbers) * totals.n_arms
-    warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
-    return tuple(warnings)
-
-
 CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = Study(
     name="calibrator_design",
     title="What calibrators do",
     question="How does each calibrator treat the same scores?",
-    spec=CalibratorDesignSpec,
-    result=CalibratorDesign,
-    partial=DesignTally,
     run_chunk=run_chunk,
     merge=merge,
     settled=always,

@@ -25,10 +25,10 @@ lost, but every calibrator with an intercept is told what the label is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,16 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import check_panels, few_labels, run_fields, splits_of, stand_ins
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.results import SplitResult, frozen, long_frame, summed
+from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.results import (
+    Derived,
+    SplitResult,
+    column,
+    derived,
+    flat_row,
+    frozen,
+    summed,
+)
 from judgepanel.votes import VoteMatrix
 
 Coding = Literal["one_class", "honest", "randomized"]
@@ -138,7 +147,12 @@ class Step:
         return CODING if self.coding == "one_class" else JUDGES
 
     @property
-    def clips(self) -> bool:
+    def after(self) -> str:
+        """The step before it; empty if there is none."""
+        return self.before or ""
+
+    @property
+    def input_clipped(self) -> bool:
         """Whether raw probabilities are clipped before the calibrator's logs."""
         return self.clipped or self.calibrator == "beta_clipped"
 
@@ -211,7 +225,14 @@ class Reversal:
         return "points that way" if self.raw_delta.value < 0.0 < self.delta.value else "undecided"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _of_steps(name: str, text: str = "") -> Derived[Any]:
+    """Declare what the steps of a result are as a column."""
+    return derived(text, name=name, axis=-2, key=True)(
+        lambda claim: [getattr(STEPS[step], name) for step in claim.steps]
+    )
+
+
+@frozen
 class Claim(SplitResult):
     """Result of :data:`CLAIM`.
 
@@ -225,35 +246,51 @@ class Claim(SplitResult):
     whose fitted map has a < 0. ``maps`` (4, 3) are a, b, c of ``MAP_NAMES``.
     """
 
-    steps: tuple[str, ...]
+    steps: tuple[str, ...] = column(
+        "Step from the paper's protocol to the honest one.", name="step", axis=-2, key=True
+    )
     sizes: Ints
     panels: Ints
     n_judges: Ints
-    nll: Interval
-    accuracy: Floats
-    against_all: Interval
-    change: Interval
-    null_nll: Floats
-    constant_nll: Floats
-    falling: Floats
+    nll: Interval = column()
+    accuracy: Floats = column()
+    against_all: Interval = column("NLL of the top k less that of all judges of the step, in nats.")
+    change: Interval = column("NLL less that of the step before, in nats.")
+    null_nll: Floats = column("NLL of the base rate under the step's own labels.", axis=-2)
+    constant_nll: Floats = column("NLL of a constant score through the step's calibrator.", axis=-2)
+    falling: Floats = column("Share of the splits whose fitted map falls.")
     maps: Floats
     n_calibration: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "step": "Step from the paper's protocol to the honest one.",
-            "after": "The step that it is compared with.",
-            "measures": "What the figures of the step measure.",
-            "coding": "How the labels are coded.",
-            "input_clipped": "Whether scores are clipped before calibration.",
-            "own_label": "Whether an item's own label is seen by its score.",
-            "against_all": "NLL of the top k less that of all judges of the step, in nats.",
-            "change": "NLL less that of the step before, in nats.",
-            "falling": "Share of the splits whose fitted map falls.",
-            "null_nll": "NLL of the base rate under the step's own labels.",
-            "constant_nll": "NLL of a constant score through the step's calibrator.",
-        }
-    )
+    steps_before = _of_steps("after", "The step that it is compared with.")
+    measures = _of_steps("measures", "What the figures of the step measure.")
+    coding = _of_steps("coding", "How the labels are coded.")
+    aggregators = _of_steps("aggregator")
+    calibrators = _of_steps("calibrator")
+    clips = _of_steps("input_clipped", "Whether scores are clipped before calibration.")
+    own_label = _of_steps("own_label", "Whether an item's own label is seen by its score.")
+
+    @derived(name="panel", key=True)
+    def arms(self) -> list[str]:
+        """Names of the panels."""
+        return [*map(arm_name, self.sizes.tolist()), "all"]
+
+    @derived(name="k", key=True)
+    def sizes_by_step(self) -> Ints:
+        """Panel sizes (n_steps, n_sizes + 1)."""
+        sizes = np.broadcast_to(self.sizes, (len(self.steps), len(self.sizes)))
+        return np.column_stack([sizes, self.n_judges])
+
+    @derived()
+    def skill(self) -> Floats:
+        """Share of the step's base rate that a panel removes."""
+        return 1.0 - self.nll.value / self.null_nll[:, None]
+
+    @derived(name="verdict")
+    def verdicts(self) -> list[list[str]]:
+        """The verdict on every panel of every step."""
+        columns = range(len(self.sizes) + 1)
+        return [[self.verdict(name, column) for column in columns] for name in self.steps]
 
     def row(self, step: str) -> int:
         """Position of a step in the arrays."""
@@ -308,65 +345,18 @@ class Claim(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per step and panel size that was tried, with what its figures measure."""
-        steps = [STEPS[name] for name in self.steps]
-        shape = self.nll.shape
-
-        def by_step(name: str) -> Any:
-            return np.array([getattr(step, name) for step in steps])[:, None]
-
-        sizes = np.broadcast_to(self.sizes, (len(steps), len(self.sizes)))
-        frame = long_frame(
-            shape,
-            {
-                "step": by_step("name"),
-                "after": np.array([step.before or "" for step in steps])[:, None],
-                "measures": by_step("measures"),
-                "coding": by_step("coding"),
-                "aggregator": by_step("aggregator"),
-                "calibrator": by_step("calibrator"),
-                "input_clipped": by_step("clips"),
-                "own_label": by_step("own_label"),
-                "panel": [*map(arm_name, self.sizes.tolist()), "all"],
-                "k": np.column_stack([sizes, self.n_judges]),
-                "n_splits": self.n_splits,
-                "nll": self.nll,
-                "accuracy": self.accuracy,
-                "against_all": self.against_all,
-                "change": self.change,
-                "falling": self.falling,
-                "null_nll": self.null_nll[:, None],
-                "skill": 1.0 - self.nll.value / self.null_nll[:, None],
-                "constant_nll": self.constant_nll[:, None],
-                "verdict": [
-                    [self.verdict(name, column) for column in range(shape[1])]
-                    for name in self.steps
-                ],
-            },
-        )
-        return frame.dropna(subset=["nll"]).reset_index(drop=True)
+        return SplitResult.frame(self).dropna(subset=["nll"]).reset_index(drop=True)
 
     def decisions(self) -> dict[str, Any]:
         """All judges under every step, and the reversals."""
-        ends = ("raw_delta", "raw_lo", "raw_hi", "delta", "lo", "hi")
+        all_judges = {"measures": self.measures, "nll": self.nll.value[:, -1]}
+        nulls = {name: getattr(self, name) for name in ("null_nll", "constant_nll")}
+        by_step = pd.DataFrame({"step": self.steps, **all_judges, **nulls})
         return {
-            "all_judges": [
-                {
-                    "step": name,
-                    "measures": STEPS[name].measures,
-                    "nll": float(self.nll.value[s, -1]),
-                    "null_nll": float(self.null_nll[s]),
-                    "constant_nll": float(self.constant_nll[s]),
-                }
-                for s, name in enumerate(self.steps)
-            ],
+            "all_judges": to_plain(by_step.to_dict("records")),
             "reversals": [
-                {
-                    "raw": reversal.raw,
-                    "calibrated": reversal.calibrated,
-                    "k": reversal.k,
-                    **dict(
-                        zip(ends, to_plain((*reversal.raw_delta, *reversal.delta)), strict=True)
-                    ),
+                to_plain(flat_row(reversal, raw_delta="raw_"))
+                | {
                     "outcome": reversal.outcome,
                     "measures": STEPS[reversal.calibrated].measures,
                 }
@@ -423,7 +413,7 @@ def _params(logits: Floats, ballots: Ballots, calibrator: Calibrator) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimSpec:
+class ClaimSpec(StudySpec):
     """What the claim needs: panels that are held against all judges, and whether to add ``joint``.
 
     Raises
@@ -432,16 +422,10 @@ class ClaimSpec:
         A panel below 1.
     """
 
-    settings: Settings = Settings()
-    panels: tuple[int, ...] = field(
-        default=(3, 5, 10), metadata={"help": "panel sizes held against all judges"}
+    panels: tuple[int, ...] = option(
+        (3, 5, 10), "panel sizes held against all judges", check=check_panels
     )
-    joint: bool = field(
-        default=True, metadata={"help": "add the joint aggregator, which sees votes jointly"}
-    )
-
-    def __post_init__(self) -> None:
-        check_panels(self.panels)
+    joint: bool = option(True, "add the joint aggregator, which sees votes jointly")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -645,9 +629,7 @@ def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[st
     unknown = Interval.full(n, np.nan)
 
     def difference(item: Floats, split: Floats) -> Interval:
-        if len(split) < 2 or not len(item):
-            return replace(unknown[: len(item)], value=item.mean(axis=-1))
-        return Interval.of(estimated(item, split))
+        return Interval.of(estimated(item, split)) if len(item) else unknown[:0]
 
     against_all, change = [], []
     for c, b in enumerate(before):
@@ -686,9 +668,6 @@ CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     name="claim",
     title="The paper's claim",
     question="Does the paper's reversal hold here?",
-    spec=ClaimSpec,
-    result=Claim,
-    partial=ClaimTally,
     run_chunk=run_chunk,
     merge=merge,
     settled=steady(merge, _deciding),

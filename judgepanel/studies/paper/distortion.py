@@ -11,19 +11,17 @@ Cost per split: one aggregation, and the calibrators on ``DRAWS`` times eight co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, panel_scores
+from judgepanel.kernels.aggregation import Aggregator, panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.maps import CHANGES, DISTORTIONS, UNDISTORTED, Noise
 from judgepanel.kernels.prefixes import PrefixScores
 from judgepanel.scoring.descriptive import equivalence
@@ -31,17 +29,11 @@ from judgepanel.scoring.inference import MARGIN, Estimate
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
-    few_labels,
-    run_fields,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import run_fields, run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES, Estimator, contrasts
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, inside, prepare, steady
-from judgepanel.studies.results import SplitResult, long_frame
+from judgepanel.studies.contract import Chunk, Study, inside, prepare, steady
+from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
 ROWS = (UNDISTORTED, *DISTORTIONS)
@@ -52,8 +44,8 @@ DRAWS = 2
 _STREAM = 22
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Distortion(SplitResult):
+@frozen
+class Distortion(NllResult):
     """Result of :data:`DISTORTION`.
 
     Arrays are (n_distortions + 1, n_calibrators): rows follow ``distortions``, whose first is the
@@ -63,28 +55,24 @@ class Distortion(SplitResult):
     ``repaired``, ``harmed``, ``better`` or ``undecided``.
     """
 
-    aggregator: str
-    distortions: tuple[str, ...]
-    calibrators: tuple[str, ...]
-    nll: Interval
-    accuracy: Interval
-    change: Interval
-    p: Floats
-    margin: Floats
-    outcomes: tuple[tuple[str, ...], ...]
-    null_nll: float
-    constant_nll: Floats
-    n_judges: int
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "distortion": "How the score was distorted.",
-            "change": "NLL minus that of the same calibrator on undistorted scores, in nats.",
-            "margin": "2 % of the NLL on undistorted scores, in nats.",
-            "p": "p-value of two one-sided tests that the change is within the margin.",
-            "outcome": "Repaired, harmed, better or undecided.",
-        }
+    aggregator: str = column(key=True)
+    distortions: tuple[str, ...] = column(
+        "How the score was distorted.", name="distortion", axis=-2, key=True
     )
+    calibrators: tuple[str, ...] = column(name="calibrator", key=True)
+    nll: Interval = column()
+    accuracy: Interval = column()
+    change: Interval = column(
+        "NLL minus that of the same calibrator on undistorted scores, in nats."
+    )
+    p: Floats = column("p-value of two one-sided tests that the change is within the margin.")
+    margin: Floats = column("2 % of the NLL on undistorted scores, in nats.")
+    outcomes: tuple[tuple[str, ...], ...] = column(
+        "Repaired, harmed, better or undecided.", name="outcome"
+    )
+    null_nll: float = column()
+    constant_nll: Floats = column()
+    n_judges: int
 
     def repaired_by(self, calibrator: str) -> tuple[str, ...]:
         """Return the distortions that a calibrator repairs."""
@@ -92,35 +80,13 @@ class Distortion(SplitResult):
         rows = zip(self.distortions[1:], self.outcomes[1:], strict=True)
         return tuple(name for name, row in rows if row[c] == "repaired")
 
-    def frame(self) -> pd.DataFrame:
-        """One row per distortion and calibrator."""
-        return long_frame(
-            self.nll.shape,
-            {
-                "aggregator": self.aggregator,
-                "distortion": np.array(self.distortions)[:, None],
-                "calibrator": self.calibrators,
-                "n_splits": self.n_splits,
-                "seed": self.seed,
-                "nll": self.nll,
-                "accuracy": self.accuracy,
-                "change": self.change,
-                "margin": self.margin,
-                "p": self.p,
-                "outcome": self.outcomes,
-                "null_nll": self.null_nll,
-                "constant_nll": self.constant_nll,
-                "skill": 1.0 - self.nll.value / self.null_nll,
-            },
-        )
-
     def decisions(self) -> dict[str, Any]:
         """Return the distortions that each calibrator repairs."""
         return {"repaired": {name: list(self.repaired_by(name)) for name in self.calibrators}}
 
 
 @dataclass(frozen=True, slots=True)
-class DistortionSpec:
+class DistortionSpec(StudySpec):
     """The distorted scores, and the amount of noise.
 
     Noise is normal on the scale of the raw probability, with standard deviations ``weak`` and
@@ -133,32 +99,29 @@ class DistortionSpec:
         outside (0, 1).
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrators: tuple[Calibrator, ...] = field(
-        default=SHOWN, metadata={"help": "calibrators that may repair the score"}
+    aggregator: Aggregator = option("one_coin")
+    calibrators: tuple[Calibrator, ...] = option(
+        SHOWN, "calibrators that may repair the score", once=True
     )
-    weak: float = field(default=0.1, metadata={"help": "standard deviation of weak noise"})
-    strong: float = field(default=0.3, metadata={"help": "standard deviation of strong noise"})
-    turned: float = field(
-        default=0.2, metadata={"help": "share of scores that binary noise inverts"}
+    weak: float = option(0.1, "standard deviation of weak noise")
+    strong: float = option(0.3, "standard deviation of strong noise")
+    turned: float = option(
+        0.2,
+        "share of scores that binary noise inverts",
+        check=valid(
+            "the share of scores turned around is out of range",
+            lambda share: 0.0 < share < 1.0,
+            "between 0 and 1",
+        ),
     )
 
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, self.calibrators)
-        check_each_once("distortion", "calibrator", CALIBRATORS, self.calibrators)
+        StudySpec.__post_init__(self)
         if not 0.0 < self.weak <= self.strong <= 10.0:
             raise InputError(
                 "the levels of noise must rise",
                 value=f"{self.weak:g}, {self.strong:g}",
                 allowed="above 0 and at most 10, the weak one first",
-            )
-        if not 0.0 < self.turned < 1.0:
-            raise InputError(
-                "the share of scores turned around is out of range",
-                value=self.turned,
-                allowed="between 0 and 1",
             )
 
 
@@ -306,6 +269,7 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
     nll = levels("nll", "nats")
     margin = MARGIN * nll.value[0]
     changes = estimates(identity - identity[:1])
+    fits = len(totals.numbers) * len(ROWS) * DRAWS
     p, outcomes = zip(*map(_tested, changes, margin.tolist()), strict=True)
     return Distortion(
         aggregator=spec.aggregator,
@@ -321,7 +285,9 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
         constant_nll=totals.constant_nll.mean(axis=0),
         n_judges=ballots.n_judges,
         **run_fields(prepared, spec.settings, totals),
-        warnings=_warnings(prepared, spec, totals),
+        warnings=run_warnings(
+            prepared, totals, *stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
+        ),
     )
 
 
@@ -332,8 +298,6 @@ def _side_by_side(estimates: list[Estimate], unit: Unit = "nats") -> Interval:
 
 def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
     """Return p-values (n,) of the equivalence tests and outcomes; the first row is reference."""
-    if np.isnan(change.se).any():
-        return change.se, ("reference", *["undecided"] * (len(change.se) - 1))
     tested = equivalence(change, margin)
     words = {"equivalent": "repaired", "inconclusive": "undecided"}
     sentences = [
@@ -343,21 +307,10 @@ def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
     return tested.p, ("reference", *sentences[1:])
 
 
-def _warnings(prepared: Prepared, spec: DistortionSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
-    fits = len(totals.numbers) * len(ROWS) * DRAWS
-    warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
-    return tuple(warnings)
-
-
 DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(
     name="distortion",
     title="Distorted scores",
     question="Which calibrators repair which distortions of the raw score?",
-    spec=DistortionSpec,
-    result=Distortion,
-    partial=Tally,
     run_chunk=run_chunk,
     merge=merge,
     settled=steady(merge, lambda result: inside(result.change, result.margin)),

@@ -11,40 +11,34 @@ Result of :data:`FRACTION_SWEEP`: scores by the share of items that calibrates.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.evaluation import evaluate_split
 from judgepanel.scoring.descriptive import first_reached
-from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, estimate, joint_draws, verdict
+from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import few_labels, fields_of_run, not_fitted, splits_of
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import few_labels, fields_of_run, splits_of
 from judgepanel.studies.compare import RANGES, Estimator, mean_sizes
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
-from judgepanel.studies.panel.recommended import (
-    AGAINST_AVERAGE,
-    AVERAGE,
-    panel_names,
-    pipeline_columns,
-    scored_average,
-)
-from judgepanel.studies.results import RunResult, json_values, long_frame
+from judgepanel.studies.options import option, valid
+from judgepanel.studies.panel.recommended import panel_names
+from judgepanel.studies.results import column, flat_row, frozen
 from judgepanel.studies.trust.budget_plan import (
+    BudgetResult,
     PanelsSpec,
     PlannedShares,
     budget_arms,
+    not_fitted_there,
+    panels_of,
     planned_shares,
 )
 from judgepanel.studies.trust.label_budget import check_goals
@@ -66,57 +60,28 @@ class ShareNeeded:
     at_start: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FractionSweep(RunResult):
+@frozen
+class FractionSweep(BudgetResult):
     """Result of :data:`FRACTION_SWEEP`.
 
     ``shares`` (n_shares,) of the items calibrate, increasing: ``labels`` of them on average, while
-    ``evaluated`` are scored. ``panels`` (n_panels,) are sizes, the last is all judges. ``nll``
-    (n_calibrators, n_panels, n_shares) is in nats per item, with 95 % intervals for new items and
-    panels fitted on that many labels; ``null_nll`` (n_shares,) is the NLL of the base rate of the
-    same labels, ``constant_nll`` (n_calibrators, n_shares) that of a constant score through the
-    same calibrator.
-
-    ``delta`` (n_calibrators, n_panels - 1, n_shares) is NLL(top-k) - NLL(all) at the same share. If
-    ``aggregator`` is ``average``, all judges are the recommended panel, and the top k have the
-    pipeline ``COMPARED``.
-    ``against`` (n_calibrators, n_panels, n_shares) is the NLL minus that at the largest share, on
-    the items that all shares evaluated.
+    ``evaluated`` are scored. Intervals are for panels fitted on that many labels. ``against``
+    (n_calibrators, n_panels, n_shares) is the NLL minus that at the largest share, on the items
+    that all shares evaluated.
     """
 
-    shares: Floats
-    panels: Ints
-    calibrators: tuple[str, ...]
-    aggregator: str
+    shares: Floats = column("Share of the items that calibrates.", name="share", key=True)
     within: float
-    labels: Floats
-    evaluated: Floats
-    nll: Interval
-    null_nll: Floats
-    constant_nll: Floats
-    delta: Interval
-    against: Interval
-    needed: tuple[ShareNeeded, ...]
-    n_judges: int
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "share": "Share of the items that calibrates.",
-            "n_calibration": "Number of labels that calibrate, mean over splits.",
-            "n_evaluation": "Number of items that are scored, mean over splits.",
-            "against": "NLL minus that at the largest share, on the items that all shares score.",
-            "delta": "NLL of the panel minus that of all judges at the same share, in nats.",
-        }
+    labels: Floats = column(
+        "Number of labels that calibrate, mean over splits.", name="n_calibration", key=True
     )
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """Names of the panels: ``top-5``, ..., ``all 65``."""
-        return panel_names(self.panels, self.aggregator)
-
-    def row(self, calibrator: str) -> int:
-        """Return the position of a calibrator in the arrays."""
-        return self.calibrators.index(calibrator)
+    evaluated: Floats = column(
+        "Number of items that are scored, mean over splits.", name="n_evaluation", key=True
+    )
+    against: Interval = column(
+        "NLL minus that at the largest share, on the items that all shares score."
+    )
+    needed: tuple[ShareNeeded, ...]
 
     def narrowest(self, c: int, panel: int = -1) -> int:
         """Return the position of the share with the narrowest interval of the level."""
@@ -126,18 +91,6 @@ class FractionSweep(RunResult):
         _, lo, hi = self.nll[c, panel]
         return np.asarray(hi - lo)
 
-    def verdict(self, c: int, panel: int, share: int) -> Verdict:
-        """Return what the interval of ``delta`` decides, against 2 % of NLL(all) at that share."""
-        delta, lo, hi = self.delta[c, panel, share]
-        margin = MARGIN * float(self.nll.value[c, -1, share])
-        same = bool(lo == hi == delta == 0.0)
-        return verdict(float(lo), float(hi), margin, identical=same)
-
-    def decided(self, c: int, panel: int, share: int) -> str:
-        """Return the verdict in words that fit the panel: of the recommended one, its own."""
-        result = self.verdict(c, panel, share)
-        return AGAINST_AVERAGE[result] if self.aggregator == AVERAGE else result
-
     def needed_for(self, calibrator: str, panel: str) -> ShareNeeded | None:
         """Return the smallest sufficient share of one panel, None if it is unknown."""
         for share in self.needed:
@@ -145,53 +98,10 @@ class FractionSweep(RunResult):
                 return share
         return None
 
-    def frame(self) -> pd.DataFrame:
-        """One row per calibrator, panel and share."""
-        n_c, n_p, n_f = self.nll.shape
-        verdicts = [
-            [[self.decided(c, p, f) for f in range(n_f)] for p in range(n_p - 1)]
-            + [["reference"] * n_f]
-            for c in range(n_c)
-        ]
-        aggregators, calibrators = pipeline_columns(self.aggregator, self.calibrators, n_p)
-        return long_frame(
-            self.nll.shape,
-            {
-                "aggregator": aggregators,
-                "calibrator": calibrators,
-                "panel": np.array(self.arms)[:, None],
-                "k": self.panels[:, None],
-                "share": self.shares,
-                "n_calibration": self.labels,
-                "n_evaluation": self.evaluated,
-                "n_splits": self.n_splits,
-                "nll": self.nll,
-                "null_nll": self.null_nll,
-                "constant_nll": self.constant_nll[:, None],
-                "skill": 1.0 - self.nll.value / self.null_nll,
-                "against": self.against,
-                "delta": Interval.joined(
-                    [self.delta, Interval.full((n_c, 1, n_f), np.nan)], axis=1
-                ),
-                "verdict": verdicts,
-            },
-        )
-
     def decisions(self) -> dict[str, Any]:
         """Return the smallest sufficient share, and where intervals are narrowest."""
         return {
-            "needed": [
-                json_values(
-                    {
-                        "calibrator": needed.calibrator,
-                        "panel": needed.panel,
-                        "goal": needed.goal,
-                        **dict(zip(("share", "lo", "hi"), needed.share, strict=True)),
-                        "at_start": needed.at_start,
-                    }
-                )
-                for needed in self.needed
-            ],
+            "needed": [to_plain(flat_row(needed, share="")) for needed in self.needed],
             "narrowest": [
                 {
                     "calibrator": name,
@@ -227,15 +137,18 @@ class FractionSweepSpec(PanelsSpec):
         ``within`` outside (0, 1).
     """
 
-    shares: tuple[float, ...] = field(
-        default=SHARES, metadata={"help": "shares of the items that calibrate"}
+    shares: tuple[float, ...] = option(
+        SHARES,
+        "shares of the items that calibrate",
+        check=valid(
+            "a calibration share is out of range",
+            lambda share: 0.0 < share < 1.0,
+            "between 0 and 1",
+        ),
     )
-    within: float = field(
-        default=0.05,
-        metadata={"help": "NLL excess over the largest share that is still enough, as a fraction"},
+    within: float = option(
+        0.05, "NLL excess over the largest share that is still enough, as a fraction"
     )
-
-    SUBJECT: ClassVar[str] = "a sweep"
 
     def __post_init__(self) -> None:
         PanelsSpec.__post_init__(self)
@@ -244,11 +157,6 @@ class FractionSweepSpec(PanelsSpec):
                 "a sweep needs two calibration shares or more, each once",
                 value=", ".join(f"{share:g}" for share in self.shares),
             )
-        for share in self.shares:
-            if not 0.0 < share < 1.0:
-                raise InputError(
-                    "a calibration share is out of range", value=share, allowed="between 0 and 1"
-                )
         check_goals(self.within, None, None)
 
 
@@ -268,20 +176,12 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
 
     def scored(share: float) -> Iterator[tuple[Split, Arms]]:
         for split in splits_of(prepared, replace(spec.settings, fraction=share), chunk):
-            yield split, budget_arms([_panels(ballots, split, spec)])
+            yield split, budget_arms(panels_of(ballots, [split], spec))
 
     return tuple(
         tally(scored(share), n_items=ballots.n_items, seed=spec.settings.seed)
         for share in planned(prepared, spec).shares.tolist()
     )
-
-
-def _panels(ballots: Ballots, split: Split, spec: FractionSweepSpec) -> list[SplitScores]:
-    ks = spec.sizes(ballots.n_judges)
-    if spec.aggregator != AVERAGE:
-        return [evaluate_split(ballots, split, ks, spec.recipe)]
-    parts = [evaluate_split(ballots, split, ks[:-1], spec.recipe)] if len(ks) > 1 else []
-    return [*parts, scored_average(ballots, split, spec.settings.seed)]
 
 
 def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> FractionSweep:
@@ -339,9 +239,12 @@ def fraction_estimates(
         means, _ = scores.item_means()
         estimated = Estimator.of(scores, units)
         for c in range(n_c):
-            level, gap = _of_share(scores, means[0, c, :-1], estimated, c)
+            items, splits = means[0, c, :-1], scores.split_means[:, 0, c, :-1]
+            level = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
             nll.put((c, slice(None), f), level)
-            delta.put((c, slice(None), f), gap)
+            if n_p > 1:
+                gaps = estimated(items[:-1] - items[[-1]], splits[:, :-1] - splits[:, [-1]])
+                delta.put((c, slice(None), f), Interval.of(gaps))
     needed: list[ShareNeeded] = []
     common = tallies[-1].evaluated > 0
     if len(tallies[-1].numbers) >= 2 and len(np.unique(units[common])) >= 2:
@@ -351,22 +254,6 @@ def fraction_estimates(
             against.put((c, p), _against_last(fitted))
             needed.append(_enough(fitted, shares, (calibrators[c], arms[p]), within, seed))
     return {"nll": nll, "delta": delta, "against": against, "needed": tuple(needed)}
-
-
-def _of_share(
-    scores: Tally, items: Floats, estimated: Estimator, c: int
-) -> tuple[Interval, Interval]:
-    """Levels (n_panels,) of all panels at one share, and their differences from all judges."""
-    splits = scores.split_means[:, 0, c, :-1]
-    gaps = items[:-1] - items[[-1]]
-    nll, delta = Interval.alone(items.mean(axis=-1)), Interval.alone(gaps.mean(axis=-1))
-    if len(splits) < 2:
-        return nll, delta
-    nll = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
-    if len(gaps):
-        apart = splits[:, :-1] - splits[:, [-1]]
-        delta = Interval.of(estimated(gaps, apart))
-    return nll, delta
 
 
 def _common_items(tallies: Sequence[Tally], common: NDArray[np.bool_]) -> Floats:
@@ -418,15 +305,9 @@ def _warnings(
     warnings = [*prepared.notices, *plan.left_out]
     warnings += few_labels(prepared, float(tallies[-1].n_calibration.mean()))
     fits = len(tallies[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
-    for c, name in enumerate(spec.calibrators):
-        cases = [
-            f"{count} of {fits} with {100 * share:g} %"
-            for share, scores in zip(plan.shares.tolist(), tallies, strict=True)
-            if (count := int(scores.replaced[c].sum()))
-        ]
-        if cases:
-            warnings.append(not_fitted(name, ", ".join(cases)))
-    return tuple(warnings)
+    where = [f"with {100 * share:g} %" for share in plan.shares.tolist()]
+    replaced = np.column_stack([scores.replaced.sum(axis=1) for scores in tallies])
+    return (*warnings, *not_fitted_there(spec.calibrators, replaced, fits, where))
 
 
 def _deciding(result: FractionSweep) -> Deciding:
@@ -438,9 +319,6 @@ FRACTION_SWEEP: Study[FractionSweepSpec, Tallies, FractionSweep] = Study(
     name="fraction_sweep",
     title="Calibration share",
     question="Which share of the items should calibrate?",
-    spec=FractionSweepSpec,
-    result=FractionSweep,
-    partial=Tallies,
     run_chunk=run_chunk,
     merge=merge,
     settled=steady(merge, _deciding),

@@ -14,35 +14,34 @@ Result of :data:`NARROW_BAND`: keep all or prune, in simulated panels similar to
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots, signs_of
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.prefixes import counts
 from judgepanel.kernels.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import LEVEL
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.common import check_known, check_panels
-from judgepanel.studies.contract import Chunk, Settings, Study, prepare
-from judgepanel.studies.results import by_split, frozen, long_frame, scalars
+from judgepanel.studies.common import check_panels
+from judgepanel.studies.contract import Chunk, Study, prepare
+from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.results import Declared, by_split, column, constant, derived, frozen
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NarrowBand:
+@frozen
+class NarrowBand(Declared):
     """Result of :data:`NARROW_BAND`. All figures except the ``own_`` ones are simulated.
 
     Arrays are (n_widths, n_rhos, n_sizes, n_shares): ``widths`` of the band of accuracies about
@@ -58,17 +57,35 @@ class NarrowBand:
 
     aggregator: str
     calibrator: str
-    widths: Floats
-    rhos: Floats
-    sizes: Ints
-    shares: Floats
-    delta: Interval
-    band: Interval
-    loss: Interval
-    nll: Floats
-    accuracy: Floats
-    error_rho: Floats
-    null_nll: float
+    widths: Floats = column(
+        "Width of the band of the judges' accuracies.", "band", name="width", axis=-4, key=True
+    )
+    rhos: Floats = column(
+        "Latent correlation of the votes.", "latent correlation", name="rho", axis=-3, key=True
+    )
+    sizes: Ints = column(heading="judges", name="judges", axis=-2, key=True)
+    shares: Floats = column(
+        "Share of the panel that pruning keeps.", "kept", "share", name="share", key=True
+    )
+    delta: Interval = column(
+        "NLL after pruning minus that of all judges, in nats.",
+        *("pruned - all", "difference"),
+        bounds=("lo", "hi"),
+    )
+    band: Interval = column(
+        heading="all cells together",
+        form="ends",
+        ends=" in all cells together",
+        name="delta",
+        bounds=("band_lo", "band_hi"),
+    )
+    loss: Interval = column("Accuracy lost by pruning.", "accuracy lost by pruning", "difference")
+    nll: Floats = column("NLL of all judges, in nats.", "NLL, all")
+    accuracy: Floats = column("Share of right decisions of all judges.", "accuracy, all")
+    error_rho: Floats = column(
+        "Resulting mean correlation of errors.", "of errors", expand=(-2, -1)
+    )
+    null_nll: float = column(heading="base rate")
     mean_accuracy: float
     coverage: float
     own_width: float
@@ -78,36 +95,19 @@ class NarrowBand:
     orientation: str
     n_items: int
     n_judges: int
-    n_replicates: int
+    n_replicates: int = column("Number of simulated panels behind the figures.")
     planned_replicates: int
-    seed: int
+    seed: int = column("Seed of the simulation.")
     warnings: tuple[str, ...]
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "lo": "Lower end of the 95 % interval of delta.",
-            "hi": "Upper end of the 95 % interval of delta.",
-            "simulated": "Always true: the figures are from simulated panels.",
-            "width": "Width of the band of the judges' accuracies.",
-            "rho": "Latent correlation of the votes.",
-            "error_rho": "Resulting mean correlation of errors.",
-            "share": "Share of the panel that pruning keeps.",
-            "n_replicates": "Number of simulated panels behind the figures.",
-            "nll": "NLL of all judges, in nats.",
-            "accuracy": "Share of right decisions of all judges.",
-            "delta": "NLL after pruning minus that of all judges, in nats.",
-            "loss": "Accuracy lost by pruning.",
-            "winner": "Which is shown to be better.",
-            "seed": "Seed of the simulation.",
-        }
-    )
+    simulated = constant(True, "Always true: the figures are from simulated panels.", key=True)
 
     @property
     def partial(self) -> bool:
         """Whether replicates are still missing."""
         return self.n_replicates < self.planned_replicates
 
-    @property
+    @derived("Which is shown to be better.", "wins")
     def winner(self) -> NDArray[np.str_]:
         """Which side has the lower NLL in every cell, by the band: all, pruned, or undecided."""
         return np.select([self.band.above(), self.band.below()], ["all", "pruned"], "undecided")
@@ -117,40 +117,9 @@ class NarrowBand:
         names = ("all", "pruned", "undecided")
         return {name: int(np.count_nonzero(self.winner == name)) for name in names}
 
-    def frame(self) -> pd.DataFrame:
-        """One row per cell."""
-        return long_frame(
-            self.delta.shape,
-            {
-                "simulated": True,
-                "width": self.widths[:, None, None, None],
-                "rho": self.rhos[:, None, None],
-                "error_rho": self.error_rho[:, :, None, None],
-                "judges": self.sizes[:, None],
-                "share": self.shares,
-                "n_replicates": self.n_replicates,
-                "seed": self.seed,
-                "nll": self.nll,
-                "null_nll": self.null_nll,
-                "accuracy": self.accuracy,
-                "delta": self.delta.value,
-                "lo": self.delta.lo,
-                "hi": self.delta.hi,
-                "band_lo": self.band.lo,
-                "band_hi": self.band.hi,
-                "loss": self.loss,
-                "winner": self.winner,
-            },
-        )
-
-    def summary(self) -> dict[str, Any]:
-        """Return how many cells each side wins, and what was simulated."""
-        return {
-            "simulated": True,
-            "winners": self.winners(),
-            **scalars(self),
-            "partial": self.partial,
-        }
+    def decisions(self) -> dict[str, Any]:
+        """Return how many cells each side wins; all of it is simulated."""
+        return {"simulated": True, "winners": self.winners()}
 
 
 MOST_LABELS = 500
@@ -161,8 +130,22 @@ INSIDE = (0.02, 0.98)
 _STREAM = 24
 
 
+def _check(what: str, least: float, most: float) -> Callable[[tuple[float, ...]], None]:
+    """Return a check that there are values, all of them inside a range."""
+
+    def check(values: tuple[float, ...]) -> None:
+        if not values or not all(least <= value <= most for value in values):
+            raise InputError(
+                f"{what} of the simulation out of range",
+                value=", ".join(f"{value:g}" for value in values),
+                allowed=f"one or more from {least:g} to {most:g}",
+            )
+
+    return check
+
+
 @dataclass(frozen=True, slots=True)
-class NarrowBandSpec:
+class NarrowBandSpec(StudySpec):
     """The cells of the simulation; ``sizes`` None uses 10, 30 and the number of judges in the
     votes.
 
@@ -173,44 +156,31 @@ class NarrowBandSpec:
         below 1, fewer than 2 replicates.
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
-    widths: tuple[float, ...] = field(
-        default=(0.02, 0.1, 0.2, 0.4), metadata={"help": "widths of the band of accuracies"}
+    aggregator: Aggregator = option("one_coin")
+    calibrator: Calibrator = option("beta")
+    widths: tuple[float, ...] = option(
+        (0.02, 0.1, 0.2, 0.4), "widths of the band of accuracies", check=_check("widths", 0.0, 1.0)
     )
-    rhos: tuple[float, ...] = field(
-        default=(0.0, 0.2, 0.4), metadata={"help": "latent correlations of the votes"}
+    rhos: tuple[float, ...] = option(
+        (0.0, 0.2, 0.4),
+        "latent correlations of the votes",
+        check=_check("correlations", 0.0, 0.95),
     )
-    sizes: tuple[int, ...] | None = field(
-        default=None, metadata={"help": "numbers of simulated judges"}
+    sizes: tuple[int, ...] | None = option(None, "numbers of simulated judges", check=check_panels)
+    shares: tuple[float, ...] = option(
+        (0.5, 1.0 / 3.0),
+        "shares of the judges that pruning keeps",
+        check=_check("shares", 0.01, 0.99),
     )
-    shares: tuple[float, ...] = field(
-        default=(0.5, 1.0 / 3.0), metadata={"help": "shares of the judges that pruning keeps"}
+    replicates: int = option(
+        24,
+        "simulated panels per cell",
+        check=valid(
+            "number of replicates out of range",
+            lambda n: 2 <= n <= MOST_REPLICATES,
+            f"2..{MOST_REPLICATES}",
+        ),
     )
-    replicates: int = field(default=24, metadata={"help": "simulated panels per cell"})
-
-    def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        check_panels(self.sizes or ())
-        for what, values, least, most in (
-            ("widths", self.widths, 0.0, 1.0),
-            ("correlations", self.rhos, 0.0, 0.95),
-            ("shares", self.shares, 0.01, 0.99),
-        ):
-            if not values or not all(least <= value <= most for value in values):
-                raise InputError(
-                    f"{what} of the simulation out of range",
-                    value=", ".join(f"{value:g}" for value in values),
-                    allowed=f"one or more from {least:g} to {most:g}",
-                )
-        if not 2 <= self.replicates <= MOST_REPLICATES:
-            raise InputError(
-                "number of replicates out of range",
-                value=self.replicates,
-                allowed=f"2..{MOST_REPLICATES}",
-            )
 
     def panel_sizes(self, n_judges: int) -> Ints:
         """Return the numbers of judges, increasing."""
@@ -386,18 +356,11 @@ def _warnings(ballots: Ballots, spec: NarrowBandSpec, notices: tuple[str, ...]) 
     return tuple(warnings)
 
 
-def _replicates(spec: NarrowBandSpec) -> int:
-    return spec.replicates
-
-
 NARROW_BAND: Study[NarrowBandSpec, Replicates, NarrowBand] = Study(
     name="narrow_band",
     title="Judges who are nearly alike (a simulation)",
     question="When judges are nearly alike, does pruning pay?",
-    spec=NarrowBandSpec,
-    result=NarrowBand,
-    partial=Replicates,
     run_chunk=run_chunk,
     merge=merge,
-    rounds=_replicates,
+    rounds=lambda spec: spec.replicates,
 )

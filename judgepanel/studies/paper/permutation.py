@@ -14,7 +14,7 @@ Result of :data:`PERMUTATION`: the NLL of the real labels among those of permute
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -24,23 +24,19 @@ import pandas as pd
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.maps import softplus
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_known, few_labels, fields_of_run, stand_ins
+from judgepanel.studies.common import few_labels, fields_of_run, stand_ins
 from judgepanel.studies.compare import Estimator, grid_estimates
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    PanelAggregator,
-    all_judges,
-    check_panel_aggregators,
-)
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
+from judgepanel.studies.options import option, valid
+from judgepanel.studies.panel.recommended import AverageSpec, all_judges
 from judgepanel.studies.results import RunResult, by_split, frozen, long_frame, summed
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import VoteMatrix
 
 LEAK = 0.005
 """Margin, as a share of the null NLL, by which a permuted panel must beat it to count as a leak."""
@@ -157,7 +153,7 @@ _FEW_MOVE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class PermutationSpec:
+class PermutationSpec(AverageSpec):
     """Options of the permutation test.
 
     ``permutations`` are run besides the real labels, each scored on ``splits_each`` splits, or on
@@ -166,38 +162,22 @@ class PermutationSpec:
     Raises
     ------
     InputError
-        An unknown aggregator or calibrator, numbers out of range; the average under the paper's
-        protocol.
+        As for :class:`AverageSpec`; numbers out of range.
     """
 
-    settings: Settings = Settings()
-    aggregator: PanelAggregator = field(
-        default="one_coin",
-        metadata={"help": "how votes are summed; average: the recommended panel"},
+    calibrator: Calibrator = option("beta", "the calibrator (none for average)")
+    permutations: int = option(
+        199,
+        "number of label permutations",
+        check=valid(
+            "number of permutations out of range", lambda n: 1 <= n <= MOST, f"1..{MOST:,}"
+        ),
     )
-    calibrator: Calibrator = field(
-        default="beta", metadata={"help": "the calibrator (none for average)"}
+    splits_each: int = option(
+        10,
+        "number of splits on which each permutation is scored",
+        check=valid("a permutation needs 2 splits or more", lambda n: n >= 2, "2 or more"),
     )
-    permutations: int = field(default=199, metadata={"help": "number of label permutations"})
-    splits_each: int = field(
-        default=10, metadata={"help": "number of splits on which each permutation is scored"}
-    )
-
-    def __post_init__(self) -> None:
-        check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        if not 1 <= self.permutations <= MOST:
-            raise InputError(
-                "number of permutations out of range",
-                value=self.permutations,
-                allowed=f"1..{MOST:,}",
-            )
-        if self.splits_each < 2:
-            raise InputError(
-                "a permutation needs 2 splits or more", value=self.splits_each, allowed="2 or more"
-            )
-        if self.aggregator == AVERAGE:
-            object.__setattr__(self, "calibrator", "none")
 
     @property
     def n_splits(self) -> int:
@@ -369,18 +349,11 @@ def _warnings(
     return (*warnings, *stand_ins((spec.calibrator,), (partial.replaced,), fits))
 
 
-def _rounds(spec: PermutationSpec) -> int:
-    return spec.permutations + 1
-
-
 PERMUTATION: Study[PermutationSpec, PermutationTally, Permutation] = Study(
     name="permutation",
     title="Permuted labels",
     question="What does the pipeline find where there is nothing to find?",
-    spec=PermutationSpec,
-    result=Permutation,
-    partial=PermutationTally,
     run_chunk=run_chunk,
     merge=merge,
-    rounds=_rounds,
+    rounds=lambda spec: spec.permutations + 1,
 )

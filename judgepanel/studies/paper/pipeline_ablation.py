@@ -14,39 +14,47 @@ Sets of many splits are summed exactly, and their shares have intervals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SLICE, STEPS, Pipeline, PipelineScores, evaluate_pipeline
-from judgepanel.kernels.prefixes import RANKINGS, Ranking
-from judgepanel.kernels.residual import FeatureColumns, feature_columns
+from judgepanel.kernels.prefixes import Ranking
+from judgepanel.kernels.residual import FeatureColumns
 from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, covers, labels_needed
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
-    check_known,
     check_panels,
-    few_labels,
+    item_features,
     run_fields,
+    run_warnings,
     splits_of,
     stand_ins,
 )
 from judgepanel.studies.compare import Estimator, grid_estimates
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.results import SplitResult, by_split, frozen, long_frame, summed
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
+from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.results import (
+    NllResult,
+    by_split,
+    column,
+    derived,
+    frozen,
+    long_frame,
+    summed,
+)
+from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import BALANCED_SHARE
 
 STEP_WORDS = {
@@ -63,8 +71,8 @@ _WHOLE = 2
 _COVERED = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PipelineAblation(SplitResult):
+@frozen
+class PipelineAblation(NllResult):
     """Result of the study ``pipeline_ablation``.
 
     Arrays are (n_panels, n_steps) in the order of ``k`` and ``steps``. NLL is in nats per item,
@@ -76,53 +84,38 @@ class PipelineAblation(SplitResult):
     of a constant score instead of votes, with the same features.
     """
 
-    k: Ints
-    steps: tuple[str, ...]
-    aggregator: str
+    k: Ints = column(axis=-2, key=True)
+    steps: tuple[str, ...] = column("Step of the pipeline.", name="step", key=True)
+    aggregator: str = column(key=True)
     calibrator: str
     features: tuple[str, ...]
-    nll: Interval
-    brier: Interval
-    accuracy: Interval
-    ece: Interval
-    delta: Interval
+    nll: Interval = column()
+    brier: Interval = column()
+    accuracy: Interval = column()
+    ece: Interval = column()
+    delta: Interval = column(
+        "NLL of the step minus that of the step it builds on; below 0 it helps."
+    )
     residual_delta: Interval
     levels: tuple[float, ...]
     coverage: Interval
     size: Interval
     shares: Floats
     n_slice: float
-    null_nll: float
-    constant_nll: Floats
+    null_nll: float = column()
+    constant_nll: Floats = column()
     n_judges: int
     n_calibration: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "step": "Step of the pipeline.",
-            "delta": "NLL of the step minus that of the step it builds on; below 0 it helps.",
-        }
-    )
+    @derived(name="calibrator", key=True)
+    def calibrators(self) -> list[str]:
+        """Calibrator of every step."""
+        return ["none" if step in ("1", "1-2") else self.calibrator for step in self.steps]
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel and step; sets are in the rows of step 1-4."""
-        raw = ("1", "1-2")
-        return long_frame(
-            self.nll.shape,
-            {
-                "k": self.k[:, None],
-                "step": self.steps,
-                "aggregator": self.aggregator,
-                "calibrator": ["none" if step in raw else self.calibrator for step in self.steps],
-                "n_splits": self.n_splits,
-                **{metric: getattr(self, metric) for metric in METRICS},
-                "null_nll": self.null_nll,
-                "skill": 1.0 - self.nll.value / self.null_nll,
-                "constant_nll": self.constant_nll,
-                "delta": self.delta,
-                **self._sets(),
-            },
-        )
+        sets = long_frame(self.nll.shape, self._sets())
+        return pd.concat([NllResult.frame(self), sets], axis=1)
 
     def _sets(self) -> dict[str, Any]:
         """Return figures of the sets (n_panels, n_steps), named by level."""
@@ -138,37 +131,23 @@ class PipelineAblation(SplitResult):
 
     def decisions(self) -> dict[str, Any]:
         """Return the effect of each step for all judges, and the sets of step 4."""
-        steps = [
-            {
-                "step": step,
-                "nll": nll,
-                "skill": 1.0 - nll / self.null_nll,
-                "delta": delta,
-                "delta_lo": lo,
-                "delta_hi": hi,
-            }
-            for step, nll, delta, lo, hi in zip(
-                self.steps, self.nll.value[-1], *self.delta[-1], strict=True
-            )
-        ]
+        names = {"value": "coverage", "lo": "coverage_lo", "hi": "coverage_hi"}
+        table = self.frame()[-len(self.steps) :]
+        steps = table[["step", "nll", "skill", "delta", "delta_lo", "delta_hi"]]
         sets = [
-            {
-                "level": level,
-                "coverage": coverage,
-                "coverage_lo": lo,
-                "coverage_hi": hi,
-                "size": size,
-                "shares": dict(zip(SET_NAMES, shares, strict=True)),
+            {"level": level}
+            | {name: getattr(self.coverage, end)[i, -1] for end, name in names.items()}
+            | {
+                "size": self.size.value[i, -1],
+                "shares": dict(zip(SET_NAMES, self.shares[i, -1], strict=True)),
             }
-            for level, coverage, lo, hi, size, shares in zip(
-                self.levels,
-                *self.coverage[:, -1],
-                self.size.value[:, -1],
-                self.shares[:, -1],
-                strict=True,
-            )
+            for i, level in enumerate(self.levels)
         ]
-        return {"features": list(self.features), "steps": to_plain(steps), "sets": to_plain(sets)}
+        return {
+            "features": list(self.features),
+            "steps": to_plain(steps.to_dict("records")),
+            "sets": to_plain(sets),
+        }
 
 
 @frozen
@@ -240,7 +219,7 @@ def _halves(kinds: Kinds, labels: Ints, *, symmetric: bool) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineAblationSpec:
+class PipelineAblationSpec(StudySpec):
     """Options of the ablation; ``panels`` are sizes besides all judges.
 
     ``features`` None uses every item feature of the votes, () none.
@@ -251,22 +230,13 @@ class PipelineAblationSpec:
         An unknown aggregator, calibrator or ranking, or a panel below 1.
     """
 
-    settings: Settings = Settings()
-    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
-    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator of step 3"})
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
-    panels: tuple[int, ...] = field(
-        default=(5, 10), metadata={"help": "panel sizes besides all judges"}
+    aggregator: Aggregator = option("one_coin")
+    calibrator: Calibrator = option("beta", "the calibrator of step 3")
+    ranking: Ranking = option("accuracy")
+    panels: tuple[int, ...] = option((5, 10), "panel sizes besides all judges", check=check_panels)
+    features: tuple[str, ...] | None = option(
+        None, "item features for the correction (default: all)"
     )
-    features: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "item features for the correction (default: all)"}
-    )
-
-    def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        check_known("ranking", RANKINGS, (self.ranking,))
-        check_panels(self.panels)
 
     @property
     def pipeline(self) -> Pipeline:
@@ -300,12 +270,7 @@ def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureCol
     InputError
         A feature that the votes do not have.
     """
-    columns = feature_columns(prepared.oriented.votes.features) or {}
-    for name in names or ():
-        if name not in columns:
-            raise InputError(
-                "no such feature among the votes", value=name, allowed=", ".join(columns) or "none"
-            )
+    columns = item_features(prepared, *(names or ()))
     if names is None:
         return None if features_leak(prepared) else columns or None
     return {name: columns[name] for name in names} or None
@@ -363,7 +328,8 @@ def merge(
     prepared = prepare(votes, spec.settings)
     ballots, totals, sets = prepared.ballots, partial.scores, partial.sets
     estimated = Estimator.of(totals, ballots.units)
-    levels = grid_estimates(totals, estimated)
+    grid = grid_estimates(totals, estimated)
+    levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
     run = run_fields(prepared, spec.settings, totals)
@@ -374,10 +340,7 @@ def merge(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         features=tuple(features_of(prepared, spec.features) or ()),
-        nll=levels["nll"][:, :-1],
-        brier=levels["brier"][:, :-1],
-        accuracy=levels["accuracy"][:, :-1],
-        ece=levels["ece"][:, :-1],
+        **levels,
         delta=_differences(totals, estimated, pairs),
         residual_delta=_differences(totals, estimated, behind)[:, 0],
         levels=LEVELS,
@@ -436,9 +399,7 @@ def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, totals: Tally
 def _warnings(
     prepared: Prepared, spec: PipelineAblationSpec, totals: Tally, sets: SetTally
 ) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
-    warnings += _feature_notes(prepared, spec, totals)
+    warnings = _feature_notes(prepared, spec, totals)
     n_panels = totals.item_sums.shape[1]
     parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
     warnings += stand_ins(parts, totals.replaced.tolist(), 2 * n_panels * len(totals.numbers))
@@ -451,29 +412,16 @@ def _warnings(
                 f"calibration labels) is smaller than the {needed} labels that sets at "
                 f"{level:.0%} need: every set is {{0, 1}} there."
             )
-    return tuple(warnings)
+    return run_warnings(prepared, totals, *warnings)
 
 
 PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] = Study(
     name="pipeline_ablation",
     title="The pipeline step by step",
     question="What does each step of the pipeline add?",
-    spec=PipelineAblationSpec,
-    result=PipelineAblation,
-    partial=AblationTally,
     run_chunk=run_chunk,
     merge=merge,
     settled=steady(
         merge, lambda result: [(result.delta[-1], 0.0), (result.residual_delta[-1], 0.0)]
     ),
 )
-
-__all__ = [
-    "BEFORE",
-    "PIPELINE_ABLATION",
-    "STEP_WORDS",
-    "PipelineAblation",
-    "PipelineAblationSpec",
-    "features_of",
-    "merge",
-]

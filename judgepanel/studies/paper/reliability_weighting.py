@@ -13,10 +13,9 @@ Signals that may say how reliable a comparison is, without its label.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,18 +25,19 @@ from judgepanel import distributions
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import weighted_one_coin
 from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import check_known, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import run_fields, run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, inside, prepare, steady
-from judgepanel.studies.results import SplitResult, long_frame
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.studies.contract import Chunk, Prepared, Study, inside, prepare, steady
+from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.results import SplitResult, column, derived, frozen
+from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import listed
 
 MOST_FEATURES = 5
@@ -104,9 +104,10 @@ def signals(
 
 MARGIN = 0.005
 RELATIVE = 0.01
+check_margin = valid("a margin must be above 0", lambda margin: 0.0 < margin < math.inf)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class ReliabilityWeighting(SplitResult):
     """Result of :data:`RELIABILITY_WEIGHTING`.
 
@@ -120,81 +121,45 @@ class ReliabilityWeighting(SplitResult):
     as given. ``base_nll`` is the unweighted NLL with a 95 % interval.
     """
 
-    calibrator: str
-    strength: float
-    margin: float
-    relative_margin: float
-    signals: tuple[str, ...]
-    favours: tuple[str, ...]
-    features: tuple[bool, ...]
-    nll: Floats
-    delta: Interval
-    band: Interval
-    p: Floats
-    delta_90: Interval
-    p_absolute: Floats
-    absolute: tuple[str, ...]
-    p_relative: Floats
-    relative: tuple[str, ...]
-    p_plain: Floats
+    calibrator: str = column(key=True)
+    strength: float = column("How strongly the signal weighs.", key=True)
+    signals: tuple[str, ...] = column(
+        "What says how much a comparison counts.", name="signal", key=True
+    )
+    favours: tuple[str, ...] = column(
+        "Whether high or low values of the signal count for more.", key=True
+    )
+    features: tuple[bool, ...] = column(
+        "Whether the signal is an item feature.", name="feature", key=True
+    )
+    nll: Floats = column("NLL with weights, in nats.")
+    delta: Interval = column("NLL with weights less that without, in nats.", bounds=("lo", "hi"))
+    band: Interval = column(
+        ends=" for all signals together", name="delta", bounds=("band_lo", "band_hi")
+    )
+    p: Floats = column()
+    delta_90: Interval = column(name="delta", bounds=("lo_90", "hi_90"), level=90)
+    margin: float = column()
+    p_absolute: Floats = column(
+        "p-value of two one-sided tests that delta is within the margin.", name="tost_p"
+    )
+    absolute: tuple[str, ...] = column("What those tests say.", name="tost")
+    relative_margin: float = column("1 % of the unweighted NLL, in nats.")
+    p_relative: Floats = column("The same p-value for the relative margin.", name="relative_tost_p")
+    relative: tuple[str, ...] = column(
+        "What the tests say for the relative margin.", name="relative_tost"
+    )
+    p_plain: Floats = column(
+        "The same p-value by a paired test that takes the panels as given.", name="plain_tost_p"
+    )
     base_nll: Interval
-    null_nll: float
+    null_nll: float = column()
     n_judges: int
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "lo": "Lower end of the 95 % interval of delta.",
-            "hi": "Upper end of the 95 % interval of delta.",
-            "signal": "What says how much a comparison counts.",
-            "favours": "Whether high or low values of the signal count for more.",
-            "feature": "Whether the signal is an item feature.",
-            "strength": "How strongly the signal weighs.",
-            "unweighted_nll": "NLL without weights, in nats.",
-            "nll": "NLL with weights, in nats.",
-            "delta": "NLL with weights less that without, in nats.",
-            "lo_90": "Lower end of the 90 % interval of delta.",
-            "hi_90": "Upper end of the 90 % interval of delta.",
-            "tost_p": "p-value of two one-sided tests that delta is within the margin.",
-            "tost": "What those tests say.",
-            "relative_margin": "1 % of the unweighted NLL, in nats.",
-            "relative_tost_p": "The same p-value for the relative margin.",
-            "relative_tost": "What the tests say for the relative margin.",
-            "plain_tost_p": "The same p-value by a paired test that takes the panels as given.",
-        }
-    )
-
-    def frame(self) -> pd.DataFrame:
-        """One row per signal."""
-        return long_frame(
-            self.nll.shape,
-            {
-                "signal": self.signals,
-                "favours": self.favours,
-                "feature": self.features,
-                "calibrator": self.calibrator,
-                "strength": self.strength,
-                "n_splits": self.n_splits,
-                "seed": self.seed,
-                "nll": self.nll,
-                "unweighted_nll": self.base_nll.value,
-                "null_nll": self.null_nll,
-                "delta": self.delta.value,
-                "lo": self.delta.lo,
-                "hi": self.delta.hi,
-                "p": self.p,
-                "band_lo": self.band.lo,
-                "band_hi": self.band.hi,
-                "lo_90": self.delta_90.lo,
-                "hi_90": self.delta_90.hi,
-                "margin": self.margin,
-                "tost_p": self.p_absolute,
-                "tost": self.absolute,
-                "relative_margin": self.relative_margin,
-                "relative_tost_p": self.p_relative,
-                "relative_tost": self.relative,
-                "plain_tost_p": self.p_plain,
-            },
-        )
+    @derived("NLL without weights, in nats.")
+    def unweighted_nll(self) -> Any:
+        """The unweighted NLL."""
+        return self.base_nll.value
 
     def decisions(self) -> dict[str, Any]:
         """Which effects are shown to be nil."""
@@ -207,7 +172,7 @@ class ReliabilityWeighting(SplitResult):
 
 
 @dataclass(frozen=True, slots=True)
-class ReliabilityWeightingSpec:
+class ReliabilityWeightingSpec(StudySpec):
     """How far weights go, and what counts as no effect.
 
     A comparison counts from 1 - ``strength`` to 1 + ``strength`` times. ``margin`` is in nats,
@@ -219,27 +184,18 @@ class ReliabilityWeightingSpec:
         A calibrator that is not known; a strength outside (0, 1], a margin that is not above 0.
     """
 
-    settings: Settings = Settings()
-    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
-    strength: float = field(
-        default=1.0, metadata={"help": "how much more the most reliable comparisons count"}
+    calibrator: Calibrator = option("beta")
+    strength: float = option(
+        1.0,
+        "how much more the most reliable comparisons count",
+        check=valid(
+            "the strength of weights is out of range",
+            lambda strength: 0.0 < strength <= 1.0,
+            "above 0 and at most 1",
+        ),
     )
-    margin: float = field(
-        default=MARGIN, metadata={"help": "NLL below which an effect counts as none"}
-    )
-    relative: float = field(default=RELATIVE, metadata={"help": "the same, as a share of the NLL"})
-
-    def __post_init__(self) -> None:
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        if not 0.0 < self.strength <= 1.0:
-            raise InputError(
-                "the strength of weights is out of range",
-                value=self.strength,
-                allowed="above 0 and at most 1",
-            )
-        for margin in (self.margin, self.relative):
-            if not 0.0 < margin < math.inf:
-                raise InputError("a margin must be above 0", value=margin)
+    margin: float = option(MARGIN, "NLL below which an effect counts as none", check=check_margin)
+    relative: float = option(RELATIVE, "the same, as a share of the NLL", check=check_margin)
 
 
 def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -> Tally:
@@ -249,12 +205,7 @@ def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -
     result, _ = _signals(prepared, spec)
     return tally(
         (
-            (
-                split,
-                Arms.of(
-                    [_panel(ballots, split, spec, None), *_weighted(ballots, split, spec, result)]
-                ),
-            )
+            (split, Arms.of([*_weighted(ballots, split, spec, result)]))
             for split in splits_of(prepared, spec.settings, chunk)
         ),
         n_items=ballots.n_items,
@@ -271,6 +222,7 @@ def _signals(
 def _weighted(
     ballots: Ballots, split: Split, spec: ReliabilityWeightingSpec, result: Sequence[Signal]
 ) -> Iterator[SplitScores]:
+    yield _panel(ballots, split, spec, None)
     for signal in result:
         yield _panel(ballots, split, spec, signal.importance(split.calibration, spec.strength))
 
@@ -303,6 +255,11 @@ def merge(
     level = contrasts(totals, estimated, identity)
     effect = contrasts(totals, estimated, identity[1:] - identity[:1])
     base = float(level.value[0])
+    fits = len(totals.numbers) * totals.n_arms
+    unused = (
+        f"The first {MOST_FEATURES} numeric item features are signals; left out: "
+        f"{listed(left_out, 3)}."
+    )
     return ReliabilityWeighting(
         calibrator=spec.calibrator,
         strength=spec.strength,
@@ -321,17 +278,17 @@ def merge(
         null_nll=float(totals.null_nll.mean()),
         n_judges=ballots.n_judges,
         **run_fields(prepared, spec.settings, totals),
-        warnings=_warnings(prepared, spec, totals, left_out),
+        warnings=run_warnings(
+            prepared,
+            totals,
+            unused if left_out else "",
+            *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits),
+        ),
     )
 
 
 def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dict[str, Any]:
-    """Fields of the two equivalence tests; nothing is decided from a single split."""
-    if np.isnan(effect.se).any():
-        open_ = ("inconclusive",) * len(effect.se)
-        unknown = Interval(effect.value, effect.se, effect.se, level=0.9)
-        blank = dict.fromkeys(("p_absolute", "p_relative"), effect.se)
-        return {**blank, "delta_90": unknown, "absolute": open_, "relative": open_}
+    """Fields of the two equivalence tests."""
     absolute = equivalence(effect, spec.margin)
     relative = equivalence(effect, spec.relative * base)
     return {
@@ -360,30 +317,10 @@ def plain_tost(differences: Floats, margin: float) -> Floats:
     return equivalence(fitted, margin).p
 
 
-def _warnings(
-    prepared: Prepared,
-    spec: ReliabilityWeightingSpec,
-    totals: Tally,
-    left_out: tuple[str, ...],
-) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
-    if left_out:
-        warnings.append(
-            f"The first {MOST_FEATURES} numeric item features are signals; left out: "
-            f"{listed(left_out, 3)}."
-        )
-    fits = len(totals.numbers) * totals.n_arms
-    return (*warnings, *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits))
-
-
 RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighting] = Study(
     name="reliability_weighting",
     title="Reliability weighting",
     question="Should some comparisons count for more than others?",
-    spec=ReliabilityWeightingSpec,
-    result=ReliabilityWeighting,
-    partial=Tally,
     run_chunk=run_chunk,
     merge=merge,
     settled=steady(

@@ -7,10 +7,8 @@ the same under every orientation, except for judges set aside as constant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,8 +17,9 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contract import Chunk, Settings, Study, prepare
-from judgepanel.studies.results import json_values, long_frame, scalars
+from judgepanel.studies.contract import Chunk, Study, prepare
+from judgepanel.studies.options import StudySpec
+from judgepanel.studies.results import Declared, column, frozen, json_values
 from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import VoteMatrix
 
@@ -28,14 +27,12 @@ Verdict = Literal["judges", "items", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
-class VarianceDecompositionSpec:
+class VarianceDecompositionSpec(StudySpec):
     """Options of the decomposition; the number of splits is not used."""
 
-    settings: Settings = Settings()
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class VarianceDecomposition:
+@frozen
+class VarianceDecomposition(Declared):
     """Result of :data:`VARIANCE_DECOMPOSITION`.
 
     ``judge_share`` is Var(ability) / (Var(ability) + Var(difficulty)), in [0, 1], with a 95 %
@@ -52,12 +49,12 @@ class VarianceDecomposition:
     ``log_likelihood`` is in nats.
     """
 
-    judges: tuple[str, ...]
-    correct: Ints
-    voted: Ints
-    accuracy: Floats
-    ability: Interval
-    discrimination: Interval
+    judges: tuple[str, ...] = column(heading="judge", name="judge")
+    ability: Interval = column(heading="ability")
+    discrimination: Interval = column(heading="discrimination")
+    accuracy: Floats = column("(correct + 1) / (voted + 2).", "accuracy", "share")
+    correct: Ints = column()
+    voted: Ints = column(heading="of")
     judge_share: Interval
     logit_judges: float
     logit_items: float
@@ -76,12 +73,6 @@ class VarianceDecomposition:
     converged: bool
     seed: int
     warnings: tuple[str, ...]
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "accuracy": "(correct + 1) / (voted + 2).",
-        }
-    )
 
     @property
     def item_share(self) -> float:
@@ -107,27 +98,12 @@ class VarianceDecomposition:
             return "judges"
         return "items" if self.judge_share.below(0.5) else "undecided"
 
-    @property
-    def partial(self) -> bool:
-        """Always False: there is one fit."""
-        return False
-
     def frame(self) -> pd.DataFrame:
         """Return one row per judge, highest ability first."""
-        frame = long_frame(
-            (len(self.judges),),
-            {
-                "judge": self.judges,
-                "ability": self.ability,
-                "discrimination": self.discrimination,
-                "accuracy": self.accuracy,
-                "correct": self.correct,
-                "voted": self.voted,
-            },
-        )
+        frame = Declared.frame(self)
         return frame.sort_values("ability", ascending=False, kind="stable", ignore_index=True)
 
-    def summary(self) -> dict[str, Any]:
+    def decisions(self) -> dict[str, Any]:
         """Return shares, verdict and population."""
         return {
             **json_values({"judge_share": self.judge_share}),
@@ -135,8 +111,6 @@ class VarianceDecomposition:
             "verdict": self.verdict,
             "ability_accuracy": self.ability_accuracy,
             "n_judges": len(self.judges),
-            "partial": self.partial,
-            **scalars(self),
         }
 
 
@@ -198,18 +172,11 @@ def _codes(families: tuple[str, ...]) -> NDArray[np.int64]:
     return np.unique(np.array(own, dtype=object), return_inverse=True)[1].astype(np.int64)
 
 
-def _one_round(spec: VarianceDecompositionSpec) -> int:
-    return 1
-
-
 VARIANCE_DECOMPOSITION: Study[VarianceDecompositionSpec, TwoPLFit, VarianceDecomposition] = Study(
     name="variance_decomposition",
     title="Judges or items?",
     question="Which varies more: judges, or items?",
-    spec=VarianceDecompositionSpec,
-    result=VarianceDecomposition,
-    partial=TwoPLFit,
     run_chunk=run_chunk,
     merge=merge,
-    rounds=_one_round,
+    rounds=lambda _: 1,
 )

@@ -48,16 +48,14 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import option
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
-    AVERAGE_HELP,
     COMPARED,
     RECOMMENDED,
-    PanelAggregator,
+    AverageSpec,
     as_scores,
     average_on,
-    check_panel_aggregators,
     panel_names,
     pipeline_columns,
 )
@@ -325,7 +323,7 @@ def check_levels(levels: tuple[float, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CorruptionSpec(StudySpec):
+class CorruptionSpec(AverageSpec):
     """The amount of damage, and which judges it affects.
 
     Beside the average, the top k have the pipeline ``COMPARED``.
@@ -333,12 +331,10 @@ class CorruptionSpec(StudySpec):
     Raises
     ------
     InputError
-        An unknown aggregator, calibrator or ranking; a panel below 1; levels that are not
-        increasing within (0, 1); more flips than the affected judges have votes; the average under
-        the paper's protocol.
+        As for :class:`AverageSpec`; a panel below 1; levels that are not increasing within (0, 1);
+        more flips than the affected judges have votes.
     """
 
-    aggregator: PanelAggregator = option("one_coin", AVERAGE_HELP)
     calibrator: Calibrator = option("beta", "calibrator of all panels (none for average)")
     panels: tuple[int, ...] = option((5,), check=check_panels)
     ranking: Ranking = option("accuracy")
@@ -351,16 +347,13 @@ class CorruptionSpec(StudySpec):
     concentrated: float = option(0.5, "share of the judges that concentrated flips affect")
 
     def __post_init__(self) -> None:
-        StudySpec.__post_init__(self)
-        check_panel_aggregators((self.aggregator,), self.settings)
+        AverageSpec.__post_init__(self)
         if not max(self.flips) <= self.concentrated <= 1.0:
             raise InputError(
                 "too few judges to carry that many flips",
                 value=self.concentrated,
                 allowed=f"a share from {max(self.flips):g} to 1",
             )
-        if self.aggregator == AVERAGE:
-            object.__setattr__(self, "calibrator", "none")
 
     @property
     def recipe(self) -> Recipe:
@@ -506,9 +499,6 @@ CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
     name="corruption",
     title="Corrupted votes",
     question="What if votes are wrong, or judges absent?",
-    spec=CorruptionSpec,
-    result=Corruption,
-    partial=CorruptionTally,
     run_chunk=run_chunk,
     merge=merge,
     first=2,

@@ -10,18 +10,16 @@ Result of :data:`DIFFICULTY_TRANSFER`: estimates from every source to every targ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import (
     FEWEST_IN_STRATUM,
     METHODS,
@@ -36,33 +34,29 @@ from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
-    few_labels,
-    fields_of_run,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import few_labels, fields_of_run, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import (
     Chunk,
     Deciding,
     Prepared,
-    Settings,
     Study,
     at_level,
     prepare,
     steady,
 )
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    PanelAggregator,
-    as_scores,
-    average_on,
-    check_panel_aggregators,
+from judgepanel.studies.options import option, valid
+from judgepanel.studies.panel.recommended import AVERAGE, AverageSpec, as_scores, average_on
+from judgepanel.studies.results import (
+    NllResult,
+    RunResult,
+    by_split,
+    column,
+    constant,
+    derived,
+    frozen,
+    summed,
 )
-from judgepanel.studies.results import RunResult, by_split, frozen, long_frame, summed
 from judgepanel.studies.robustness.slice_transfer import (
     FEWEST_OF_A_CLASS,
     Strata,
@@ -96,7 +90,7 @@ class Cell:
     effective: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class DifficultyTransfer(RunResult):
     """Result of :data:`DIFFICULTY_TRANSFER`.
 
@@ -120,38 +114,45 @@ class DifficultyTransfer(RunResult):
     ``n_target`` (n_targets,) counts them.
     """
 
-    calibrators: tuple[str, ...]
-    methods: tuple[str, ...]
-    aggregator: str
+    calibrators: tuple[str, ...] = column(name="calibrator", axis=-4, key=True)
+    methods: tuple[str, ...] = column(
+        "How the calibrator is transferred to the other kind of items.",
+        name="method",
+        axis=-3,
+        key=True,
+    )
+    aggregator: str = column(key=True)
     by: str
     share: float
     easy_to: float
     hard_from: float
     n_target: Ints
-    n_labels: float
-    nll: Interval
-    accuracy: Interval
-    null_nll: Floats
-    constant_nll: Floats
-    delta: Interval
-    p: Floats
-    p_holm: Floats
-    gain: Interval
+    n_labels: float = column(name="labels")
+    nll: Interval = column()
+    accuracy: Interval = column()
+    null_nll: Floats = column("NLL of the base rate of the source's labels on the target.")
+    constant_nll: Floats = column(expand=1)
+    delta: Interval = column(
+        "NLL from source to target minus that with the target's own labels, in nats."
+    )
+    p: Floats = column()
+    p_holm: Floats = column()
+    gain: Interval = column(
+        "NLL of the method minus that of plain fitting, in nats; below 0 it helps."
+    )
     effective: Floats
     clipped: Floats
     n_judges: int
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "method": "How the calibrator is transferred to the other kind of items.",
-            "source": "Items whose labels the panel is fitted on.",
-            "target": "Items on which it is scored.",
-            "delta": "NLL from source to target minus that with the target's own labels, in nats.",
-            "gain": "NLL of the method minus that of plain fitting, in nats; below 0 it helps.",
-            "effective": "Effective number of labels under importance weights, as a share.",
-            "null_nll": "NLL of the base rate of the source's labels on the target.",
-        }
-    )
+    source = constant(SOURCES, "Items whose labels the panel is fitted on.", axis=-2, key=True)
+    target = constant(TARGETS, "Items on which it is scored.", key=True)
+    skill = NllResult.skill
+
+    @derived("Effective number of labels under importance weights, as a share.", name="effective")
+    def remaining(self) -> Any:
+        """Share of the labels that importance weights leave, by method; 1 without weights."""
+        weighted = np.array(self.methods)[:, None, None] == "weighted"
+        return np.where(weighted, self.effective, 1.0)
 
     def cell(self, calibrator: str, method: str, source: str, target: str) -> Cell:
         """Return one cell by name."""
@@ -173,34 +174,9 @@ class DifficultyTransfer(RunResult):
             effective=float(self.effective[s, t]) if method == "weighted" else 1.0,
         )
 
-    def frame(self) -> pd.DataFrame:
-        """One row per cell."""
-        methods = np.array(self.methods)[:, None, None]
-        return long_frame(
-            self.nll.shape,
-            {
-                "aggregator": self.aggregator,
-                "calibrator": np.array(self.calibrators)[:, None, None, None],
-                "method": methods,
-                "source": np.array(SOURCES)[:, None],
-                "target": TARGETS,
-                "labels": self.n_labels,
-                "nll": self.nll,
-                "accuracy": self.accuracy,
-                "null_nll": self.null_nll,
-                "constant_nll": self.constant_nll[:, None],
-                "delta": self.delta,
-                "p": self.p,
-                "p_holm": self.p_holm,
-                "gain": self.gain,
-                "effective": np.where(methods == "weighted", self.effective, 1.0),
-                "skill": 1.0 - self.nll.value / self.null_nll,
-            },
-        )
-
     def decisions(self) -> dict[str, Any]:
         """Return both transfers under every calibrator and method."""
-        cells = self.frame().drop(columns=["aggregator", "labels", "skill"])
+        cells = self.frame().drop(columns=["aggregator", "labels", "skill", "n_splits", "seed"])
         abroad = cells[(cells["source"] != "all") & (cells["source"] != cells["target"])]
         return {
             "abroad": to_plain(abroad.to_dict(orient="records")),
@@ -338,7 +314,7 @@ _KEY = 31
 
 
 @dataclass(frozen=True, slots=True)
-class DifficultyTransferSpec:
+class DifficultyTransferSpec(AverageSpec):
     """Options of the transfer between easy and hard items.
 
     A ``share`` of the items is easy and an equal share is hard, by the disagreement of the votes,
@@ -349,53 +325,39 @@ class DifficultyTransferSpec:
     Raises
     ------
     InputError
-        An unknown name, no calibrator or one given twice, a share outside (0, .5], fewer than 2
-        strata, a weight bound not above the mean; the average under the paper's protocol.
+        As for :class:`AverageSpec`; no calibrator or one given twice, a share outside (0, .5],
+        fewer than 2 strata, a weight bound not above the mean.
     """
 
-    settings: Settings = Settings()
-    aggregator: PanelAggregator = field(
-        default="one_coin",
-        metadata={"help": "how votes are summed; average: the recommended panel"},
+    calibrators: tuple[Calibrator, ...] = option(
+        ("beta", "platt"), "calibrators to transfer (none for average)", once=True
     )
-    calibrators: tuple[Calibrator, ...] = field(
-        default=("beta", "platt"), metadata={"help": "calibrators to transfer (none for average)"}
+    share: float = option(
+        1.0 / 3.0,
+        "share of the items that are easy, and share that are hard",
+        check=valid(
+            "the share of easy and of hard items is out of range",
+            lambda share: 0.0 < share <= 0.5,
+            "above 0, at most .5",
+        ),
     )
-    share: float = field(
-        default=1.0 / 3.0,
-        metadata={"help": "share of the items that are easy, and share that are hard"},
+    by: str | None = option(
+        None, "numeric item feature that measures difficulty (default: disagreement)"
     )
-    by: str | None = field(
-        default=None,
-        metadata={"help": "numeric item feature that measures difficulty (default: disagreement)"},
+    strata: int = option(
+        2,
+        "number of strata of the stratified calibrators",
+        check=valid("strata must be 2 or more", lambda n: n >= 2),
     )
-    strata: int = field(
-        default=2, metadata={"help": "number of strata of the stratified calibrators"}
+    most: float = option(
+        10.0,
+        "largest importance weight, as a multiple of the mean",
+        check=valid(
+            "the largest importance weight must be above the mean",
+            lambda most: 1.0 < most < np.inf,
+            "a number above 1",
+        ),
     )
-    most: float = field(
-        default=10.0, metadata={"help": "largest importance weight, as a multiple of the mean"}
-    )
-
-    def __post_init__(self) -> None:
-        check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("calibrator", CALIBRATORS, self.calibrators)
-        check_each_once("a transfer", "calibrator", CALIBRATORS, self.calibrators)
-        if not 0.0 < self.share <= 0.5:
-            raise InputError(
-                "the share of easy and of hard items is out of range",
-                value=self.share,
-                allowed="above 0, at most .5",
-            )
-        if self.strata < 2:
-            raise InputError("strata must be 2 or more", value=self.strata)
-        if not 1.0 < self.most < np.inf:
-            raise InputError(
-                "the largest importance weight must be above the mean",
-                value=self.most,
-                allowed="a number above 1",
-            )
-        if self.aggregator == AVERAGE:
-            object.__setattr__(self, "calibrators", ("none",))
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -677,9 +639,6 @@ DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTran
     name="difficulty_transfer",
     title="Easy and hard items",
     question="Does a panel calibrated on easy items hold on hard ones?",
-    spec=DifficultyTransferSpec,
-    result=DifficultyTransfer,
-    partial=TransferTally,
     run_chunk=run_chunk,
     merge=merge,
     first=2,

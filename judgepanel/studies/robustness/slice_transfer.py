@@ -15,34 +15,36 @@ judges' disagreement or by a feature.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.residual import disagreement, feature_columns
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.residual import disagreement
 from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import FEW_LABELS, check_known, fields_of_run, stand_ins
+from judgepanel.studies.common import FEW_LABELS, fields_of_run, item_features, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    PanelAggregator,
-    all_judges,
-    check_panel_aggregators,
+from judgepanel.studies.options import option, valid
+from judgepanel.studies.panel.recommended import AverageSpec, all_judges
+from judgepanel.studies.results import (
+    NllResult,
+    RunResult,
+    column,
+    constant,
+    derived,
+    frozen,
+    summed,
 )
-from judgepanel.studies.results import RunResult, frozen, long_frame, summed
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import quote_value
 
@@ -84,12 +86,8 @@ def slices_of(prepared: Prepared, feature: str | None, quantiles: int) -> Slices
     InputError
         A named feature that the votes do not have.
     """
-    columns = feature_columns(prepared.oriented.votes.features) or {}
+    columns = item_features(prepared, *([] if feature is None else [feature]))
     offered = tuple(columns)
-    if feature is not None and feature not in columns:
-        raise InputError(
-            "no such feature among the votes", value=feature, allowed=", ".join(offered) or "none"
-        )
     if not columns:
         return Slices(None, (), (), (), (NO_FEATURES,))
     wanted = sorted(offered, key=lambda name: columns[name].dtype.kind in "fiub")
@@ -262,12 +260,7 @@ def _nearest(reached: Ints, wanted: float) -> int:
 
 
 def _numeric(prepared: Prepared, name: str) -> Floats:
-    columns = feature_columns(prepared.oriented.votes.features) or {}
-    if name not in columns:
-        raise InputError(
-            "no such feature among the votes", value=name, allowed=", ".join(columns) or "none"
-        )
-    values = columns[name]
+    values = item_features(prepared, name)[name]
     if values.dtype.kind not in "fiub":
         raise InputError(
             "difficulty needs a feature of numbers",
@@ -284,7 +277,7 @@ ARMS = ("own", "elsewhere", "elsewhere, more")
 ALPHA = 0.05
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class SliceTransfer(RunResult):
     """Result of :data:`SLICE_TRANSFER`; without a usable feature there are no slices.
 
@@ -299,34 +292,38 @@ class SliceTransfer(RunResult):
     holds for all slices together (Bonferroni); ``p_holm`` is ``p`` after Holm over the slices.
     """
 
-    feature: str | None
+    feature: str | None = column(key=True)
     offered: tuple[str, ...]
-    slices: tuple[str, ...]
+    slices: tuple[str, ...] = column(
+        "Slice of the items by the feature.", name="slice", axis=-2, key=True
+    )
     aggregator: str
     calibrator: str
-    n_slice: Ints
-    labels: Floats
-    nll: Interval
-    accuracy: Floats
-    null_nll: Floats
-    constant_nll: Floats
-    delta: Interval
-    band: Interval
-    p: Floats
-    p_holm: Floats
+    n_slice: Ints = column("Number of items in the slice.", name="items", axis=-2, key=True)
+    labels: Floats = column(key=True)
+    nll: Interval = column()
+    accuracy: Floats = column()
+    null_nll: Floats = column()
+    constant_nll: Floats = column()
+    delta: Interval = column(
+        "NLL with labels from elsewhere minus that with the slice's own, in nats."
+    )
+    band: Interval = column(
+        ends=" in all slices together", name="delta", bounds=("band_lo", "band_hi")
+    )
+    p: Floats = column()
+    p_holm: Floats = column()
     n_judges: int
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "slice": "Slice of the items by the feature.",
-            "items": "Number of items in the slice.",
-            "labels_from": "Source of the labels that the panel is fitted on.",
-            "delta": "NLL with labels from elsewhere minus that with the slice's own, in nats.",
-            "band_lo": "Lower end of the 95 % interval of delta in all slices together.",
-            "band_hi": "Upper end of the 95 % interval of delta in all slices together.",
-            "outcome": "Whether the panel is shown to lose on the slice.",
-        }
-    )
+    labels_from = constant(ARMS, "Source of the labels that the panel is fitted on.", key=True)
+    skill = NllResult.skill
+
+    @derived("Whether the panel is shown to lose on the slice.", name="outcome")
+    def outcomes(self) -> Any:
+        """Outcome of every slice and panel."""
+        shape = self.nll.shape
+        outcomes = [self.outcome(g, arm) if arm else "reference" for g, arm in np.ndindex(*shape)]
+        return np.array(outcomes, dtype=object).reshape(shape)
 
     def outcome(self, g: int, arm: int = 1) -> Outcome:
         """Return what the band decides against 2 % of the NLL of own labels.
@@ -340,62 +337,21 @@ class SliceTransfer(RunResult):
         within = self.band[g, arm].below(MARGIN * self.nll.value[g, 0])
         return "holds" if within else "undecided"
 
-    def frame(self) -> pd.DataFrame:
-        """One row per slice and panel."""
-        shape = self.nll.shape
-        outcomes = [
-            "reference" if arm == 0 else self.outcome(g, arm) for g, arm in np.ndindex(*shape)
-        ]
-        return long_frame(
-            shape,
-            {
-                "feature": self.feature,
-                "slice": np.array(self.slices, dtype=object)[:, None],
-                "items": self.n_slice[:, None],
-                "labels_from": ARMS,
-                "labels": self.labels,
-                "nll": self.nll,
-                "accuracy": self.accuracy,
-                "null_nll": self.null_nll,
-                "constant_nll": self.constant_nll,
-                "delta": self.delta,
-                "band_lo": self.band.lo,
-                "band_hi": self.band.hi,
-                "p": self.p,
-                "p_holm": self.p_holm,
-                "skill": 1.0 - self.nll.value / self.null_nll,
-                "outcome": np.array(outcomes, dtype=object).reshape(shape),
-            },
-        )
-
     def decisions(self) -> dict[str, Any]:
         """Return the cost of labels from elsewhere in every slice."""
-        return {
-            "feature": self.feature,
-            "slices": [
-                {
-                    "slice": name,
-                    "items": int(self.n_slice[g]),
-                    "labels": float(self.labels[g, 0]),
-                    "nll_own": to_plain(self.nll.value[g, 0]),
-                    "nll_elsewhere": to_plain(self.nll.value[g, 1]),
-                    "null_nll": to_plain(self.null_nll[g, 1]),
-                    "delta": to_plain(self.delta.value[g, 1]),
-                    "delta_lo": to_plain(self.delta.lo[g, 1]),
-                    "delta_hi": to_plain(self.delta.hi[g, 1]),
-                    "p_holm": to_plain(self.p_holm[g, 1]),
-                    "outcome": self.outcome(g),
-                }
-                for g, name in enumerate(self.slices)
-            ],
-        }
+        own, away = (self.frame()[arm :: len(ARMS)].reset_index(drop=True) for arm in (0, 1))
+        names = ["slice", "items", "null_nll", "delta", "delta_lo", "delta_hi", "p_holm", "outcome"]
+        table = away[names].assign(
+            labels=own["labels"], nll_own=own["nll"], nll_elsewhere=away["nll"]
+        )
+        return {"feature": self.feature, "slices": to_plain(table.to_dict("records"))}
 
 
 _KEY = 51
 
 
 @dataclass(frozen=True, slots=True)
-class SliceTransferSpec:
+class SliceTransferSpec(AverageSpec):
     """Options of the transfer between slices.
 
     ``feature`` None uses the first categorical feature with large enough slices, or else the first
@@ -404,32 +360,16 @@ class SliceTransferSpec:
     Raises
     ------
     InputError
-        An unknown aggregator or calibrator, fewer than 2 quantiles; the average under the paper's
-        protocol.
+        As for :class:`AverageSpec`; fewer than 2 quantiles.
     """
 
-    settings: Settings = Settings()
-    feature: str | None = field(
-        default=None, metadata={"help": "item feature whose slices are left out"}
+    calibrator: Calibrator = option("beta", "the calibrator (none for average)")
+    feature: str | None = option(None, "item feature whose slices are left out")
+    quantiles: int = option(
+        4,
+        "number of parts into which a numeric feature is divided",
+        check=valid("a numeric feature is cut into 2 parts or more", lambda n: n >= 2),
     )
-    aggregator: PanelAggregator = field(
-        default="one_coin",
-        metadata={"help": "how votes are summed; average: the recommended panel"},
-    )
-    calibrator: Calibrator = field(
-        default="beta", metadata={"help": "the calibrator (none for average)"}
-    )
-    quantiles: int = field(
-        default=4, metadata={"help": "number of parts into which a numeric feature is divided"}
-    )
-
-    def __post_init__(self) -> None:
-        check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        if self.quantiles < 2:
-            raise InputError("a numeric feature is cut into 2 parts or more", value=self.quantiles)
-        if self.aggregator == AVERAGE:
-            object.__setattr__(self, "calibrator", "none")
 
 
 @frozen
@@ -610,9 +550,6 @@ SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(
     name="slice_transfer",
     title="Slices left out",
     question="Does a panel hold on a kind of item that was never labelled?",
-    spec=SliceTransferSpec,
-    result=SliceTransfer,
-    partial=SliceTally,
     run_chunk=run_chunk,
     merge=merge,
     first=2,

@@ -9,26 +9,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Recipe
-from judgepanel.kernels.prefixes import RANKINGS, Ranking
-from judgepanel.scoring.splits import n_share
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import Recipe, evaluate_each
+from judgepanel.kernels.prefixes import Ranking
+from judgepanel.scoring.inference import MARGIN, Verdict, verdict
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Split, n_share
 from judgepanel.studies.accumulate import Arms
-from judgepanel.studies.common import check_each_once, check_known, check_panels
-from judgepanel.studies.contract import Prepared, Settings
+from judgepanel.studies.common import check_panels, not_fitted, recipe_of
+from judgepanel.studies.contract import Prepared
+from judgepanel.studies.options import option
 from judgepanel.studies.panel.recommended import (
+    AGAINST_AVERAGE,
     AVERAGE,
     COMPARED,
-    PanelAggregator,
-    check_panel_aggregators,
+    AverageSpec,
+    panel_names,
+    pipeline_columns,
+    scored_average,
 )
+from judgepanel.studies.results import NllResult, RunResult, column, derived, frozen
 from judgepanel.votes import InputError
 
 SMALLEST = 20
@@ -129,7 +137,7 @@ def fewest_labels(prepared: Prepared) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelsSpec:
+class PanelsSpec(AverageSpec):
     """Panels and their pipeline, shared by the studies of label budgets.
 
     ``panels`` are sizes compared with all judges. Under ``average``, ``calibrators`` is always
@@ -138,34 +146,14 @@ class PanelsSpec:
     Raises
     ------
     InputError
-        An unknown aggregator, calibrator or ranking; no calibrator, or one given twice; a panel
-        below 1; the average under the paper's protocol.
+        As for :class:`AverageSpec`; no calibrator, or one given twice; a panel below 1.
     """
 
-    settings: Settings = Settings()
-    aggregator: PanelAggregator = field(
-        default="one_coin",
-        metadata={"help": "how votes are summed; average: the recommended panel"},
+    calibrators: tuple[Calibrator, ...] = option(
+        ("beta", "temperature"), "calibrators of both arms (none for average)", once=True
     )
-    calibrators: tuple[Calibrator, ...] = field(
-        default=("beta", "temperature"),
-        metadata={"help": "calibrators of both arms (none for average)"},
-    )
-    panels: tuple[int, ...] = field(
-        default=(5,), metadata={"help": "panel sizes to compare with all judges"}
-    )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
-
-    SUBJECT: ClassVar[str] = "a comparison"
-
-    def __post_init__(self) -> None:
-        check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("calibrator", CALIBRATORS, self.calibrators)
-        check_known("ranking", RANKINGS, (self.ranking,))
-        check_each_once(self.SUBJECT, "calibrator", CALIBRATORS, self.calibrators)
-        check_panels(self.panels)
-        if self.aggregator == AVERAGE:
-            object.__setattr__(self, "calibrators", ("none",))
+    panels: tuple[int, ...] = option((5,), check=check_panels)
+    ranking: Ranking = option("accuracy")
 
     @property
     def recipe(self) -> Recipe:
@@ -173,17 +161,110 @@ class PanelsSpec:
         aggregator, calibrators = self.aggregator, self.calibrators
         if aggregator == AVERAGE:
             aggregator, calibrators = COMPARED[0], COMPARED[1:]
-        return Recipe(
-            aggregator,
-            calibrators,
-            self.ranking,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+        return recipe_of(self.settings, aggregator, calibrators, self.ranking)
 
     def sizes(self, n_judges: int) -> Ints:
         """Return panel sizes (n_sizes,), all judges last."""
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
+
+
+@frozen
+class BudgetResult(RunResult):
+    """Panels on n budgets of labels, or with n calibration shares.
+
+    ``panels`` (n_panels,) are sizes, the last is all judges. If ``aggregator`` is ``average``, all
+    judges are the recommended panel, and the other panels have the pipeline ``COMPARED``. ``nll``
+    (n_calibrators, n_panels, n) is in nats per item with 95 % intervals for new items;
+    ``null_nll`` (n,) is the NLL of the base rate of the same labels, ``constant_nll``
+    (n_calibrators, n) that of a constant score through the same calibrator. ``delta``
+    (n_calibrators, n_panels - 1, n) is NLL(panel) - NLL(all) on the same labels.
+    """
+
+    panels: Ints = column(name="k", axis=-2, key=True)
+    calibrators: tuple[str, ...]
+    aggregator: str
+    nll: Interval = column()
+    null_nll: Floats = column()
+    constant_nll: Floats = column(expand=-2)
+    delta: Interval
+    n_judges: int
+
+    skill = NllResult.skill
+
+    @derived(name="panel", axis=-2, key=True)
+    def arms(self) -> tuple[str, ...]:
+        """Names of the panels: ``top-5``, ..., ``all 65``."""
+        return panel_names(self.panels, self.aggregator)
+
+    @derived(name="aggregator", key=True)
+    def aggregators(self) -> Any:
+        """Aggregator of every panel, (n_panels, 1)."""
+        return pipeline_columns(self.aggregator, (), len(self.panels))[0]
+
+    @derived(name="calibrator", key=True)
+    def calibrator_names(self) -> Any:
+        """Calibrator of every panel, (n_calibrators, n_panels, 1)."""
+        return pipeline_columns(self.aggregator, self.calibrators, len(self.panels))[1]
+
+    @derived("NLL of the panel minus that of all judges on the same labels, in nats.", name="delta")
+    def against_all(self) -> Interval:
+        """The differences of all panels, NaN for all judges."""
+        return self.with_reference(self.delta)
+
+    @derived(name="verdict")
+    def verdicts(self) -> Any:
+        """The verdict on every panel in words."""
+        words = np.full(self.nll.shape, "reference", dtype=object)
+        for place in np.ndindex(self.delta.shape):
+            words[place] = self.decided(*place)
+        return words
+
+    def with_reference(self, differences: Interval) -> Interval:
+        """Return differences with NaN for all judges."""
+        n_c, _, n = self.nll.shape
+        return Interval.joined([differences, Interval.full((n_c, 1, n), np.nan)], axis=1)
+
+    def row(self, calibrator: str) -> int:
+        """Return the position of a calibrator in the arrays."""
+        return self.calibrators.index(calibrator)
+
+    def verdict(self, c: int, panel: int, place: int) -> Verdict:
+        """Return what the interval of ``delta`` decides, against 2 % of NLL(all) there."""
+        delta, lo, hi = self.delta[c, panel, place]
+        margin = MARGIN * float(self.nll.value[c, -1, place])
+        same = bool(lo == hi == delta == 0.0)
+        return verdict(float(lo), float(hi), margin, identical=same)
+
+    def decided(self, c: int, panel: int, place: int) -> str:
+        """Return the verdict in words that fit the panel: of the recommended one, its own."""
+        result = self.verdict(c, panel, place)
+        return AGAINST_AVERAGE[result] if self.aggregator == AVERAGE else result
+
+
+def panels_of(
+    ballots: Ballots, pieces: Sequence[Split], spec: PanelsSpec
+) -> list[list[SplitScores]]:
+    """Return scores of the panels of every piece, by budget; all judges come last."""
+    ks = spec.sizes(ballots.n_judges)
+    if spec.aggregator != AVERAGE:
+        return [[scores] for scores in evaluate_each(ballots, pieces, ks, spec.recipe)]
+    seed = spec.settings.seed
+    parts = [evaluate_each(ballots, pieces, ks[:-1], spec.recipe)] if len(ks) > 1 else []
+    parts.append([scored_average(ballots, piece, seed) for piece in pieces])
+    return [list(scores) for scores in zip(*parts, strict=True)]
+
+
+def not_fitted_there(
+    calibrators: Sequence[str], replaced: Ints, fits: int, where: Sequence[str]
+) -> list[str]:
+    """Return one warning per calibrator with the cases ``replaced`` (n_calibrators, n)."""
+    cases = [
+        ", ".join(
+            f"{count} of {fits} {there}" for there, count in zip(where, row, strict=True) if count
+        )
+        for row in replaced.tolist()
+    ]
+    return [not_fitted(name, text) for name, text in zip(calibrators, cases, strict=True) if text]
 
 
 def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:

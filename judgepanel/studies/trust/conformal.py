@@ -11,13 +11,10 @@ Result of :data:`CONFORMAL`: coverage and size of sets overall, by class, diffic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.evaluation import SLICE
@@ -38,27 +35,30 @@ from judgepanel.scoring.conformal import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, subsplit
-from judgepanel.studies.common import run_fields, splits_of
+from judgepanel.studies.common import splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
+from judgepanel.studies.options import option
 from judgepanel.studies.panel.recommended import recommended_on
 from judgepanel.studies.results import (
-    SplitResult,
+    Derived,
     by_row,
     by_split,
+    column,
+    derived,
     frozen,
     json_values,
-    long_frame,
 )
 from judgepanel.studies.trust.probabilities import (
     CALIBRATED,
+    PanelResult,
     PanelSpec,
     Repeats,
     Strata,
-    Sums,
     binned_sums,
     by_difficulty,
     by_feature,
     joined,
+    panel_fields,
     panel_notes,
     ratios,
     repeats,
@@ -74,8 +74,12 @@ Kept = Literal["holds", "falls short", "open"]
 KIND_FIELDS = ("neither", "only_0", "only_1", "both")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Conformal(SplitResult):
+def _share(kind: int, words: str) -> Derived[Any]:
+    return derived(f"Share of sets {words}.")(lambda result: result.kinds[..., kind])
+
+
+@frozen
+class Conformal(PanelResult):
     """Result of :data:`CONFORMAL`.
 
     ``methods`` name the groups within which sets are calibrated: ``all`` is plain split conformal,
@@ -89,41 +93,38 @@ class Conformal(SplitResult):
     a threshold was infinite.
     """
 
-    aggregator: str
-    calibrator: str
-    k: int
     feature: str | None
-    methods: tuple[Grouping, ...]
-    levels: tuple[float, ...]
-    groups: tuple[str, ...]
-    groupings: tuple[Grouping, ...]
-    items: Ints
-    coverage: Interval
-    size: Interval
-    one_right: Interval
+    methods: tuple[Grouping, ...] = column(
+        "Groups within which thresholds are set: all items, or groups of them.",
+        name="sets_within",
+        axis=-3,
+        key=True,
+    )
+    levels: tuple[float, ...] = column(
+        "Share of sets that are promised to hold the true label.", name="level", axis=-2, key=True
+    )
+    groupings: tuple[Grouping, ...] = column(
+        "How the items are grouped for reporting coverage.", name="grouping", key=True
+    )
+    groups: tuple[str, ...] = column("Group of items.", name="group", key=True)
+    items: Ints = column()
+    coverage: Interval = column("Share of the sets that hold the true label.")
+    size: Interval = column("Mean number of labels in a set, 0 to 2.")
+    one_right: Interval = column("Share of the sets with one label that are right.")
     kinds: Floats
     infinite: Ints
-    n_slice: float
-    n_judges: int
-    n_calibration: float
+    n_slice: float = column("Number of labels that set the thresholds, mean over splits.")
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "sets_within": "Groups within which thresholds are set: all items, or groups of them.",
-            "level": "Share of sets that are promised to hold the true label.",
-            "grouping": "How the items are grouped for reporting coverage.",
-            "group": "Group of items.",
-            "promised": "Whether the level is promised within this group.",
-            "n_slice": "Number of labels that set the thresholds, mean over splits.",
-            "coverage": "Share of the sets that hold the true label.",
-            "size": "Mean number of labels in a set, 0 to 2.",
-            "one_right": "Share of the sets with one label that are right.",
-            "share_neither": "Share of sets without a label.",
-            "share_only_0": "Share of sets with label 0 only.",
-            "share_only_1": "Share of sets with label 1 only.",
-            "share_both": "Share of sets with both labels.",
-        }
-    )
+    @derived("Whether the level is promised within this group.", name="promised")
+    def promises(self) -> Any:
+        """Whether each method promises coverage within each group, (n_methods, 1, n_groups)."""
+        shape = len(self.methods), 1, len(self.groups)
+        return np.array([self.promised(m, g) for m, _, g in np.ndindex(shape)]).reshape(shape)
+
+    share_neither = _share(0, "without a label")
+    share_only_0 = _share(1, "with label 0 only")
+    share_only_1 = _share(2, "with label 1 only")
+    share_both = _share(3, "with both labels")
 
     @property
     def symmetric(self) -> bool:
@@ -140,33 +141,6 @@ class Conformal(SplitResult):
         if not np.isfinite(coverage.lo + coverage.hi):
             return "open"
         return "falls short" if coverage.below(self.levels[level]) else "holds"
-
-    def frame(self) -> pd.DataFrame:
-        """One row per method, level and group."""
-        n_groups = len(self.groups)
-        promised = [
-            [[self.promised(m, g) for g in range(n_groups)]] for m in range(len(self.methods))
-        ]
-        return long_frame(
-            self.coverage.shape,
-            {
-                "aggregator": self.aggregator,
-                "calibrator": self.calibrator,
-                "k": self.k,
-                "sets_within": np.array(self.methods)[:, None, None],
-                "level": np.array(self.levels)[:, None],
-                "grouping": self.groupings,
-                "group": np.array(self.groups, dtype=object),
-                "promised": promised,
-                "items": self.items,
-                "n_slice": self.n_slice,
-                "n_splits": self.n_splits,
-                "coverage": self.coverage,
-                "size": self.size,
-                "one_right": self.one_right,
-                **{f"share_{name}": self.kinds[..., i] for i, name in enumerate(KIND_FIELDS)},
-            },
-        )
 
     def decisions(self) -> dict[str, Any]:
         """Return coverage over all items by method and level, and whether classes are reported."""
@@ -193,6 +167,14 @@ class Conformal(SplitResult):
 CLASSES = ("label 0", "label 1")
 
 
+def check_levels(levels: tuple[float, ...]) -> None:
+    """Refuse levels outside (0, 1), and none at all."""
+    if not levels:
+        raise InputError("conformal sets need one level or more", allowed="for instance 0.9")
+    for level in levels:
+        check_level(level)
+
+
 @dataclass(frozen=True, slots=True)
 class ConformalSpec(PanelSpec):
     """Options of conformal sets besides the panel: ``levels``, and an item ``feature`` to group by.
@@ -203,19 +185,10 @@ class ConformalSpec(PanelSpec):
         As for the panel; no level, or one outside (0, 1).
     """
 
-    levels: tuple[float, ...] = field(
-        default=(0.8, 0.9), metadata={"help": "share of sets that should hold the true label"}
+    levels: tuple[float, ...] = option(
+        (0.8, 0.9), "share of sets that should hold the true label", check=check_levels
     )
-    feature: str | None = field(
-        default=None, metadata={"help": "an item feature whose values are reported separately"}
-    )
-
-    def __post_init__(self) -> None:
-        PanelSpec.__post_init__(self)
-        if not self.levels:
-            raise InputError("conformal sets need one level or more", allowed="for instance 0.9")
-        for level in self.levels:
-            check_level(level)
+    feature: str | None = option(None, "an item feature whose values are reported separately")
 
 
 @frozen
@@ -339,9 +312,6 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     if spec.feature is None and prepared.oriented.votes.features is None:
         notes.append("The votes have no item features (columns feat_...), so none is looked into.")
     return Conformal(
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
-        k=spec.size(prepared.ballots.n_judges),
         feature=spec.feature,
         methods=tuple(strata),
         levels=spec.levels,
@@ -353,9 +323,7 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
         **fields,
         infinite=infinite,
         n_slice=float(sets.behind[:, 0].mean()),
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, sets),
+        **panel_fields(prepared, spec, sets),
         warnings=(*panel_notes(prepared, spec, sets), *notes),
     )
 
@@ -369,12 +337,7 @@ def _of_groups(of: Repeats, kinds: Kinds, codes: Ints, n: int) -> dict[str, Any]
     """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
     held = covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
     single = ((kinds == ZERO) | (kinds == ONE)).astype(np.float64)
-    right = Sums(
-        of.by_item(held * single, codes, n),
-        of.by_split(held * single, codes, n),
-        of.by_item(single, codes, n),
-        of.by_split(single, codes, n),
-    )
+    right = binned_sums(of, held * single, codes, n, single)
     sizes, items = ratios(of, binned_sums(of, set_sizes(kinds).astype(np.float64), codes, n))
     size = Interval(np.clip(sizes.value, 0.0, 2.0), sizes.lo, sizes.hi, unit="count")
     counts = np.stack(
@@ -428,9 +391,6 @@ CONFORMAL: Study[ConformalSpec, SetsDone, Conformal] = Study(
     name="conformal",
     title="Conformal sets",
     question="Do conformal sets hold the label as often as they promise?",
-    spec=ConformalSpec,
-    result=Conformal,
-    partial=SetsDone,
     run_chunk=run_chunk,
     settled=always,
     merge=merge,

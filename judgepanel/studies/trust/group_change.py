@@ -13,19 +13,17 @@ Result of :data:`GROUP_CHANGE`: the panel with a group of judges and without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
@@ -34,29 +32,28 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
-    check_each_once,
-    check_known,
     errs_rarely,
-    few_labels,
     run_fields,
+    run_warnings,
     splits_of,
     stand_ins,
 )
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.recommended import (
-    PANEL_AGGREGATORS,
+    AVERAGE_HELP,
     PanelAggregator,
     all_judges,
     check_panel_aggregators,
 )
-from judgepanel.studies.results import SplitResult, long_frame
+from judgepanel.studies.results import SplitResult, column, derived, frozen
 from judgepanel.studies.trust.parse import legible, to_drop
 from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import InputError, VoteMatrix
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class GroupChange(SplitResult):
     """Result of :data:`GROUP_CHANGE`.
 
@@ -70,61 +67,36 @@ class GroupChange(SplitResult):
     """
 
     by: str
-    name: str
+    name: str = column("The group of judges that is removed.", name="group", key=True)
     members: tuple[str, ...]
     added: bool
-    aggregators: tuple[str, ...]
-    nll_with: Interval
-    nll_without: Interval
-    delta: Interval
-    p: NDArray[np.float64]
-    verdicts: tuple[Verdict, ...]
+    aggregators: tuple[str, ...] = column(heading="aggregator", name="aggregator", key=True)
+    nll_with: Interval = column("NLL with the group, in nats.", "NLL with")
+    nll_without: Interval = column("NLL without the group, in nats.", "NLL without")
+    delta: Interval = column(
+        "NLL without the group minus that with it, in nats; above 0 the group helps.",
+        *("leaving it out", "difference"),
+    )
+    p: NDArray[np.float64] = column(heading="p", form="p")
+    verdicts: tuple[Verdict, ...] = column(heading="verdict", name="verdict")
     calibrator: str
-    null_nll: float
+    null_nll: float = column(heading="base rate")
     constant_nll: float
     n_judges: int
     n_calibration: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "group": "The group of judges that is removed.",
-            "judges": "Number of judges in the group.",
-            "nll_with": "NLL with the group, in nats.",
-            "nll_without": "NLL without the group, in nats.",
-            "delta": "NLL without the group minus that with it, in nats; above 0 the group helps.",
-        }
-    )
-
-    def frame(self) -> pd.DataFrame:
-        """One row per aggregator."""
-        return long_frame(
-            (len(self.aggregators),),
-            {
-                "group": self.name,
-                "judges": len(self.members),
-                **self._arms(),
-                "null_nll": self.null_nll,
-                "n_splits": self.n_splits,
-            },
-        )
+    @derived("Number of judges in the group.", key=True)
+    def judges(self) -> int:
+        """Size of the group."""
+        return len(self.members)
 
     def decisions(self) -> dict[str, Any]:
         """Return the members of the group, and every aggregator with it and without it."""
-        arms = long_frame((len(self.aggregators),), self._arms())
+        arms = self.frame().drop(columns=["group", "judges", "null_nll", "n_splits", "seed"])
         return {
             "group": self.name,
             "members": list(self.members),
             "arms": to_plain(arms.to_dict("records")),
-        }
-
-    def _arms(self) -> dict[str, object]:
-        return {
-            "aggregator": self.aggregators,
-            "nll_with": self.nll_with,
-            "nll_without": self.nll_without,
-            "delta": self.delta,
-            "p": self.p,
-            "verdict": self.verdicts,
         }
 
 
@@ -134,7 +106,7 @@ CHANGED_SPLITS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class GroupChangeSpec:
+class GroupChangeSpec(StudySpec):
     """A group and the aggregators under which it is compared.
 
     ``group`` holds names of judges or of families, or numbers of clusters; None uses the largest
@@ -147,25 +119,18 @@ class GroupChangeSpec:
         the paper's protocol.
     """
 
-    settings: Settings = Settings()
-    by: By = field(default="filter", metadata={"help": "how the group is defined"})
-    group: tuple[str, ...] | None = field(
-        default=None,
-        metadata={"help": "judges, families or clusters (default: the largest family or cluster)"},
+    by: By = option("filter", "how the group is defined", noun="kind of group")
+    group: tuple[str, ...] | None = option(
+        None, "judges, families or clusters (default: the largest family or cluster)"
     )
-    aggregators: tuple[PanelAggregator, ...] = field(
-        default=("one_coin", "dawid_skene", "joint"),
-        metadata={"help": "how votes are summed; average: the recommended panel"},
+    aggregators: tuple[PanelAggregator, ...] = option(
+        ("one_coin", "dawid_skene", "joint"), AVERAGE_HELP, once=True
     )
-    calibrator: Calibrator = field(
-        default="beta", metadata={"help": "the calibrator of all arms but the average"}
-    )
+    calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
 
     def __post_init__(self) -> None:
-        check_known("kind of group", KINDS, (self.by,))
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        StudySpec.__post_init__(self)
         check_panel_aggregators(self.aggregators, self.settings)
-        check_each_once("the comparison", "aggregator", PANEL_AGGREGATORS, self.aggregators)
         if self.by == "judges" and not self.group:
             raise InputError("no judge is named", allowed="one judge or more in the group")
         if self.by == "filter" and self.group is not None:
@@ -337,42 +302,39 @@ def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
     """
     means, _ = totals.item_means()
     items, splits = means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
-    value, differences = items.mean(axis=1), items[n:] - items[:n]
-    p, unknown = np.full(n, np.nan), np.full(2 * n, np.nan)
-    nll = Interval(value, unknown, unknown)
-    delta = Interval(value[n:] - value[:n], p, p)
-    if len(splits) >= 2:
-        estimated = Estimator.of(totals, prepared.ballots.units)
-        extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
-        levels = allow_level(estimated(items, splits), extra)
-        nll = Interval.of(levels).clip(*RANGES["nll"])
-        gaps = allow_difference(
-            estimated(differences, splits[:, n:] - splits[:, :n]),
-            between(extra[n:], extra[:n]),
-        )
-        delta = replace(delta, lo=gaps.lo, hi=gaps.hi, monte_carlo=gaps.monte_carlo)
-        p = gaps.p
+    differences = items[n:] - items[:n]
+    estimated = Estimator.of(totals, prepared.ballots.units)
+    extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
+    levels = allow_level(estimated(items, splits), extra)
+    gaps = allow_difference(
+        estimated(differences, splits[:, n:] - splits[:, :n]), between(extra[n:], extra[:n])
+    )
+    nll = Interval.of(levels).clip(*RANGES["nll"])
+    delta = replace(Interval.of(gaps), value=nll.value[n:] - nll.value[:n])
     same = ~differences.any(axis=1) & np.isfinite(delta.lo)
     verdicts = tuple(
         verdict(lo, hi, MARGIN * level, identical=tie)
-        for _, lo, hi, level, tie in zip(*delta, value[:n], same, strict=True)
+        for _, lo, hi, level, tie in zip(*delta, nll.value[:n], same, strict=True)
     )
     return {
         "nll_with": nll[:n],
         "nll_without": nll[n:],
         "delta": delta,
-        "p": p,
+        "p": gaps.p,
         "verdicts": verdicts,
     }
 
 
 def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = [*group.prepared.notices]
-    warnings += few_labels(group.prepared, float(totals.n_calibration.mean()), allowed=True)
-    if spec.by == "filter" and not group.members.any():
-        warnings.append("On all labelled items the filter drops no judge.")
     fits = 2 * len(spec.aggregators) * len(totals.numbers)
-    return (*warnings, *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits))
+    empty = spec.by == "filter" and not group.members.any()
+    return run_warnings(
+        group.prepared,
+        totals,
+        "On all labelled items the filter drops no judge." if empty else "",
+        *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits),
+        allowed=True,
+    )
 
 
 def rounds(spec: GroupChangeSpec) -> int:
@@ -384,9 +346,6 @@ GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
     name="group_change",
     title="With and without some judges",
     question="What does a group of judges add?",
-    spec=GroupChangeSpec,
-    result=GroupChange,
-    partial=Tally,
     run_chunk=run_chunk,
     merge=merge,
     rounds=rounds,

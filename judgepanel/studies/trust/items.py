@@ -10,7 +10,7 @@ Result of :data:`ITEMS`: every item's probability, and its quality by stratum.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -26,10 +26,10 @@ from judgepanel.scoring.metrics import (
     equal_width_edges,
     item_scores,
 )
-from judgepanel.studies.common import run_fields
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Prepared, Study, always, prepare
-from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.studies.options import option
+from judgepanel.studies.results import frozen, json_values, long_frame
 from judgepanel.studies.trust.probabilities import (
     CALIBRATED,
     FEW_ITEMS,
@@ -37,6 +37,7 @@ from judgepanel.studies.trust.probabilities import (
     STAGES,
     Evaluations,
     OutOfSample,
+    PanelResult,
     PanelSpec,
     Strata,
     binned_sums,
@@ -46,6 +47,7 @@ from judgepanel.studies.trust.probabilities import (
     disagreement,
     evaluations,
     joined,
+    panel_fields,
     panel_notes,
     ratios,
     run_chunk,
@@ -57,8 +59,8 @@ from judgepanel.votes import VoteMatrix
 StratumGrouping = Literal["difficulty", "errors", "feature"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Items(SplitResult):
+@frozen
+class Items(PanelResult):
     """Result of :data:`ITEMS`.
 
     Items are the labelled ones, in the file's order, and (n_items,): ``labels`` and ``p`` (mean
@@ -76,9 +78,6 @@ class Items(SplitResult):
     perfectly calibrated panel; ``null_by`` (n_strata,) the NLL of the base rate.
     """
 
-    aggregator: str
-    calibrator: str
-    k: int
     item_ids: tuple[str, ...]
     labels: Ints
     p: Interval
@@ -101,8 +100,6 @@ class Items(SplitResult):
     ece_null: Floats
     null_by: Floats
     null_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -159,6 +156,8 @@ class Items(SplitResult):
 
     def decisions(self) -> dict[str, Any]:
         """Figures by stratum."""
+        same = ("accuracy", "ece", "ece_null", "confidence")
+        figures = (("nll", "nll_by"), *((name, name) for name in same))
         return {
             "strata": [
                 {
@@ -168,15 +167,7 @@ class Items(SplitResult):
                     **json_values({"items": self.stratum_items[i], "null_nll": self.null_by[i]}),
                     "stages": [
                         {"stage": stage}
-                        | json_values(
-                            {
-                                "accuracy": self.accuracy[s, i],
-                                "nll": self.nll_by[s, i],
-                                "ece": self.ece[s, i],
-                                "ece_null": self.ece_null[s, i],
-                                "confidence": self.confidence[s, i],
-                            }
-                        )
+                        | json_values({key: getattr(self, field)[s, i] for key, field in figures})
                         for s, stage in enumerate(STAGES)
                     ],
                 }
@@ -199,9 +190,7 @@ class ItemsSpec(PanelSpec):
         As for the panel.
     """
 
-    feature: str | None = field(
-        default=None, metadata={"help": "an item feature whose values are reported separately"}
-    )
+    feature: str | None = option(None, "an item feature whose values are reported separately")
 
 
 def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
@@ -220,18 +209,13 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
         for stage in (RAW, CALIBRATED)
     ]
     return Items(
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
-        k=spec.size(prepared.ballots.n_judges),
         **_of_items(of, prepared, votes),
         strata=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(way for way, part in strata.items() for _ in part.names),
         **joined([_of_strata(of, part) for part in parts]),
         **stacked(by_stage),
         null_nll=float(of.null_nll @ of.per_split),
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, partial),
+        **panel_fields(prepared, spec, partial),
         warnings=tuple(panel_notes(prepared, spec, partial) + _notes(of, prepared, strata)),
     )
 
@@ -380,9 +364,6 @@ ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
     name="items",
     title="Items and difficulty",
     question="Which items does the panel get wrong?",
-    spec=ItemsSpec,
-    result=Items,
-    partial=OutOfSample,
     run_chunk=run_chunk,
     settled=always,
     merge=merge,

@@ -24,17 +24,15 @@ not that of the form of the curve.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.evaluation import evaluate_each
@@ -46,32 +44,37 @@ from judgepanel.scoring.descriptive import (
     paper_joint,
 )
 from judgepanel.scoring.inference import (
-    MARGIN,
     Estimate,
-    Verdict,
     estimate,
     joint_draws,
     joint_p,
     simultaneous_reach,
-    verdict,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
-from judgepanel.studies.common import check_known, few_labels, not_fitted, run_fields, splits_of
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.common import few_labels, run_fields, splits_of
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
+from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import (
-    AGAINST_AVERAGE,
     AVERAGE,
     by_aggregator,
     panel_names,
     pipeline_columns,
-    scored_average,
     verdicts_between,
 )
-from judgepanel.studies.results import SplitResult, by_split, frozen, json_values, long_frame
-from judgepanel.studies.trust.budget_plan import PanelsSpec, Planned, budget_arms, planned_budgets
+from judgepanel.studies.results import by_split, column, derived, flat_row, frozen, json_values
+from judgepanel.studies.trust.budget_plan import (
+    BudgetResult,
+    PanelsSpec,
+    Planned,
+    budget_arms,
+    not_fitted_there,
+    panels_of,
+    planned_budgets,
+)
 from judgepanel.votes import InputError, VoteMatrix
 
 NEXT = 100
@@ -106,25 +109,18 @@ class LabelsNeeded:
     extrapolated: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelBudget(SplitResult):
+@frozen
+class LabelBudget(BudgetResult):
     """Result of :data:`LABEL_BUDGET`.
 
     ``labels`` (n_budgets,) are the mean numbers of labels of the fits, ``budgets`` the requested
-    ones; groups stay whole, so they may differ. ``panels`` (n_panels,) are sizes, the last is all
-    judges; if ``beside`` names a second aggregator, all judges under it come first. If
-    ``aggregator`` is ``average``, all judges are the recommended panel, and the other panels have
-    the pipeline ``COMPARED``.
+    ones; groups stay whole, so they may differ. If ``beside`` names a second aggregator, all judges
+    under it come first among the panels. The levels have ``level_se``, ``level_df`` and
+    ``level_covariance`` (.., n_budgets, n_budgets).
 
-    ``nll`` (n_calibrators, n_panels, n_budgets) is in nats per item with 95 % intervals for new
-    items, with ``level_se``, ``level_df`` and ``level_covariance`` (.., n_budgets, n_budgets);
-    ``null_nll`` (n_budgets,) is the NLL of the base rate of the same labels, ``constant_nll``
-    (n_calibrators, n_budgets) that of a constant score through the same calibrator.
-
-    ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(panel) - NLL(all) on the same labels,
-    with an interval for each budget; ``band`` is the same with intervals that hold at all budgets
-    together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at any
-    budget. ``paper_t``, ``paper_critical`` and ``paper_p`` are the paper's joint test, which is
+    ``delta`` has an interval for each budget; ``band`` is the same with intervals that hold at all
+    budgets together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at
+    any budget. ``paper_t``, ``paper_critical`` and ``paper_p`` are the paper's joint test, which is
     invalid (see :func:`judgepanel.scoring.descriptive.paper_joint`) and decides nothing.
 
     ``curve_a``, ``curve_b``, ``curve_c`` (n_calibrators, n_panels) are fits of a + b (n / scale)^-c
@@ -135,22 +131,15 @@ class LabelBudget(SplitResult):
     extrapolated.
     """
 
-    budgets: Ints
-    labels: Floats
-    panels: Ints
-    calibrators: tuple[str, ...]
-    aggregator: str
+    budgets: Ints = column("Requested number of labels.", name="budget", key=True)
+    labels: Floats = column(key=True)
     beside: str | None
     within: float
     target: float | None
     have: int
-    nll: Interval
     level_se: Floats
     level_df: Floats
     level_covariance: Floats
-    null_nll: Floats
-    constant_nll: Floats
-    delta: Interval
     band: Interval
     joint_p: Floats
     paper_t: Floats
@@ -162,28 +151,51 @@ class LabelBudget(SplitResult):
     curve_c: Floats
     next_from: Floats
     gain: Interval
-    n_judges: int
+    n_evaluation: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "budget": "Requested number of labels.",
-            "delta": "NLL of the panel minus that of all judges on the same labels, in nats.",
-            "band_lo": "Lower end of the 95 % interval of delta at all budgets together.",
-            "band_hi": "Upper end of the 95 % interval of delta at all budgets together.",
-            "joint_p": "p-value of no difference at any budget.",
-            "paper_joint_t": "The paper's joint statistic, which is invalid and decides nothing.",
-            "paper_joint_p": "The paper's joint p-value, which is invalid and decides nothing.",
-            "next_100_gain": "Decrease of the fitted NLL with the next 100 labels, in nats.",
-            "next_extrapolated": "Whether next_100_gain lies beyond the largest budget tried.",
-        }
+    @derived(ends=" at all budgets together", name="delta", bounds=("band_lo", "band_hi"))
+    def bands(self) -> Interval:
+        """The band of every panel, NaN for all judges."""
+        return self.with_reference(self.band)
+
+    @derived("p-value of no difference at any budget.", name="joint_p")
+    def joint(self) -> Floats:
+        """The joint test of every panel."""
+        return _by_panel(self.joint_p)
+
+    @derived(
+        "The paper's joint statistic, which is invalid and decides nothing.", name="paper_joint_t"
     )
+    def paper_joint_t(self) -> Floats:
+        """The paper's statistic of every panel."""
+        return _by_panel(self.paper_t)
+
+    @derived(
+        "The paper's joint p-value, which is invalid and decides nothing.", name="paper_joint_p"
+    )
+    def paper_joint_p(self) -> Floats:
+        """The paper's p-value of every panel."""
+        return _by_panel(self.paper_p)
+
+    @derived(
+        f"Decrease of the fitted NLL with the next {NEXT} labels, in nats.",
+        name=f"next_{NEXT}_gain",
+    )
+    def next_gain(self) -> Interval:
+        """What the next labels gain at every budget."""
+        return self.gain[..., :-1]
+
+    @derived(f"Whether next_{NEXT}_gain lies beyond the largest budget tried.")
+    def next_extrapolated(self) -> Bools:
+        """Whether that lies beyond the largest budget."""
+        return np.asarray(self.labels + NEXT > self.labels[-1])
 
     @property
     def extrapolates(self) -> bool:
         """Whether the next labels after ``have`` lie beyond the largest budget."""
         return bool(self.have + NEXT > self.labels[-1])
 
-    @property
+    @derived(name="panel", axis=-2, key=True)
     def arms(self) -> tuple[str, ...]:
         """Names of the panels, see :func:`panel_names`, preceded by ``all 65 by joint``."""
         if self.beside is None:
@@ -191,30 +203,23 @@ class LabelBudget(SplitResult):
         second = by_aggregator(f"all {self.n_judges:,}", self.beside)
         return (second, *panel_names(self.panels[1:], self.aggregator))
 
+    @derived(name="aggregator", key=True)
+    def aggregators(self) -> Any:
+        """Aggregator of every panel, (n_panels, 1)."""
+        aggregators, _ = pipeline_columns(self.aggregator, (), len(self.panels))
+        if self.beside is not None:
+            aggregators[0] = self.beside
+        return aggregators
+
     def aggregator_of(self, panel: int) -> str:
         """Return the aggregator of a panel by its position."""
-        if self.beside is not None and panel == 0:
-            return self.beside
-        aggregators, _ = pipeline_columns(self.aggregator, self.calibrators, len(self.panels))
-        return str(aggregators[panel, 0])
+        return str(self.aggregators[panel, 0])
 
-    def row(self, calibrator: str) -> int:
-        """Return the position of a calibrator in the arrays."""
-        return self.calibrators.index(calibrator)
-
-    def verdict(self, c: int, panel: int, budget: int) -> Verdict:
-        """Return what the pointwise interval of ``delta`` decides, against 2 % of NLL(all)."""
-        delta, lo, hi = self.delta[c, panel, budget]
-        margin = MARGIN * float(self.nll.value[c, -1, budget])
-        same = bool(lo == hi == delta == 0.0)
-        return verdict(float(lo), float(hi), margin, identical=same)
-
-    def decided(self, c: int, panel: int, budget: int) -> str:
+    def decided(self, c: int, panel: int, place: int) -> str:
         """Return the verdict in words that fit the panel: both may keep all judges."""
-        result = self.verdict(c, panel, budget)
-        if self.aggregator == AVERAGE:
-            return AGAINST_AVERAGE[result]
-        return result if self.aggregator_of(panel) == self.aggregator else _BETWEEN[result]
+        if self.aggregator != AVERAGE and self.aggregator_of(panel) != self.aggregator:
+            return _BETWEEN[self.verdict(c, panel, place)]
+        return BudgetResult.decided(self, c, panel, place)
 
     def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
         """Return the fitted learning curve at ``n`` labels; NaN if there is none."""
@@ -241,103 +246,53 @@ class LabelBudget(SplitResult):
         """
         return float(needed.n.value if self.settled else needed.n.hi)
 
-    def frame(self) -> pd.DataFrame:
-        """One row per calibrator, panel and budget."""
-        n_c, n_p, n_b = self.nll.shape
-        none = Interval.full((n_c, 1, n_b), np.nan)
-        verdicts = [
-            [[self.decided(c, p, b) for b in range(n_b)] for p in range(n_p - 1)]
-            + [["reference"] * n_b]
-            for c in range(n_c)
-        ]
-        joint, paper_t, paper_p = (
-            np.concatenate([test, none.value[:, :, 0]], axis=1)[..., None]
-            for test in (self.joint_p, self.paper_t, self.paper_p)
-        )
-        band = Interval.joined([self.band, none], axis=1)
-        _, calibrators = pipeline_columns(self.aggregator, self.calibrators, n_p)
-        return long_frame(
-            self.nll.shape,
-            {
-                "aggregator": [[self.aggregator_of(p)] for p in range(n_p)],
-                "calibrator": calibrators,
-                "panel": np.array(self.arms)[:, None],
-                "k": self.panels[:, None],
-                "budget": self.budgets,
-                "labels": self.labels,
-                "n_splits": self.n_splits,
-                "nll": self.nll,
-                "null_nll": self.null_nll,
-                "constant_nll": self.constant_nll[:, None],
-                "skill": 1.0 - self.nll.value / self.null_nll,
-                "delta": Interval.joined([self.delta, none], axis=1),
-                "band_lo": band.lo,
-                "band_hi": band.hi,
-                "verdict": verdicts,
-                "joint_p": joint,
-                "paper_joint_t": paper_t,
-                "paper_joint_p": paper_p,
-                f"next_{NEXT}_gain": self.gain[..., :-1],
-                "next_extrapolated": self.labels + NEXT > self.labels[-1],
-            },
-        )
-
     def decisions(self) -> dict[str, Any]:
         """Labels needed, the joint tests, the fitted curves and the price of more labels."""
-        cells = [
-            (c, p, {"calibrator": name, "panel": arm})
-            for c, name in enumerate(self.calibrators)
-            for p, arm in enumerate(self.arms)
-        ]
         return {
             "needed": [
-                json_values({field.name: getattr(need, field.name) for field in fields(need)})
-                | json_values({"quoted": self.quoted(need)})
+                to_plain(flat_row(need)) | json_values({"quoted": self.quoted(need)})
                 for need in self.needed
             ],
-            "joint": [
-                json_values(
-                    {
-                        **names,
-                        "p": self.joint_p[c, p],
-                        "paper_p": self.paper_p[c, p],
-                        "paper_t": self.paper_t[c, p],
-                        "paper_critical": self.paper_critical[c, p],
-                        "paper_note": PAPER_NOTE,
-                    }
-                )
-                for c, p, names in cells
-                if p < len(self.panels) - 1
-            ],
-            "curves": [
-                json_values(
-                    {
-                        **names,
-                        "a": self.curve_a[c, p],
-                        "b": self.curve_b[c, p],
-                        "c": self.curve_c[c, p],
-                        "scale": self.labels[-1],
-                    }
-                )
-                for c, p, names in cells
-            ],
-            "next": [
-                json_values(
-                    {
-                        **names,
-                        "from": self.next_from[-1],
-                        "more": NEXT,
-                        "gain": self.gain[c, p, -1],
-                        "extrapolated": self.extrapolates,
-                    }
-                )
-                for c, p, names in cells
-            ],
+            "joint": self._cells(
+                p=self.joint_p,
+                paper_p=self.paper_p,
+                paper_t=self.paper_t,
+                paper_critical=self.paper_critical,
+                paper_note=PAPER_NOTE,
+            ),
+            "curves": self._cells(
+                a=self.curve_a, b=self.curve_b, c=self.curve_c, scale=self.labels[-1]
+            ),
+            "next": self._cells(
+                gain=self.gain[..., -1],
+                more=NEXT,
+                extrapolated=self.extrapolates,
+                **{"from": self.next_from[-1]},
+            ),
             "target": self.target,
             "beside": self.beside,
             "budgets": self.budgets.tolist(),
             "null_nll": self.null_nll.tolist(),
         }
+
+    def _cells(self, **figures: Any) -> list[dict[str, Any]]:
+        """Return figures (n_calibrators, n_panels) and single ones by calibrator and panel."""
+        shape = next(iter(figures.values())).shape
+        return [
+            {"calibrator": self.calibrators[c], "panel": self.arms[p]}
+            | json_values(
+                {
+                    name: values[c, p] if isinstance(values, np.ndarray | Interval) else values
+                    for name, values in figures.items()
+                }
+            )
+            for c, p in np.ndindex(shape)
+        ]
+
+
+def _by_panel(tests: Floats) -> Floats:
+    """Tests (n_calibrators, n_panels - 1) as a column; NaN for all judges."""
+    return np.pad(tests, ((0, 0), (0, 1)), constant_values=np.nan)[..., None]
 
 
 MOST_LABELS = 10_000_000
@@ -486,34 +441,25 @@ class LabelBudgetSpec(PanelsSpec):
         budget below 2; ``within``, ``target`` or ``have`` out of range.
     """
 
-    budgets: tuple[int, ...] | None = field(
-        default=None,
-        metadata={"help": "numbers of labels, besides all that calibrate (default: nine from 20)"},
+    budgets: tuple[int, ...] | None = option(
+        None,
+        "numbers of labels, besides all that calibrate (default: nine from 20)",
+        check=valid("a budget needs at least 2 labels", lambda n: n >= 2, "2 or more"),
     )
-    within: float = field(
-        default=0.05,
-        metadata={"help": "NLL excess over the largest budget that is still enough, as a fraction"},
+    within: float = option(
+        0.05, "NLL excess over the largest budget that is still enough, as a fraction"
     )
-    target: float | None = field(default=None, metadata={"help": "an NLL to reach"})
-    have: int | None = field(
-        default=None,
-        metadata={"help": "labels from which the next 100 are priced (default: all labelled)"},
+    target: float | None = option(None, "an NLL to reach")
+    have: int | None = option(
+        None, "labels from which the next 100 are priced (default: all labelled)"
     )
-    beside: Aggregator | None = field(
-        default=None,
-        metadata={"help": "a second aggregator of all judges, compared with the first"},
+    beside: Aggregator | None = option(
+        None, "a second aggregator of all judges, compared with the first", noun="aggregator"
     )
-
-    SUBJECT: ClassVar[str] = "a label budget"
 
     def __post_init__(self) -> None:
         PanelsSpec.__post_init__(self)
-        for n in self.budgets or ():
-            if n < 2:
-                raise InputError("a budget needs at least 2 labels", value=n, allowed="2 or more")
         check_goals(self.within, self.target, self.have)
-        if self.beside is not None:
-            check_known("aggregator", AGGREGATORS, (self.beside,))
         if self.beside == self.aggregator:
             raise InputError("both aggregators are the same", value=self.beside)
 
@@ -569,22 +515,12 @@ def _panels(
     ballots: Ballots, pieces: Sequence[Split], spec: LabelBudgetSpec
 ) -> list[list[SplitScores]]:
     """Scores of every budget: all judges under the second aggregator, then the first's panels."""
-    ks = spec.sizes(ballots.n_judges)
-    parts = [] if spec.beside is None else [_beside(ballots, pieces, spec, spec.beside)]
-    if spec.aggregator != AVERAGE:
-        parts.append(evaluate_each(ballots, pieces, ks, spec.recipe))
-    else:
-        if len(ks) > 1:
-            parts.append(evaluate_each(ballots, pieces, ks[:-1], spec.recipe))
-        parts.append([scored_average(ballots, piece, spec.settings.seed) for piece in pieces])
-    return [list(scores) for scores in zip(*parts, strict=True)]
-
-
-def _beside(
-    ballots: Ballots, pieces: Sequence[Split], spec: LabelBudgetSpec, aggregator: Aggregator
-) -> list[SplitScores]:
-    recipe = replace(spec.recipe, aggregator=aggregator)
-    return evaluate_each(ballots, pieces, np.array([ballots.n_judges]), recipe)
+    panels = panels_of(ballots, pieces, spec)
+    if spec.beside is None:
+        return panels
+    recipe = replace(spec.recipe, aggregator=spec.beside)
+    everyone = evaluate_each(ballots, pieces, np.array([ballots.n_judges]), recipe)
+    return [[scores, *others] for scores, others in zip(everyone, panels, strict=True)]
 
 
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
@@ -701,15 +637,8 @@ def _warnings(
     warnings = [*prepared.notices, *plan.left_out]
     warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
-    for name, replaced in zip(spec.calibrators, totals.replaced, strict=True):
-        if replaced.any():
-            cases = ", ".join(
-                f"{count} of {fits} at {n:,} labels"
-                for n, count in zip(plan.budgets.tolist(), replaced.tolist(), strict=True)
-                if count
-            )
-            warnings.append(not_fitted(name, cases))
-    return tuple(warnings)
+    where = [f"at {n:,} labels" for n in plan.budgets.tolist()]
+    return (*warnings, *not_fitted_there(spec.calibrators, totals.replaced, fits, where))
 
 
 # All splits are run: from 20 of them the labels needed are too few.
@@ -717,9 +646,6 @@ LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(
     name="label_budget",
     title="Label budget",
     question="How many labels do we need?",
-    spec=LabelBudgetSpec,
-    result=LabelBudget,
-    partial=BudgetTally,
     run_chunk=run_chunk,
     merge=merge,
     first=2,

@@ -320,30 +320,25 @@ def switch_arms(
     means, _ = tally.item_means()
     items, splits = means[0, 0, :-1], tally.split_means[:, 0, 0, :-1]
     estimated = Estimator.of(tally, units)
-    value, unknown = items.mean(axis=1), np.full(n, np.nan)
-    enough, both = len(splits) >= 2, len(items) > n
-    nll = Interval(value[:n], unknown, unknown)
-    switch = Interval(value[:n] - value[0], unknown, unknown)
-    without, partly, decided = unknown, Interval.full(n, np.nan), [""] * n
-    if enough:
-        levels = estimated(items[:n], splits[:, :n])
-        nll = Interval.of(levels).clip(*RANGES["nll"])
-        lo, hi, error = np.zeros((3, n))
-        switch = replace(switch, lo=lo, hi=hi, monte_carlo=error)
-    if enough and n > 1:
+    value, splits_of = items.mean(axis=1), splits[:, :n]
+    nll = Interval.of(estimated(items[:n], splits_of)).clip(*RANGES["nll"])
+    start = 0.0 if len(splits) > 1 else np.nan
+    switch = Interval.full(n, start)
+    if n > 1:
         gaps = estimated(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], joint=True)
         reach = simultaneous_reach(gaps, seed=seed) * gaps.se
-        lo[1:], hi[1:], error[1:] = gaps.value - reach, gaps.value + reach, gaps.monte_carlo
-    if both:
+        switch.put(slice(1, None), Interval.of(gaps, reach=reach))
+    switch = replace(switch, value=value[:n] - value[0])
+    without, partly, decided = np.full(n, np.nan), Interval.full(n, np.nan), [""] * n
+    if len(items) > n:
         without = value[n:]
-        partly = Interval(without - value[:n], unknown, unknown)
-    if both and enough:
-        gaps = estimated(items[n:] - items[:n], splits[:, n:] - splits[:, :n])
-        partly = replace(partly, lo=gaps.lo, hi=gaps.hi, monte_carlo=gaps.monte_carlo)
-        decided = [
-            verdict(lo, hi, MARGIN * level, identical=lo == hi == 0.0)
-            for _, lo, hi, level in zip(*partly, nll.value, strict=True)
-        ]
+        gaps = estimated(items[n:] - items[:n], splits[:, n:] - splits_of)
+        partly = replace(Interval.of(gaps), value=without - value[:n])
+        if len(splits) > 1:
+            decided = [
+                verdict(lo, hi, MARGIN * level, identical=lo == hi == 0.0)
+                for _, lo, hi, level in zip(*partly, nll.value, strict=True)
+            ]
     return tuple(
         SwitchArm(
             aggregator=name,

@@ -24,32 +24,40 @@ construction, so it is only descriptive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import evaluate_split
+from judgepanel.kernels.prefixes import Ranking
 from judgepanel.kernels.threads import SHARED
 from judgepanel.scoring.inference import Estimate, estimate, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Sides, Split
-from judgepanel.studies.common import check_known, check_panels, few_labels, splits_of, stand_ins
+from judgepanel.studies.common import (
+    SplitCounts,
+    check_panels,
+    few_labels,
+    recipe_of,
+    run_fields,
+    splits_of,
+    stand_ins,
+)
 from judgepanel.studies.contract import Chunk, Prepared, Settings, prepare
+from judgepanel.studies.options import option
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
     Averaged,
-    PanelAggregator,
-    check_panel_aggregators,
+    AverageSpec,
     recommended,
     remembered,
 )
-from judgepanel.studies.results import by_row, by_split, frozen
+from judgepanel.studies.results import SplitResult, by_row, by_split, column, frozen
 from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -184,24 +192,22 @@ class Sums:
     w_splits: Floats
 
 
-def binned_sums(of: Repeats, x: Floats, codes: Ints, n_codes: int) -> Sums:
-    """Sums of x (E,) by code (E,)."""
-    ones = np.ones(len(x))
+def binned_sums(of: Repeats, x: Floats, codes: Ints, n_codes: int, w: Floats | None = None) -> Sums:
+    """Sums of x (E,) by code (E,); ``w`` (E,) are weights that x contains, 1 if None."""
+    parts = (x, np.ones(len(x)) if w is None else w)
     return Sums(
-        of.by_item(x, codes, n_codes),
-        of.by_split(x, codes, n_codes),
-        of.by_item(ones, codes, n_codes),
-        of.by_split(ones, codes, n_codes),
+        *(sums(part, codes, n_codes) for part in parts for sums in (of.by_item, of.by_split))
     )
 
 
 def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
     """Sums of w x for x (E,) and weights (n, E)."""
     return Sums(
-        np.concatenate([of.by_item(entry * x) for entry in w]),
-        np.concatenate([of.by_split(entry * x) for entry in w]),
-        np.concatenate([of.by_item(entry) for entry in w]),
-        np.concatenate([of.by_split(entry) for entry in w]),
+        *(
+            np.concatenate([sums(part) for part in parts])
+            for parts in (w * x, w)
+            for sums in (of.by_item, of.by_split)
+        )
     )
 
 
@@ -304,7 +310,7 @@ RAW, CALIBRATED = range(len(STAGES))
 
 
 @dataclass(frozen=True, slots=True)
-class PanelSpec:
+class PanelSpec(AverageSpec):
     """One panel and its pipeline, shared by the studies of confidence.
 
     ``panel`` is the number of judges, the best by ``ranking``; None uses all. Under ``average``,
@@ -313,30 +319,21 @@ class PanelSpec:
     Raises
     ------
     InputError
-        An unknown aggregator, calibrator or ranking, or a panel below 1; a panel size with the
-        average, or the average under the paper's protocol.
+        As for :class:`AverageSpec`; a panel below 1; a panel size with the average.
     """
 
-    settings: Settings = Settings()
-    aggregator: PanelAggregator = field(
-        default="one_coin",
-        metadata={"help": "how votes become a raw score; average: the recommended panel"},
+    calibrator: Calibrator = option(
+        "beta", "how the raw score becomes a probability (none for average)"
     )
-    calibrator: Calibrator = field(
-        default="beta",
-        metadata={"help": "how the raw score becomes a probability (none for average)"},
+    panel: int | None = option(
+        None,
+        "number of judges in the panel, best first (default: all)",
+        check=lambda k: check_panels((k,)),
     )
-    panel: int | None = field(
-        default=None, metadata={"help": "number of judges in the panel, best first (default: all)"}
-    )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "how judges are ranked"})
+    ranking: Ranking = option("accuracy")
 
     def __post_init__(self) -> None:
-        check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
-        check_known("ranking", RANKINGS, (self.ranking,))
-        if self.panel is not None:
-            check_panels((self.panel,))
+        AverageSpec.__post_init__(self)
         if self.aggregator == AVERAGE and self.panel is not None:
             raise InputError(
                 "the average chooses its judges itself",
@@ -344,8 +341,6 @@ class PanelSpec:
                 allowed="no panel",
                 remedy="leave the panel out or take another aggregator",
             )
-        if self.aggregator == AVERAGE:
-            object.__setattr__(self, "calibrator", "none")
 
     @property
     def shared(self) -> PanelSpec:
@@ -355,6 +350,29 @@ class PanelSpec:
     def size(self, n_judges: int) -> int:
         """Return the number of judges in the panel."""
         return n_judges if self.panel is None else min(self.panel, n_judges)
+
+
+@frozen
+class PanelResult(SplitResult):
+    """A result about one panel of the ``k`` best of ``n_judges`` judges under one pipeline."""
+
+    aggregator: str = column(key=True)
+    calibrator: str = column(key=True)
+    k: int = column(key=True)
+    n_judges: int
+    n_calibration: float
+
+
+def panel_fields(prepared: Prepared, spec: PanelSpec, fit: Fitted) -> dict[str, Any]:
+    """Return fields of :class:`PanelResult` except warnings."""
+    return {
+        "aggregator": spec.aggregator,
+        "calibrator": spec.calibrator,
+        "k": spec.size(prepared.ballots.n_judges),
+        "n_judges": prepared.ballots.n_judges,
+        "n_calibration": float(fit.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, fit),
+    }
 
 
 @frozen
@@ -455,16 +473,8 @@ def score_split(
     ballots, settings = prepared.ballots, spec.settings
     if spec.aggregator == AVERAGE:
         return _of_average(average_on(votes, settings, split))
-    names: tuple[Calibrator, ...] = (
-        ("none",) if spec.calibrator == "none" else ("none", spec.calibrator)
-    )
-    recipe = Recipe(
-        spec.aggregator,
-        names,
-        spec.ranking,
-        in_sample=settings.protocol == "paper",
-        seed=settings.seed,
-    )
+    names: tuple[Calibrator, ...] = tuple(dict.fromkeys(("none", spec.calibrator)))
+    recipe = recipe_of(settings, spec.aggregator, names, spec.ranking)
     scores = evaluate_split(ballots, split, np.array([spec.size(ballots.n_judges)]), recipe)
     both = np.stack([scores.fitted.logits_of(names[i], slice(0, 1))[0] for i in (0, -1)])
     last = names[-1]
@@ -513,11 +523,8 @@ def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
     )
 
 
-class Fitted(Protocol):
+class Fitted(SplitCounts, Protocol):
     """Data about the fits of the splits so far: label counts and fallbacks."""
-
-    @property
-    def n_calibration(self) -> Ints: ...
 
     @property
     def replaced(self) -> Ints: ...

@@ -28,10 +28,9 @@ from judgepanel.scoring.metrics import (
     recalibrate,
     shared_luck,
 )
-from judgepanel.studies.common import run_fields
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Study, always, prepare
-from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.studies.results import frozen, json_values, long_frame
 from judgepanel.studies.trust.probabilities import (
     CALIBRATED,
     FEW_ITEMS,
@@ -39,10 +38,12 @@ from judgepanel.studies.trust.probabilities import (
     STAGES,
     Evaluations,
     OutOfSample,
+    PanelResult,
     PanelSpec,
     binned_sums,
     evaluations,
     item_errors,
+    panel_fields,
     panel_notes,
     ratios,
     run_chunk,
@@ -79,8 +80,8 @@ class Bins:
         return len(self.edges) - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reliability(SplitResult):
+@frozen
+class Reliability(PanelResult):
     """Result of :data:`RELIABILITY`; arrays over (2,) stages are before and after calibration.
 
     ``slope`` and ``intercept`` (2,) are from the regression of labels on the stated logit, 1 and 0
@@ -94,9 +95,6 @@ class Reliability(SplitResult):
     """
 
     bins: tuple[Bins, ...]
-    aggregator: str
-    calibrator: str
-    k: int
     ece_bins: tuple[int, ...]
     ece: Interval
     ece_corrected: Floats
@@ -111,8 +109,6 @@ class Reliability(SplitResult):
     nll: Interval
     null_nll: float
     constant_nll: float
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -161,8 +157,7 @@ class Reliability(SplitResult):
         return {
             "stages": [
                 {
-                    "stage": stage,
-                    **json_values({name: getattr(self, name)[i] for name in levels}),
+                    **row,
                     "ece_by_bins": [
                         {
                             "bins": bins,
@@ -171,7 +166,7 @@ class Reliability(SplitResult):
                         for b, bins in enumerate(self.ece_bins)
                     ],
                 }
-                for i, stage in enumerate(STAGES)
+                for i, row in enumerate(self.records({"stage": STAGES}, *levels))
             ]
         }
 
@@ -190,18 +185,13 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
     fitted = slopes(of)
     return Reliability(
         bins=tuple(by_name.values()),
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
-        k=spec.size(prepared.ballots.n_judges),
         ece_bins=ECE_BINS,
         **errors(of, spec.settings.seed),
         **fitted,
         **_levels(of),
         null_nll=float(of.null_nll @ of.per_split),
         constant_nll=float(partial.constant_nll.mean()),
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, partial),
+        **panel_fields(prepared, spec, partial),
         warnings=(
             *panel_notes(prepared, spec, partial),
             *_fit_notes(of, fitted["slope"].value),
@@ -335,9 +325,6 @@ RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
     name="reliability",
     title="Reliability",
     question="Can the probabilities be believed?",
-    spec=ReliabilitySpec,
-    result=Reliability,
-    partial=OutOfSample,
     run_chunk=run_chunk,
     settled=always,
     merge=merge,

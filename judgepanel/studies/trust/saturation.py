@@ -12,7 +12,7 @@ to beat the best fifth of them, and the better half must not be better than all 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -88,17 +88,14 @@ def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
     margin = MARGIN * float(nll[-1])
     place = {int(k): position for position, k in enumerate(sizes)}
     last, half, fifth = (place[k] for k in _marks(int(sizes[-1])))
-    se = p = unknown = np.full(len(sizes), np.nan)
-    levels = Interval(nll, unknown, unknown)
-    delta = Interval(nll[-1] - nll, unknown, unknown, level=1.0 - 2.0 * ALPHA)
-    outcome: tuple[str, ...] = ("inconclusive",) * len(sizes)
-    if len(splits) >= 2:
-        estimated = Estimator.of(tally, units)
-        levels = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
-        gaps = estimated(items[-1] - items, splits[:, [-1]] - splits)
-        tests = equivalence(gaps, margin)
-        delta = replace(delta, lo=tests.lo, hi=tests.hi, monte_carlo=gaps.monte_carlo)
-        se, p, outcome = gaps.se, tests.p, tests.outcomes
+    estimated = Estimator.of(tally, units)
+    levels = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
+    gaps = estimated(items[-1] - items, splits[:, [-1]] - splits)
+    tests = equivalence(gaps, margin)
+    delta = Interval(
+        nll[-1] - nll, tests.lo, tests.hi, level=1.0 - 2.0 * ALPHA, monte_carlo=gaps.monte_carlo
+    )
+    se, p, outcome = gaps.se, tests.p, tests.outcomes
     return Saturation(sizes, levels, delta, se, p, outcome, margin, last, half, fifth)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.prefixes import rank
 from judgepanel.scoring.inference import MARGIN
@@ -38,9 +38,9 @@ from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     check_each_once,
-    check_known,
-    few_labels,
+    recipe_of,
     run_fields,
+    run_warnings,
     splits_of,
     stand_ins,
 )
@@ -55,6 +55,7 @@ from judgepanel.studies.contract import (
     prepare,
     steady,
 )
+from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
     PanelAggregator,
@@ -240,7 +241,7 @@ COMPARED_SPLITS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeSpec:
+class ScopeSpec(StudySpec):
     """Options of the checks; ``others`` are the alternative aggregators of P3.
 
     Raises
@@ -249,22 +250,17 @@ class ScopeSpec:
         An unknown name, or one given twice; the average under the paper's protocol.
     """
 
-    settings: Settings = Settings()
-    aggregator: PanelAggregator = field(
-        default="one_coin",
-        metadata={"help": "the aggregator in use; average: the recommended panel"},
+    aggregator: PanelAggregator = option(
+        "one_coin", "the aggregator in use; average: the recommended panel"
     )
-    calibrator: Calibrator = field(
-        default="beta", metadata={"help": "the calibrator of all arms but the average"}
-    )
-    others: tuple[Aggregator, ...] = field(
-        default=("dawid_skene", "joint"), metadata={"help": "aggregators to compare it with"}
+    calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
+    others: tuple[Aggregator, ...] = option(
+        ("dawid_skene", "joint"), "aggregators to compare it with", noun="aggregator"
     )
 
     def __post_init__(self) -> None:
+        StudySpec.__post_init__(self)
         check_panel_aggregators((self.aggregator,), self.settings)
-        check_known("aggregator", AGGREGATORS, self.others)
-        check_known("calibrator", CALIBRATORS, (self.calibrator,))
         if self.others:
             check_each_once("the comparison", "aggregator", AGGREGATORS, self.others)
 
@@ -275,12 +271,7 @@ class ScopeSpec:
 
     def recipe(self, aggregator: Aggregator) -> Recipe:
         """Return how every panel under this aggregator is built."""
-        return Recipe(
-            aggregator,
-            (self.calibrator,),
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+        return recipe_of(self.settings, aggregator, (self.calibrator,), "accuracy")
 
 
 @frozen
@@ -399,12 +390,14 @@ def _taking_part(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
 def _warnings(
     prepared: Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
-    warnings = [*prepared.notices]
-    warnings += few_labels(prepared, float(curve.n_calibration.mean()))
-    if prepared.ballots.votes.size and (prepared.ballots.votes == 0).any():
-        warnings += left_out
+    missing = prepared.ballots.votes.size and (prepared.ballots.votes == 0).any()
     fits = len(curve.numbers) * len(curve_sizes(prepared.ballots.n_judges))
-    return (*warnings, *stand_ins((spec.calibrator,), np.ravel(curve.replaced).tolist(), fits))
+    return run_warnings(
+        prepared,
+        curve,
+        *(left_out if missing else ()),
+        *stand_ins((spec.calibrator,), np.ravel(curve.replaced).tolist(), fits),
+    )
 
 
 def _deciding(result: Scope) -> Deciding:
@@ -430,9 +423,6 @@ SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
     name="scope",
     title="Scope",
     question="Is the recommendation safe here?",
-    spec=ScopeSpec,
-    result=Scope,
-    partial=ScopeTally,
     run_chunk=run_chunk,
     merge=merge,
     first=2,

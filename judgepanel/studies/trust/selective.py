@@ -9,7 +9,7 @@ only which items reach a stated confidence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -19,15 +19,17 @@ import pandas as pd
 from judgepanel.arrays import Floats
 from judgepanel.scoring.conformal import answered, auac_values, ranked
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.common import run_fields
 from judgepanel.studies.contract import Study, always, prepare
-from judgepanel.studies.results import SplitResult, json_values, long_frame
+from judgepanel.studies.options import option, valid
+from judgepanel.studies.results import frozen, long_frame
 from judgepanel.studies.trust.probabilities import (
     STAGES,
     Evaluations,
     OutOfSample,
+    PanelResult,
     PanelSpec,
     evaluations,
+    panel_fields,
     panel_notes,
     run_chunk,
     share_intervals,
@@ -35,13 +37,13 @@ from judgepanel.studies.trust.probabilities import (
     stacked,
     weighted_sums,
 )
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import VoteMatrix
 
 SHARES = np.arange(1, 21) / 20.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Selective(SplitResult):
+@frozen
+class Selective(PanelResult):
     """Result of :data:`SELECTIVE`; the first axis is ``STAGES``, before and after calibration.
 
     ``curve`` (2, n_shares) is the accuracy among the most confident ``shares`` of the items,
@@ -54,9 +56,6 @@ class Selective(SplitResult):
     under ``symmetric``. Intervals are 95 % intervals for new items and panels.
     """
 
-    aggregator: str
-    calibrator: str
-    k: int
     shares: Floats
     curve: Interval
     auac: Interval
@@ -69,8 +68,6 @@ class Selective(SplitResult):
     right: Interval
     stated: Floats
     items: Floats
-    n_judges: int
-    n_calibration: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -107,20 +104,7 @@ class Selective(SplitResult):
 
     def decisions(self) -> dict[str, Any]:
         """AUAC, its gain and accuracy of both stages, with intervals."""
-        return {
-            "stages": [
-                {"stage": stage}
-                | json_values(
-                    {
-                        "auac": self.auac[i],
-                        "gain": self.gain[i],
-                        "accuracy": self.accuracy[i],
-                        "gain_most": self.gain_most[i],
-                    }
-                )
-                for i, stage in enumerate(STAGES)
-            ]
-        }
+        return {"stages": self.records({"stage": STAGES}, "auac", "gain", "accuracy", "gain_most")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +117,11 @@ class SelectiveSpec(PanelSpec):
         As for the panel; a confidence outside [.5, 1).
     """
 
-    confidences: tuple[float, ...] = field(
-        default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.99),
-        metadata={"help": "answer items with at least this stated confidence"},
+    confidences: tuple[float, ...] = option(
+        (0.6, 0.7, 0.8, 0.9, 0.95, 0.99),
+        "answer items with at least this stated confidence",
+        check=valid("a confidence is out of range", lambda limit: 0.5 <= limit < 1.0, "[0.5, 1)"),
     )
-
-    def __post_init__(self) -> None:
-        PanelSpec.__post_init__(self)
-        for limit in self.confidences:
-            if not 0.5 <= limit < 1.0:
-                raise InputError("a confidence is out of range", value=limit, allowed="[0.5, 1)")
 
 
 def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
@@ -157,16 +136,11 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
         ]
     )
     return Selective(
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
-        k=spec.size(prepared.ballots.n_judges),
         shares=SHARES,
         confidences=limits,
         **fields,
         null_accuracy=_null_accuracy(of, partial),
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, partial),
+        **panel_fields(prepared, spec, partial),
         warnings=tuple(panel_notes(prepared, spec, partial)),
     )
 
@@ -265,9 +239,6 @@ SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
     name="selective",
     title="Selective prediction",
     question="What is gained by answering only where the panel is sure?",
-    spec=SelectiveSpec,
-    result=Selective,
-    partial=OutOfSample,
     run_chunk=run_chunk,
     settled=always,
     merge=merge,

@@ -526,9 +526,6 @@ JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
     name="judges",
     title="Who errs together",
     question="Who adds what?",
-    spec=JudgesSpec,
-    result=Judges,
-    partial=Halves,
     run_chunk=run_chunk,
     merge=merge,
 )

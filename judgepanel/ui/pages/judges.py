@@ -6,7 +6,7 @@ import math
 
 import streamlit as st
 
-from judgepanel.figures.redundancy import judge_card
+from judgepanel.figures.judges import judge_card
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
 from judgepanel.present.pages import JUDGES_PAGE

@@ -140,7 +140,7 @@ def test_each_step_differs_from_the_one_before_it_in_one_thing():
         if family(step) != family(before):
             changed += 1
         else:
-            changed += (step.clips != before.clips) + (free(step) != free(before))
+            changed += (step.input_clipped != before.input_clipped) + (free(step) != free(before))
         assert changed == 1, step.name
 
 
