@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from judgepanel.service import ServerProblem
+from judgepanel.service.basics import ServerProblem
 from judgepanel.ui.access import auth_section, is_team
 
 PUBLIC_URL = "JUDGEPANEL_PUBLIC_URL"

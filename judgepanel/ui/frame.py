@@ -23,7 +23,7 @@ from judgepanel.votes.errors import InputError, on_page
 from judgepanel.words.text import counted, in_html
 
 if TYPE_CHECKING:
-    from judgepanel.service import Analysis
+    from judgepanel.service.workspace import Analysis
     from judgepanel.votes import VoteMatrix
 
 _PIPELINE = ("aggregator", "calibrator")

@@ -42,14 +42,14 @@ from judgepanel.present.study import Entry, study_blocks
 from judgepanel.studies.codec import result_content
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.understand.judge_table import JudgeTable
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.reporting import download_button, image_format
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check, find_repeats
-from judgepanel.words.sentences import CHECK_MARKS, check_numbers, study_command
+from judgepanel.words.sentences import CHECK_MARKS, check_numbers, so_far, study_command
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
 from judgepanel.words.text import LONGEST, counted, csv_name, in_html, plain
 
@@ -305,6 +305,10 @@ class Caveats:
         self._known[section] = self._known.get(section, frozenset()) | frozenset(sentences)
 
 
+Banner = Callable[[Any], tuple[str, str]]
+"""Gives the answer of a result in a sentence, and its tone."""
+
+
 def show_study(
     entry: Entry,
     context: PageContext,
@@ -312,13 +316,43 @@ def show_study(
     view: Any = None,
     *,
     caveats: Caveats,
+    banner: Banner | None = None,
+    **drawn: Any,
 ) -> bool:
-    """Show a study's stored result, or compute it; return whether the work has ended."""
+    """Show a study's stored result, or compute it; return whether the work has ended.
+
+    A ``view`` may be a function that draws the controls of a result and returns their view. The
+    other arguments are those of `draw_study` and, with a ``banner``, of `draw_answered`.
+    """
 
     def draw(result: Any) -> None:
-        draw_study(entry, context, spec, result, view, caveats=caveats)
+        seen = view(result) if callable(view) else view
+        if banner is None:
+            draw_study(entry, context, spec, result, seen, caveats=caveats, **drawn)
+        else:
+            draw_answered(entry, context, spec, result, seen, banner, caveats=caveats, **drawn)
 
     return show_result(entry.study, context, spec, draw)
+
+
+def draw_answered(
+    entry: Entry,
+    context: PageContext,
+    spec: Spec,
+    result: Any,
+    view: Any,
+    banner: Banner,
+    *,
+    titled: bool = False,
+    **drawn: Any,
+) -> None:
+    """Draw a result below its answer as the page's, under the study's title if it is ``titled``."""
+    sentence, tone = banner(result)
+    sentence = so_far(result) + sentence
+    answer(sentence, tone)
+    if titled:
+        st.header(entry.study.title)
+    draw_study(entry, context, spec, result, view, skip=(sentence,), **drawn)
 
 
 def show_others(
@@ -383,13 +417,13 @@ def draw_study(  # noqa: PLR0913
     *,
     caveats: Caveats,
     skip: Collection[str] = (),
-    beside: Callable[[], None] | None = None,
-    below: Callable[[], None] | None = None,
+    beside: Callable[[Any], None] | None = None,
+    below: Callable[[Any], None] | None = None,
 ) -> None:
     """Draw a study's blocks, with downloads if the result is complete.
 
-    ``beside`` draws to the right of the blocks under the first heading. ``below`` draws what only
-    this page has between the blocks and the downloads.
+    ``beside`` draws what belongs to the right of the blocks under the first heading. ``below``
+    draws what only this page has between the blocks and the downloads.
     """
     blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
     heads = [place for place, block in enumerate(blocks) if isinstance(block, Heading)]
@@ -402,10 +436,10 @@ def draw_study(  # noqa: PLR0913
         with left:
             draw_blocks(blocks[first:end], key=f"{entry.name}-left", skip=skip)
         with right:
-            beside()
+            beside(result)
         draw_blocks(blocks[end:], key=f"{entry.name}-below", skip=skip)
     if below is not None:
-        below()
+        below(result)
     if not getattr(result, "partial", False):
         downloads(context, entry.study, spec, result)
     draw_how(how, key=entry.name)

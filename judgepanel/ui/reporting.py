@@ -23,7 +23,8 @@ from judgepanel.present.blocks import Document
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text
-from judgepanel.service import Analysis, Decision, Workspace
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.workspace import Analysis, Decision
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.access import is_team, signed_in, user
 from judgepanel.ui.session import SHARE, is_reader, workspace
@@ -124,7 +125,7 @@ def missing_words(what: str, by: str, why: str) -> str:
     return ""
 
 
-def _decisions(space: Workspace, analysis: Analysis) -> Decisions:
+def _decisions(space: SqlWorkspace, analysis: Analysis) -> Decisions:
     """Reads the decisions as the current visitor; the thread that calls it has no session."""
     if is_reader():
         token = st.query_params[SHARE]
@@ -132,7 +133,7 @@ def _decisions(space: Workspace, analysis: Analysis) -> Decisions:
     return partial(space.decisions, analysis.id)
 
 
-def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> None:
+def _downloads(space: SqlWorkspace, analysis: Analysis, decisions: Decisions) -> None:
     """Offer two files, made when they are asked for."""
 
     def made(form: Callable[[Document], str]) -> str:
@@ -164,7 +165,7 @@ def _list(decisions: tuple[Decision, ...]) -> None:
         )
 
 
-def _form(space: Workspace, analysis: Analysis) -> None:
+def _form(space: SqlWorkspace, analysis: Analysis) -> None:
     """Draw a form for a decision; the text stays until it has been recorded."""
     here = user() if is_team() else None
     number = st.session_state.setdefault(_ROUND, 0)
@@ -186,12 +187,12 @@ def _form(space: Workspace, analysis: Analysis) -> None:
     st.rerun()
 
 
-def report_document(space: Workspace, analysis: Analysis, decisions: Decisions) -> Document:
+def report_document(space: SqlWorkspace, analysis: Analysis, decisions: Decisions) -> Document:
     """The report as a document; ``space`` and ``decisions`` are bound to the current visitor."""
     return analysis_document(collected(space, analysis, decisions))
 
 
-def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> AnalysisReport:
+def collected(space: SqlWorkspace, analysis: Analysis, decisions: Decisions) -> AnalysisReport:
     """The report's content; ``space`` and ``decisions`` are bound to the current visitor."""
     all_decisions = decisions()
     votes = space.votes(analysis.votes_sha256)

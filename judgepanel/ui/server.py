@@ -34,7 +34,8 @@ _LOCK = threading.Lock()
 
 def own_space() -> SqlWorkspace:
     """The workspace of this server's database, for nobody yet."""
-    from judgepanel.service import default_home, default_url  # noqa: PLC0415
+    from judgepanel.service.database import default_url  # noqa: PLC0415
+    from judgepanel.service.workspace import default_home  # noqa: PLC0415
 
     home = default_home()
     return open_workspace(default_url(home), str(home))

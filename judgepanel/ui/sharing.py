@@ -11,7 +11,8 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from judgepanel.service import Analysis, Share, id_of_token
+from judgepanel.service.archive import id_of_token
+from judgepanel.service.workspace import Analysis, Share
 from judgepanel.ui.access import is_team
 from judgepanel.ui.address import PUBLIC_URL, is_local, public_origins
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace

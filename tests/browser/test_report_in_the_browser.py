@@ -15,7 +15,8 @@ from judgepanel import ENGINE
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.registry import STUDIES, default_specs
 from judgepanel.render.html import html_text
-from judgepanel.service import SqlWorkspace, Stored
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.workspace import Stored
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.runner import run
 from judgepanel.ui.reporting import collected

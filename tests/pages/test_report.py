@@ -16,7 +16,10 @@ from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES, PAPER_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
 from judgepanel.render.text import markdown_text
-from judgepanel.service import Job, NotFound, SqlWorkspace, Stored, id_of_token
+from judgepanel.service.archive import id_of_token
+from judgepanel.service.basics import NotFound
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.workspace import Job, Stored
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.paper.jury import JURY

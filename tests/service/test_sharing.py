@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from judgepanel.service import NotFound, SignInFirst
+from judgepanel.service.basics import NotFound, SignInFirst
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import Counter, CountSpec, finish, loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judgepanel.service import ServerProblem
+from judgepanel.service.basics import ServerProblem
 from judgepanel.ui import address
 
 

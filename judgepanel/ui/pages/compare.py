@@ -12,7 +12,8 @@ from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.study import OFFERED
-from judgepanel.service import Analysis, NotFound
+from judgepanel.service.basics import NotFound
+from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.decide.what_if import WHAT_IF, Relation, Side, WhatIf, paired_spec, relation

@@ -21,7 +21,7 @@ from judgepanel.words.sentences import settings_words
 from judgepanel.words.text import counted, distinct, in_html, markdown, minute, plain
 
 if TYPE_CHECKING:
-    from judgepanel.service import Analysis
+    from judgepanel.service.workspace import Analysis
 
 FIRST_ROWS, MORE_ROWS = 5, 20
 LONGEST_NAME = 80

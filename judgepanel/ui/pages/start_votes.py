@@ -23,7 +23,7 @@ from judgepanel.figures.judges import coverage_strip
 from judgepanel.intake.answer import Answer, ColumnPreview, Preview
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, CURVE_PAGE
-from judgepanel.service import Analysis
+from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui.frame import (
     PageContext,
