@@ -49,7 +49,13 @@ from judgepanel.ui.reporting import download_button, image_format
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check, find_repeats
-from judgepanel.words.sentences import CHECK_MARKS, check_numbers, so_far, study_command
+from judgepanel.words.sentences import (
+    CHECK_MARKS,
+    check_numbers,
+    inspect_command,
+    so_far,
+    study_command,
+)
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
 from judgepanel.words.text import LONGEST, counted, csv_name, in_html, plain
 
@@ -143,7 +149,9 @@ def table(block: Table, *, key: str) -> None:
         )
         texts = column.texts(None if styles or column.numbers is None else _MEASURED)
         # The browser measures only the first rows and would cut off longer numbers below.
-        widths[name] = max(map(_width, [name, *texts]))
+        widths[name] = _PADDING + round(
+            max(sum(map(_character_width, words)) for words in (name, *texts))
+        )
         if column.numbers is None:
             frame[name] = texts
             width = _WIDEST_TEXT if widths[name] > _WIDEST_TEXT else None
@@ -178,12 +186,8 @@ def table(block: Table, *, key: str) -> None:
         st.html(_out_of_sight(round(0.97 * total), len(hidden)))
 
 
-def _width(words: str) -> int:
-    """Pixels that a text takes in a table, in the widest font of the theme."""
-    return _PADDING + round(sum(map(_character_width, words)))
-
-
 def _character_width(character: str) -> float:
+    """Pixels that a character takes in a table, in the widest font of the theme."""
     if character in _WIDE:
         return 12.5
     if character.isdigit():
@@ -239,45 +243,41 @@ def how(words: str, command: str) -> None:
         st.code(command, language=None, wrap_lines=True)
 
 
-def how_study(context: PageContext, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
-    """Draw how a study's result was computed, with its command."""
+def command_of(context: PageContext, study: str, spec: Spec) -> str:
+    """The command that runs a study."""
     votes, analysis = context.votes, context.analysis
-    how(
-        words,
-        study_command(study.name, analysis.file, spec, task=votes.task, columns=analysis.columns),
+    return study_command(study, analysis.file, spec, task=votes.task, columns=analysis.columns)
+
+
+def inspection_of(context: PageContext) -> str:
+    """The command that prints the checks of the votes."""
+    votes, analysis = context.votes, context.analysis
+    return inspect_command(
+        analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
     )
 
 
-def downloads(
-    context: PageContext,
-    study: Study[Any, Any, Any],
-    spec: Spec,
-    result: Any,
-    *,
-    label: str = "Download CSV",
-    stem: str | None = None,
-) -> None:
-    """Offer a result's table as CSV and all of it as JSON; the files are named ``stem``."""
-    left, right, _ = st.columns([1, 1, 3])
-    name = stem or study.name.replace("_", "-")
-    download_button(
-        left,
-        label,
-        lambda: csv_text(result.frame()),
-        csv_name(context.analysis.name, f"{name}.csv"),
-        "text/csv",
-        key=f"csv-{study.name}",
-        width="stretch",
+def _downloads(context: PageContext, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:
+    """Offer a result's table as CSV and all of it as JSON."""
+    forms: tuple[tuple[str, str, Callable[[], str]], ...] = (
+        ("csv", "text/csv", lambda: csv_text(result.frame())),
+        (
+            "json",
+            "application/json",
+            lambda: json.dumps(result_content(study, context.votes, spec, result), allow_nan=False),
+        ),
     )
-    download_button(
-        right,
-        "Download JSON",
-        lambda: json.dumps(result_content(study, context.votes, spec, result), allow_nan=False),
-        csv_name(context.analysis.name, f"{name}.json"),
-        "application/json",
-        key=f"json-{study.name}",
-        width="stretch",
-    )
+    name = study.name.replace("_", "-")
+    for place, (form, mime, make) in zip(st.columns([1, 1, 3]), forms, strict=False):
+        download_button(
+            place,
+            f"Download {form.upper()}",
+            make,
+            csv_name(context.analysis.name, f"{name}.{form}"),
+            mime,
+            key=f"{form}-{study.name}",
+            width="stretch",
+        )
 
 
 def section_answer(sentence: str) -> None:
@@ -441,7 +441,7 @@ def draw_study(  # noqa: PLR0913
     if below is not None:
         below(result)
     if not getattr(result, "partial", False):
-        downloads(context, entry.study, spec, result)
+        _downloads(context, entry.study, spec, result)
     draw_how(how, key=entry.name)
 
 
@@ -455,17 +455,8 @@ def page_blocks(
     caveats: Caveats,
 ) -> tuple[list[Block], list[Block]]:
     """A study's blocks, and separately its method and command."""
-    votes, analysis = context.votes, context.analysis
-    blocks = study_blocks(
-        entry,
-        result,
-        spec,
-        view,
-        command=study_command(
-            entry.name, analysis.file, spec, task=votes.task, columns=analysis.columns
-        ),
-        known=caveats.before(entry.name),
-    )
+    command, known = command_of(context, entry.name, spec), caveats.before(entry.name)
+    blocks = study_blocks(entry, result, spec, view, command=command, known=known)
     caveats.add(entry.name, result.warnings)
     how: list[Block] = [block for block in blocks if isinstance(block, Method | Command)]
     return [block for block in blocks if block not in how], how

@@ -137,8 +137,6 @@ def _downloads(space: SqlWorkspace, analysis: Analysis, decisions: Decisions) ->
     """Offer two files, made when they are asked for."""
 
     def made(form: Callable[[Document], str]) -> str:
-        # Imported here because it imports every study, and each page has this popover.
-
         return form(report_document(space, analysis, decisions))
 
     st.write("What has been computed so far, with figures, tables and commands:")

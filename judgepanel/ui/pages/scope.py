@@ -47,6 +47,7 @@ from judgepanel.ui.render import (
     Caveats,
     check_card,
     draw_blocks,
+    inspection_of,
     offer_grouping,
     section_answer,
     show_others,
@@ -55,7 +56,6 @@ from judgepanel.ui.render import (
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import stored_result
 from judgepanel.votes.checks import Check, check_repeats
-from judgepanel.words.sentences import inspect_command
 
 _LABELS = {
     "filter": "What the filter drops",
@@ -142,12 +142,8 @@ def _card(context: PageContext, result: Scope, check: Check) -> None:
         else:
             draw_blocks([block], key=key)
     if check.code == "P0":
-        votes, analysis = context.votes, context.analysis
-        command = inspect_command(
-            analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
-        )
         with st.expander("The command for this check only"):
-            draw_blocks([Command(command)], key="P0")
+            draw_blocks([Command(inspection_of(context))], key="P0")
 
 
 def groups(
