@@ -283,10 +283,25 @@ class Archive:
         return Decision(what, by, why, stamp(moment))
 
     def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
-        """Return the decisions on an analysis in order, or raise NotFound."""
+        """Return the decisions on an analysis in order; of a reader, that of its link.
+
+        Raises
+        ------
+        NotFound
+            There is no such analysis, or the link does not, or no longer, open it.
+        SignInFirst
+            The link is only for those who have signed in.
+        """
+        names = DECISIONS.c
+        wanted = select(names.what, names.by, names.why, names.made)
+        wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
         with transaction(self._engine, write=False) as connection:
-            self._opened(connection, analysis_id)
-            return _decided(connection, analysis_id)
+            if self._owner is not None:
+                self._opened(connection, analysis_id)
+            elif _shared(connection, self._link, self._signed_in)[0].id != analysis_id:
+                raise NotFound("no such analysis")
+            rows = connection.execute(wanted).all()
+        return tuple(Decision(what, by, why, stamp(made)) for what, by, why, made in rows)
 
     # --- share links -------------------------------------------------------------------------
 
@@ -349,11 +364,6 @@ class Archive:
         with transaction(self._engine, write=False) as connection:
             return _shared(connection, self._link, self._signed_in)[1]
 
-    def shared_decisions(self, token: str, *, signed_in: bool = False) -> tuple[Decision, ...]:
-        """Return the decisions on the analysis that a token opens; raises as :meth:`shared`."""
-        with transaction(self._engine, write=False) as connection:
-            return _decided(connection, _shared(connection, token, signed_in)[0].id)
-
     # --- results -----------------------------------------------------------------------------
 
     def _stored_result(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> Stored | None:
@@ -410,15 +420,6 @@ def _row(analysis: Analysis) -> dict[str, Any]:
         "created": analysis.created,
         "content": json.dumps(to_plain(analysis), ensure_ascii=True, allow_nan=False),
     }
-
-
-def _decided(connection: Connection, analysis_id: str) -> tuple[Decision, ...]:
-    """Return the decisions on an analysis in order, without an access check."""
-    names = DECISIONS.c
-    wanted = select(names.what, names.by, names.why, names.made)
-    wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
-    rows = connection.execute(wanted).all()
-    return tuple(Decision(what, by, why, stamp(made)) for what, by, why, made in rows)
 
 
 def read(analysis_id: str, content: str) -> Analysis | None:

@@ -201,9 +201,8 @@ class Record:
     def finished_pieces(self, study: Study[Any, Any, Any], spec: Spec) -> Mapping[int, Any]:
         """Return chunks that were finished before, here or elsewhere, by number."""
         pieces = self.ledger.pieces(self.key, study.plan(spec), study.partial)
-        entry = self.ledger.find(self.key)
         self.n_done = len(pieces)
-        self.began = time.monotonic() - (0.0 if entry is None else entry.elapsed)
+        self.began = time.monotonic() - self.ledger.elapsed(self.key)
         return pieces
 
     def keep(self, chunk: Chunk, piece: Any, waited: float) -> bool:
