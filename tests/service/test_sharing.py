@@ -107,7 +107,6 @@ def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes
         lambda: reader.rename(analysis.id, "mine"),
         lambda: reader.delete(analysis.id),
         lambda: reader.decide(analysis.id, "what", "who", "why"),
-        lambda: reader.decisions(analysis.id),
         lambda: reader.share(analysis.id),
         lambda: reader.shares(analysis.id),
         lambda: reader.revoke(analysis.id, _id(token)),
