@@ -38,7 +38,7 @@ from websockets.exceptions import WebSocketException
 from benchmarks.load import PAGES, ROOT, SAMPLE, opened, quantile, resident, view, warm
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.present.registry import STUDIES
-from judgepanel.service import SqlWorkspace
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run as run_study

@@ -31,7 +31,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from benchmarks.process import MIB
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.present.pages import PAGES as MENU
-from judgepanel.service import SqlWorkspace
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes

@@ -44,38 +44,14 @@ __version__ = "0.1.0"
 ENGINE = 14
 """Raised whenever golden figures change; stored results of an older engine are marked."""
 
-__all__ = [
-    "ENGINE",
-    "DataWarning",
-    "InputError",
-    "Inspection",
-    "Panel",
-    "RecommendedPanel",
-    "StudyResult",
-    "Thresholds",
-    "Votes",
-    "__version__",
-    "curve",
-    "estimate",
-    "from_frame",
-    "inspect",
-    "load",
-    "load_panel",
-    "models",
-    "recommend",
-    "report",
-    "study",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "": ("models",),
-        "api.panels": ("Panel", "RecommendedPanel", "load_panel", "recommend"),
-        "api.reports": ("report",),
-        "api.studies": ("StudyResult", "curve", "estimate", "study"),
-        "api.votes": ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"),
-        "votes.errors": ("InputError",),
-        "votes.choices": ("Thresholds",),
-    },
-)
+_NAMES = {
+    "": ("models",),
+    "api.panels": ("Panel", "RecommendedPanel", "load_panel", "recommend"),
+    "api.reports": ("report",),
+    "api.studies": ("StudyResult", "curve", "estimate", "study"),
+    "api.votes": ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"),
+    "votes.errors": ("InputError",),
+    "votes.choices": ("Thresholds",),
+}
+__all__ = [name for names in _NAMES.values() for name in names] + ["ENGINE", "__version__"]
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -11,8 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from judgepanel.service import DatabaseProblem, default_home
-from judgepanel.service.basics import VARIABLE
+from judgepanel.service.basics import VARIABLE, DatabaseProblem
 from judgepanel.service.database import (
     FILE,
     GONE,
@@ -22,6 +21,7 @@ from judgepanel.service.database import (
     transaction,
 )
 from judgepanel.service.tables import check_schema, is_current
+from judgepanel.service.workspace import default_home
 
 SERVED = "/_stcore/health"
 """Streamlit's health endpoint: 'ok' while it accepts browsers, 503 otherwise."""

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -215,15 +216,8 @@ def spec_of(options: argparse.Namespace) -> Any:
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """Return the settings that all studies share."""
-    return Settings(
-        orientation=options.orientation,
-        protocol=options.protocol,
-        judges=_judges(options),
-        splits=options.splits,
-        fraction=options.fraction,
-        seed=options.seed,
-        group_duplicates=options.group_duplicates,
-    )
+    given = {setting.name: getattr(options, setting.name) for setting in fields(Settings)}
+    return Settings(**given | {"judges": _judges(options)})
 
 
 def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import zipfile
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
 from judgepanel.studies.codec import pack, unpack
@@ -93,16 +93,7 @@ class Refusal:
 
     def error(self) -> InputError:
         """Return the error."""
-        return InputError(
-            self.problem,
-            file=self.file,
-            row=self.row,
-            column=self.column,
-            value=self.value,
-            allowed=self.allowed,
-            remedy=self.remedy,
-            choices=self.choices,
-        )
+        return InputError(**asdict(self))
 
 
 @dataclass(frozen=True, slots=True)

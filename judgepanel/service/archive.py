@@ -11,6 +11,7 @@ analyses.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import logging
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -40,14 +41,15 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgepanel.kernels.threads import Cache
-from judgepanel.service.basics import TOKEN, Lost, NotFound, SignInFirst
+from judgepanel.service.basics import LOCAL, TOKEN, Lost, NotFound, SignInFirst
 from judgepanel.service.database import transaction
 from judgepanel.service.ledger import Key, upsert
 from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, SHARES, VOTES, DatabaseNow
 from judgepanel.service.workspace import Analysis, Decision, Share, Stored, checked_id, new_id
 from judgepanel.studies.codec import from_plain, pack, shape_of, to_plain, unpack
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Spec, Study
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import Loaded, VoteMatrix
+from judgepanel.words.sentences import column_options
 
 T = TypeVar("T")
 
@@ -58,26 +60,74 @@ UNREADABLE = (
 """Errors that reading damaged JSON may raise. Disk errors are not among them."""
 _LOG = logging.getLogger(__name__)
 _KEPT_VOTES = 8
+TOKEN_BYTES = 32
+_ID = re.compile(r"[0-9a-f]{64}")
 _WORK = tuple(Key.__dataclass_fields__)
 
 
 class Archive:
-    """The contents of a database, for any owner."""
+    """What a database holds, as an owner or the readers of a link may see it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._votes: Cache[VoteMatrix] = Cache(_KEPT_VOTES)
+        self._known_votes: Cache[VoteMatrix] = Cache(_KEPT_VOTES)
+        self._public: set[str] = set()
+        self._owner: str | None = LOCAL
+        self._link, self._signed_in = "", False
 
-    def put_votes(self, votes: VoteMatrix) -> None:
-        """Store votes by content."""
-        self.put(votes, lambda _: None)
+    def owned_by(self, owner: str) -> Self:
+        """Return the same workspace for another owner, with separate analyses."""
+        other = copy.copy(self)
+        other._owner = owner
+        return other
 
-    def put(self, votes: VoteMatrix, then: Callable[[Connection], T]) -> T:
+    def for_readers(self, token: str, *, signed_in: bool = False) -> Self:
+        """Return the same workspace for readers of a link.
+
+        Every call checks the link: it gives access to that analysis, its votes and results, and
+        those of all samples, and allows work on them; everything else is NotFound.
+        """
+        other = copy.copy(self)
+        other._owner, other._link, other._signed_in = None, token, signed_in
+        return other
+
+    @property
+    def _mine(self) -> str:
+        if self._owner is None:
+            raise NotFound("a reader has no analyses")
+        return self._owner
+
+    def _require_access(self, votes_sha256: str) -> None:
+        """Raise NotFound if a reader's link does not, or no longer, open these votes."""
+        if self._owner is None:
+            shared = self.shared(self._link, signed_in=self._signed_in)
+            if votes_sha256 not in {shared.votes_sha256, *self._public}:
+                raise NotFound("no such votes")
+
+    # --- votes -------------------------------------------------------------------------------
+
+    def put_votes(self, votes: VoteMatrix) -> str:
+        """Store votes by content; return their SHA-256."""
+        if self._owner is None:
+            raise NotFound("a reader keeps no votes")
+        self._put(votes, lambda _: None)
+        return votes.sha256
+
+    def publish(self, votes: VoteMatrix) -> None:
+        """Let all users and readers work on these votes: a sample, stored once work begins."""
+        self._public.add(votes.sha256)
+
+    def votes(self, sha256: str) -> VoteMatrix:
+        """Return the votes with this SHA-256, or raise NotFound."""
+        self._require_access(sha256)
+        return self._stored_votes(sha256)
+
+    def _put(self, votes: VoteMatrix, then: Callable[[Connection], T]) -> T:
         """Store votes and return ``then(connection)`` from the same transaction.
 
         Until the transaction ends nobody else can delete the votes.
         """
-        known = self._votes.get(votes.sha256) is not None
+        known = self._known_votes.get(votes.sha256) is not None
         content = None if known else pack(votes)
         with transaction(self._engine) as connection:
             if not known or not _locked(connection, votes.sha256):
@@ -85,10 +135,10 @@ class Archive:
                 row = {"sha256": votes.sha256, "content": content or pack(votes)}
                 upsert(connection, VOTES, row, ("content",))
             put = then(connection)
-        self._votes.put(votes.sha256, votes)
+        self._known_votes.put(votes.sha256, votes)
         return put
 
-    def holding(self, sha256: str, then: Callable[[Connection], T]) -> T:
+    def _holding(self, sha256: str, then: Callable[[Connection], T]) -> T:
         """Return ``then(connection)``, called while nobody can delete these votes.
 
         Raises
@@ -101,16 +151,16 @@ class Archive:
                 raise NotFound("no such votes")
             return then(connection)
 
-    def owns(self, owner: str, votes_sha256: str) -> bool:
+    def _owns(self, owner: str, votes_sha256: str) -> bool:
         """Return whether this owner has an analysis of these votes."""
         names = ANALYSES.c
         wanted = select(names.id).where(names.owner == owner, names.votes_sha256 == votes_sha256)
         with transaction(self._engine, write=False) as connection:
             return connection.execute(wanted).first() is not None
 
-    def votes(self, sha256: str) -> VoteMatrix:
-        """Return the votes with this SHA-256, or raise NotFound."""
-        known = self._votes.get(sha256)
+    def _stored_votes(self, sha256: str) -> VoteMatrix:
+        """Return votes, whoever asks for them."""
+        known = self._known_votes.get(sha256)
         if known is not None:
             return known
         wanted = select(VOTES.c.content).where(VOTES.c.sha256 == checked_id(sha256))
@@ -119,7 +169,7 @@ class Archive:
         if content is None:
             raise NotFound("no such votes")
         try:
-            votes = votes_of(content)
+            votes = unpack(VoteMatrix, content)
         except ValueError:
             raise NotFound("these votes are damaged: they cannot be read") from None
         if votes.sha256 != sha256:
@@ -127,45 +177,78 @@ class Archive:
             votes = replace(votes, ties=None)
         if votes.sha256 != sha256:
             raise NotFound("these votes are damaged: their content does not match their hash")
-        self._votes.put(sha256, votes)
+        self._known_votes.put(sha256, votes)
         return votes
 
-    def add(self, analysis: Analysis, votes: VoteMatrix, owner: str, *, anew: bool = True) -> None:
-        """Store an analysis and its votes; without ``anew``, an existing analysis is kept."""
-        row = _row(analysis) | {"owner": owner}
-        if anew:
-            self.put(votes, lambda connection: connection.execute(insert(ANALYSES).values(**row)))
-        else:
-            self.put(votes, lambda connection: upsert(connection, ANALYSES, row, ()))
+    # --- analyses ----------------------------------------------------------------------------
 
-    def open(self, analysis_id: str, owner: str) -> Analysis:
-        """Return an analysis of this owner, or raise NotFound."""
+    def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
+        """Return a new analysis of loaded votes."""
+        analysis = Analysis(
+            id=new_id(),
+            name=name,
+            file=loaded.file,
+            votes_sha256=loaded.votes.sha256,
+            settings=settings,
+            columns=column_options(loaded),
+            notes=loaded.warnings,
+            created=_now(),
+            coverage=loaded.coverage,
+            reading=loaded.reading,
+        )
+        return self._add(analysis, loaded.votes)
+
+    def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
+        """Return the same votes under other settings, as a new analysis with its own link."""
+        own = self.open(analysis.id)
+        changed = replace(own, id=new_id(), settings=settings, created=_now())
+        return self._add(changed, self.votes(own.votes_sha256))
+
+    def _add(self, analysis: Analysis, votes: VoteMatrix) -> Analysis:
+        row = _row(analysis) | {"owner": self._mine}
+        self._put(votes, lambda connection: connection.execute(insert(ANALYSES).values(**row)))
+        return analysis
+
+    def open(self, analysis_id: str) -> Analysis:
+        """Return the analysis with this id, or raise NotFound."""
         with transaction(self._engine, write=False) as connection:
-            return opened(connection, analysis_id, owner)
+            return self._opened(connection, analysis_id)
 
-    def list(self, owner: str) -> tuple[Analysis, ...]:
-        """Return all analyses of an owner, newest first."""
-        wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(ANALYSES.c.owner == owner)
+    def _opened(self, connection: Connection, analysis_id: str, *, lock: bool = False) -> Analysis:
+        """Return an analysis of this owner, or raise NotFound; ``lock`` locks its row."""
+        mine = and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == self._mine)
+        wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(mine)
+        row = connection.execute(wanted.with_for_update() if lock else wanted).first()
+        analysis = None if row is None else read(*row)
+        if analysis is None:
+            raise NotFound("no such analysis")
+        return analysis
+
+    def list(self) -> tuple[Analysis, ...]:
+        """Return all analyses, newest first."""
+        if self._owner is None:
+            return ()
+        wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(ANALYSES.c.owner == self._owner)
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted).all()
         analyses = [analysis for row in rows if (analysis := read(*row)) is not None]
         return tuple(sorted(analyses, key=lambda a: (a.created, a.id), reverse=True))
 
-    def rename(self, analysis_id: str, name: str, owner: str) -> Analysis:
+    def rename(self, analysis_id: str, name: str) -> Analysis:
         """Rename an analysis and return it, or raise NotFound."""
         with transaction(self._engine) as connection:
-            renamed = replace(opened(connection, analysis_id, owner, lock=True), name=name)
+            renamed = replace(self._opened(connection, analysis_id, lock=True), name=name)
             change = update(ANALYSES).where(ANALYSES.c.id == analysis_id)
             connection.execute(change.values(content=_row(renamed)["content"]))
         return renamed
 
-    def delete(self, analysis_id: str, owner: str) -> tuple[str, tuple[Key, ...]]:
+    def _delete(self, analysis_id: str) -> tuple[str, tuple[Key, ...]]:
         """Delete an analysis and what no other uses; return its votes and the deleted work.
 
         A result belongs to the analyses of its votes with its splits and seed: the pages of one
         analysis vary some other settings, but never these.
         """
-        mine = and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == owner)
+        mine = and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == self._mine)
         with transaction(self._engine) as connection:
             sha = connection.execute(select(ANALYSES.c.votes_sha256).where(mine)).scalar()
             if sha is None or not _locked(connection, sha):
@@ -177,14 +260,16 @@ class Archive:
             gone = _unused(connection, sha, draws)
             if not draws:
                 connection.execute(delete(VOTES).where(VOTES.c.sha256 == sha))
-                self._votes.forget(sha)
+                self._known_votes.forget(sha)
         _wipe(self._engine)
         return sha, gone
 
-    def decide(self, analysis_id: str, decision: Decision, owner: str) -> Decision:
-        """Record a decision on an analysis of this owner, or raise NotFound."""
+    # --- decisions ---------------------------------------------------------------------------
+
+    def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
+        """Record a decision on an analysis, or raise NotFound."""
         with transaction(self._engine) as connection:
-            opened(connection, analysis_id, owner, lock=True)
+            self._opened(connection, analysis_id, lock=True)
             earlier = select(func.max(DECISIONS.c.made))
             earlier = earlier.where(DECISIONS.c.analysis_id == analysis_id)
             latest = connection.execute(earlier).scalar_one() or 0.0
@@ -193,17 +278,95 @@ class Archive:
             # order.
             moment = max(now, latest + 1e-6)
             row = {"id": new_id(), "analysis_id": analysis_id, "made": moment}
-            row |= {"what": decision.what, "by": decision.by, "why": decision.why}
+            row |= {"what": what, "by": by, "why": why}
             connection.execute(insert(DECISIONS).values(**row))
-            return replace(decision, made=stamp(moment))
+        return Decision(what, by, why, stamp(moment))
 
-    def decisions(self, analysis_id: str, owner: str) -> tuple[Decision, ...]:
-        """Return the decisions on an analysis of this owner in order, or raise NotFound."""
+    def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
+        """Return the decisions on an analysis in order; of a reader, that of its link.
+
+        Raises
+        ------
+        NotFound
+            There is no such analysis, or the link does not, or no longer, open it.
+        SignInFirst
+            The link is only for those who have signed in.
+        """
+        names = DECISIONS.c
+        wanted = select(names.what, names.by, names.why, names.made)
+        wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
         with transaction(self._engine, write=False) as connection:
-            opened(connection, analysis_id, owner)
-            return decided(connection, analysis_id)
+            if self._owner is not None:
+                self._opened(connection, analysis_id)
+            elif _shared(connection, self._link, self._signed_in)[0].id != analysis_id:
+                raise NotFound("no such analysis")
+            rows = connection.execute(wanted).all()
+        return tuple(Decision(what, by, why, stamp(made)) for what, by, why, made in rows)
 
-    def result(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> Stored | None:
+    # --- share links -------------------------------------------------------------------------
+
+    def share(
+        self, analysis_id: str, seconds: float | None = None, *, signed_in_only: bool = False
+    ) -> str:
+        """Return a random token for reading an analysis, or raise NotFound.
+
+        It works for ``seconds``, None until it is revoked.
+        """
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        with transaction(self._engine) as connection:
+            self._opened(connection, analysis_id, lock=True)
+            row = {
+                "token_sha256": id_of_token(token),
+                "analysis_id": analysis_id,
+                "signed_in_only": signed_in_only,
+                "created": DatabaseNow(),
+                "expires": None if seconds is None else DatabaseNow() + seconds,
+            }
+            connection.execute(insert(SHARES).values(**row))
+        return token
+
+    def shares(self, analysis_id: str) -> tuple[Share, ...]:
+        """Return the live links of an analysis, newest first, or raise NotFound."""
+        names = SHARES.c
+        wanted = select(names.token_sha256, names.created, names.expires, names.signed_in_only)
+        wanted = wanted.where(names.analysis_id == analysis_id, _live())
+        with transaction(self._engine, write=False) as connection:
+            self._opened(connection, analysis_id)
+            rows = connection.execute(wanted.order_by(names.created.desc())).all()
+        return tuple(
+            Share(share_id, stamp(created), None if expires is None else stamp(expires), signed_in)
+            for share_id, created, expires, signed_in in rows
+        )
+
+    def revoke(self, analysis_id: str, share_id: str) -> None:
+        """Revoke a link of an analysis, or raise NotFound; ended links stay ended."""
+        with transaction(self._engine) as connection:
+            self._opened(connection, analysis_id)
+            if _ID.fullmatch(share_id):
+                this = (SHARES.c.token_sha256 == share_id, SHARES.c.analysis_id == analysis_id)
+                connection.execute(update(SHARES).where(*this).values(revoked=DatabaseNow()))
+
+    def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
+        """Return the analysis that a token opens.
+
+        Raises
+        ------
+        NotFound
+            The token is wrong, has expired or was revoked, without saying which.
+        SignInFirst
+            The link is only for those who have signed in.
+        """
+        with transaction(self._engine, write=False) as connection:
+            return _shared(connection, token, signed_in)[0]
+
+    def _sharer(self) -> str:
+        """Return the owner of the analysis that this reader's link opens; raises as `shared`."""
+        with transaction(self._engine, write=False) as connection:
+            return _shared(connection, self._link, self._signed_in)[1]
+
+    # --- results -----------------------------------------------------------------------------
+
+    def _stored_result(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> Stored | None:
         """Return the readable result of the newest engine up to this one."""
         shape_of(study.result)  # An invalid result type is not damaged data.
         for engine, content in self._results(key, spec):
@@ -214,10 +377,6 @@ class Archive:
                 continue
             return Stored(result, engine, engine == key.engine)
         return None
-
-    def holds_result(self, key: Key, spec: Spec) -> bool:
-        """Return whether a result of this or an earlier engine is stored, readable or not."""
-        return any(True for _ in self._results(key, spec))
 
     def _results(self, key: Key, spec: Spec) -> Iterator[tuple[int, bytes]]:
         """Yield engine and content of each result that answers this spec, newest first.
@@ -237,11 +396,12 @@ class Archive:
             if exact or asks_the_same(content, spec):
                 yield engine, content
 
-    def put_result(self, connection: Connection, key: Key, spec: Spec, result: Any) -> None:
+    def _put_result(self, connection: Connection, key: Key, spec: Spec, result: Any) -> None:
         """Store a result; raise Lost if its votes were deleted."""
         content = {"study": key.study, "engine": key.engine, "spec": to_plain(spec)}
         content["result"] = to_plain(result)
-        row = {**key.columns(), "draw": draw_of(spec.settings), "content": packed_json(content)}
+        packed = zlib.compress(json.dumps(content, allow_nan=False).encode())
+        row = {**key.columns(), "draw": draw_of(spec.settings), "content": packed}
         if not _locked(connection, key.votes_sha256):
             raise Lost
         upsert(connection, RESULTS, row, ("draw", "content"))
@@ -250,11 +410,6 @@ class Archive:
 def draw_of(settings: Settings) -> str:
     """Return splits and seed, which all work for an analysis shares."""
     return f"{settings.splits or AUTO_SPLITS}:{settings.seed}"[:64]
-
-
-def packed_json(content: Any) -> bytes:
-    """Return JSON as compressed bytes."""
-    return zlib.compress(json.dumps(content, allow_nan=False).encode())
 
 
 def _row(analysis: Analysis) -> dict[str, Any]:
@@ -267,43 +422,13 @@ def _row(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def opened(connection: Connection, analysis_id: str, owner: str, *, lock: bool = False) -> Analysis:
-    """Return an analysis of this owner, or raise NotFound; ``lock`` locks its row."""
-    wanted = select(ANALYSES.c.id, ANALYSES.c.content)
-    wanted = wanted.where(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == owner)
-    row = connection.execute(wanted.with_for_update() if lock else wanted).first()
-    analysis = None if row is None else read(*row)
-    if analysis is None:
-        raise NotFound("no such analysis")
-    return analysis
-
-
-def decided(connection: Connection, analysis_id: str) -> tuple[Decision, ...]:
-    """Return the decisions on an analysis in order, without an access check."""
-    names = DECISIONS.c
-    wanted = select(names.what, names.by, names.why, names.made)
-    wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
-    rows = connection.execute(wanted).all()
-    return tuple(Decision(what, by, why, stamp(made)) for what, by, why, made in rows)
-
-
 def read(analysis_id: str, content: str) -> Analysis | None:
     """Return an analysis from its row; None if it is damaged."""
     try:
-        analysis = analysis_of(json.loads(content))
+        analysis = from_plain(Analysis, json.loads(content))
     except UNREADABLE:
         return None
     return analysis if analysis.id == analysis_id else None
-
-
-def analysis_of(content: dict[str, Any]) -> Analysis:
-    """Return an analysis from its JSON."""
-    return from_plain(Analysis, content)
-
-
-def votes_of(content: bytes) -> VoteMatrix:
-    """Return votes from their bytes; raise ValueError if damaged."""
-    return unpack(VoteMatrix, content)
 
 
 def _locked(connection: Connection, sha256: str) -> bool:
@@ -335,6 +460,10 @@ def _wipe(engine: Engine) -> None:
             cursor.close()
 
 
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
 def stamp(seconds: float) -> str:
     """Return seconds of the database's clock as ISO 8601, UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
@@ -364,87 +493,6 @@ def _agrees(earlier: Any, asked: Any, default: Any) -> bool:
         else value == default.get(name)
         for name, value in asked.items()
     )
-
-
-_RESULT = re.compile(r"([0-9a-f]{64})-(\w+)-([0-9a-f]{64})-e([0-9]{1,6})\.json")
-
-
-TOKEN_BYTES = 32
-_ID = re.compile(r"[0-9a-f]{64}")
-
-
-class Shares:
-    """The share links in a database, for any owner."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def make(
-        self, analysis_id: str, owner: str, seconds: float | None, *, signed_in_only: bool
-    ) -> str:
-        """Return a token that opens an analysis of this owner for ``seconds``, None until revoked.
-
-        Raises
-        ------
-        NotFound
-            This owner has no such analysis.
-        """
-        token = secrets.token_urlsafe(TOKEN_BYTES)
-        with transaction(self._engine) as connection:
-            opened(connection, analysis_id, owner, lock=True)
-            row = {
-                "token_sha256": id_of_token(token),
-                "analysis_id": analysis_id,
-                "signed_in_only": signed_in_only,
-                "created": DatabaseNow(),
-                "expires": None if seconds is None else DatabaseNow() + seconds,
-            }
-            connection.execute(insert(SHARES).values(**row))
-        return token
-
-    def list(self, analysis_id: str, owner: str) -> tuple[Share, ...]:
-        """Return the live links of an analysis of this owner, newest first, or raise NotFound."""
-        names = SHARES.c
-        wanted = select(names.token_sha256, names.created, names.expires, names.signed_in_only)
-        wanted = wanted.where(names.analysis_id == analysis_id, _live())
-        with transaction(self._engine, write=False) as connection:
-            opened(connection, analysis_id, owner)
-            rows = connection.execute(wanted.order_by(names.created.desc())).all()
-        return tuple(
-            Share(share_id, stamp(created), None if expires is None else stamp(expires), signed_in)
-            for share_id, created, expires, signed_in in rows
-        )
-
-    def revoke(self, analysis_id: str, share_id: str, owner: str) -> None:
-        """Revoke a link of an analysis of this owner, or raise NotFound; ended links stay ended."""
-        with transaction(self._engine) as connection:
-            opened(connection, analysis_id, owner)
-            if _ID.fullmatch(share_id):
-                this = (SHARES.c.token_sha256 == share_id, SHARES.c.analysis_id == analysis_id)
-                connection.execute(update(SHARES).where(*this).values(revoked=DatabaseNow()))
-
-    def open(self, token: str, *, signed_in: bool) -> Analysis:
-        """Return the analysis that a token opens.
-
-        Raises
-        ------
-        NotFound
-            The token is wrong, has expired or was revoked, without saying which.
-        SignInFirst
-            The link is only for those who have signed in.
-        """
-        with transaction(self._engine, write=False) as connection:
-            return _shared(connection, token, signed_in)[0]
-
-    def owner(self, token: str, *, signed_in: bool) -> str:
-        """Return the owner of the analysis that a token opens; raises as :meth:`open`."""
-        with transaction(self._engine, write=False) as connection:
-            return _shared(connection, token, signed_in)[1]
-
-    def decisions(self, token: str, *, signed_in: bool) -> tuple[Decision, ...]:
-        """Return the decisions on the analysis that a token opens; raises as :meth:`open`."""
-        with transaction(self._engine, write=False) as connection:
-            return decided(connection, _shared(connection, token, signed_in)[0].id)
 
 
 def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:

@@ -1,10 +1,10 @@
 """Background jobs: one state per result, with polling, cancelling, and no duplicate work.
 
-Work that somebody watches has priority (see :mod:`judgepanel.service.jobs`): a job that must wait
-pauses between its chunks. If a user requests too much, the oldest work that nobody watches is
-deferred: its finished chunks are kept, and it continues when requested again. Work that several
-users want is one job, and is deferred or cancelled only when the last of them withdraws. If the
-database is unavailable, work waits for it and continues from what is stored.
+Work that somebody watches has priority: a job that must wait pauses between its chunks. If a user
+requests too much, the oldest work that nobody watches is deferred: its finished chunks are kept,
+and it continues when requested again. Work that several users want is one job, and is deferred or
+cancelled only when the last of them withdraws. If the database is unavailable, work waits for it
+and continues from what is stored.
 
 Whose turn it is where a server does few things at a time.
 
@@ -21,10 +21,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from judgepanel.service.basics import DatabaseAway, DatabaseProblem, Full, Lost, ServerProblem
+from judgepanel.service.ledger import Interests, Key, Ledger, party_of
 from judgepanel.service.workspace import Job, Status
 from judgepanel.studies.contract import Cancelled, Chunk, Gate, Spec, Study, WorkersEnded
 from judgepanel.studies.runner import DASK, Progress, is_address, merged, steps, warm
@@ -183,26 +184,54 @@ BACKENDS = ("loky", "threading")
 _LOG = logging.getLogger(__name__)
 
 
-class Record(Protocol):
-    """Storage of a job's progress. All methods but ``finished_pieces`` may raise :class:`Lost`."""
+@dataclass(slots=True, eq=False)
+class Record:
+    """Storage of one job's progress; ``finish`` stores its result and removes its chunks.
 
-    def finished_pieces(self) -> Mapping[int, Any]:
-        """Return partials of the chunks that an earlier run finished, by number."""
+    All methods but ``finished_pieces`` may raise :class:`Lost`.
+    """
+
+    ledger: Ledger
+    interests: Interests
+    key: Key
+    finish: Callable[[Any], None]
+    n_done: int = 0
+    began: float = 0.0
+
+    def finished_pieces(self, study: Study[Any, Any, Any], spec: Spec) -> Mapping[int, Any]:
+        """Return chunks that were finished before, here or elsewhere, by number."""
+        pieces = self.ledger.pieces(self.key, study.plan(spec), study.partial)
+        self.n_done = len(pieces)
+        self.began = time.monotonic() - self.ledger.elapsed(self.key)
+        return pieces
 
     def keep(self, chunk: Chunk, piece: Any, waited: float) -> bool:
-        """Store a finished chunk after ``waited`` seconds of pause; return whether to continue."""
-
-    def finish(self, result: Any) -> None:
-        """Store the result."""
-
-    def end(self, status: Status, message: str) -> None:
-        """Store that there is no result, and why."""
-
-    def release(self) -> None:
-        """Release the work for the next server that requests it."""
+        """Store a chunk after ``waited`` seconds of pause; return whether to continue."""
+        self.n_done += 1
+        elapsed = time.monotonic() - self.began - waited
+        return self.ledger.keep(self.key, chunk, piece, self.n_done, elapsed)
 
     def leave(self, by: str) -> None:
         """Remove this user's interest in the work."""
+        self.interests.leave(self.key, party_of(by))
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """A job under way; ``flag`` tells it to stop.
+
+    It is left for the next request if it is put off (``later``), and not joined while its end is
+    being stored (``ending``).
+    """
+
+    key: str
+    study: Study[Any, Any, Any]
+    votes: VoteMatrix
+    spec: Spec
+    record: Record
+    flag: threading.Event = field(default_factory=threading.Event)
+    later: bool = False
+    ending: bool = False
 
 
 class Jobs:
@@ -228,10 +257,7 @@ class Jobs:
         self._turns = Turns(workers, clock)
         self._lock = threading.Condition()
         self._states: dict[str, Job] = {}
-        self._flags: dict[str, threading.Event] = {}
-        self._records: dict[str, Record] = {}
-        self._later: set[str] = set()
-        self._ending: set[str] = set()
+        self._works: dict[str, _Work] = {}
 
     def start_workers(self) -> None:
         """Start the worker processes, and import in each what they need."""
@@ -246,40 +272,37 @@ class Jobs:
         left: list[Record] = []
         try:
             with self._lock:
-                self._make_room_of_user(by, left)
-                if key not in self._going():
-                    self._make_room_of_all()
+                while len(going := self._going(by)) >= PER_USER:
+                    idle = self._first_idle(going, _YOURS, by)
+                    left.append(idle.record)
+                    if self._turns.leave(idle.key, by):
+                        self._postpone(idle)
+                if key not in {work.key for work in self._going()}:
+                    while len(going := self._going()) >= QUEUE:
+                        self._postpone(self._first_idle(going, _EVERYBODYS))
         finally:
             for record in left:
                 record.leave(by)
 
-    def _make_room_of_user(self, by: str, left: list[Record]) -> None:
-        while len(going := self._going(by)) >= PER_USER:
-            idle = [key for key in going if not self._turns.is_watched(key, by)]
-            if not idle:
-                raise Full(_YOURS)
-            left.append(self._records[idle[0]])
-            if self._turns.leave(idle[0], by):
-                self._postpone(idle[0])
+    def _first_idle(self, going: list[_Work], sentence: str, by: str | None = None) -> _Work:
+        """Return the oldest work that this user, or nobody, watches; Full if there is none."""
+        idle = (work for work in going if not self._turns.is_watched(work.key, by))
+        first = next(idle, None)
+        if first is None:
+            raise Full(sentence)
+        return first
 
-    def _make_room_of_all(self) -> None:
-        while len(going := self._going()) >= QUEUE:
-            idle = [key for key in going if not self._turns.is_watched(key)]
-            if not idle:
-                raise Full(_EVERYBODYS)
-            self._postpone(idle[0])
-
-    def _postpone(self, key: str) -> None:
-        self._later.add(key)
-        self._flags[key].set()
+    def _postpone(self, work: _Work) -> None:
+        work.later = True
+        work.flag.set()
         self._lock.notify_all()
 
-    def _going(self, by: str | None = None) -> list[str]:
+    def _going(self, by: str | None = None) -> list[_Work]:
         """Return work under way that is not cancelled, of one user or all, the oldest first."""
         return [
-            key
-            for key, flag in self._flags.items()
-            if not flag.is_set() and (by is None or self._turns.wants(key, by))
+            work
+            for key, work in self._works.items()
+            if not work.flag.is_set() and (by is None or self._turns.wants(key, by))
         ]
 
     def submit(
@@ -296,20 +319,20 @@ class Jobs:
         Work whose end is being stored is not joined: it starts again once it has ended.
         """
         with self._lock:
-            self._lock.wait_for(lambda: key not in self._ending)
+            self._lock.wait_for(lambda: key not in self._works or not self._works[key].ending)
             state = self._states.get(key)
             if state is not None and state.status == "running":
                 self._look(key, by)
-                if key not in self._later:
-                    self._flags[key].clear()  # The last user that wanted it may have just left.
+                if not self._works[key].later:
+                    # The last user that wanted it may have just left.
+                    self._works[key].flag.clear()
                 return
             self._forget_oldest()
             self._states.pop(key, None)
             self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None)
-            flag = self._flags[key] = threading.Event()
             self._turns.add(key, by)
-            self._records[key] = record
-            self._start(self._work, key, flag, study, votes, spec, record)
+            work = self._works[key] = _Work(key, study, votes, spec, record)
+            self._start(self._work, work)
 
     def state(self, key: str, by: str | None = None) -> Job | None:
         """Return the state of a key, if any; a user who asks counts as watching."""
@@ -337,9 +360,8 @@ class Jobs:
     def cancel(self, key: str) -> None:
         """Cancel work; it stops after its current chunk."""
         with self._lock:
-            flag = self._flags.get(key)
-            if flag is not None:
-                flag.set()
+            if key in self._works:
+                self._works[key].flag.set()
                 self._lock.notify_all()
 
     def wants(self, key: str, by: str) -> bool:
@@ -355,18 +377,16 @@ class Jobs:
     def forget(self, key: str) -> None:
         """Cancel and remove work; ended work is removed at once."""
         with self._lock:
-            if key in self._flags:
-                self._later.add(key)  # It will be removed when it ends.
-                self._flags[key].set()
-                self._lock.notify_all()
+            if key in self._works:
+                self._postpone(self._works[key])  # It will be removed when it ends.
             else:
                 self._states.pop(key, None)
 
     def close(self) -> None:
         """Cancel all work and wait for the current chunks."""
         with self._lock:
-            for flag in self._flags.values():
-                flag.set()
+            for work in self._works.values():
+                work.flag.set()
             self._lock.notify_all()
             threads = list(self._threads)
         for thread in threads:
@@ -379,72 +399,49 @@ class Jobs:
         thread.start()
         self._threads.append(thread)
 
-    def _work(
-        self,
-        key: str,
-        flag: threading.Event,
-        study: Study[Any, Any, Any],
-        votes: VoteMatrix,
-        spec: Spec,
-        record: Record,
-    ) -> None:
+    def _work(self, work: _Work) -> None:
         try:
             while True:
                 try:
-                    self._attempt(key, flag, study, votes, spec, record)
+                    self._attempt(work)
                     return
                 except DatabaseAway:
-                    if flag.wait(AWAY_SECONDS):
+                    if work.flag.wait(AWAY_SECONDS):
                         raise
         except Lost:
-            self._forget(key)
+            self._forget(work)
         except (InputError, DatabaseProblem, WorkersEnded) as error:
-            self._fail(key, record, str(error))
+            self._fail(work, str(error))
         except Exception:
             _LOG.exception("job failed")
-            self._fail(key, record, "Something went wrong here; the server's log has the details.")
+            self._fail(work, "Something went wrong here; the server's log has the details.")
 
-    def _attempt(
-        self,
-        key: str,
-        flag: threading.Event,
-        study: Study[Any, Any, Any],
-        votes: VoteMatrix,
-        spec: Spec,
-        record: Record,
-    ) -> None:
+    def _attempt(self, work: _Work) -> None:
         """Continue from what is stored, when it is this job's turn, to the end of the work."""
-        turn = Turn(self._turns, self._lock, key, flag)
+        study, votes, spec, record = work.study, work.votes, work.spec, work.record
+        turn = Turn(self._turns, self._lock, work.key, work.flag)
 
         def keep(chunk: Chunk, piece: Any) -> None:
             if not record.keep(chunk, piece, turn.waited):
-                flag.set()
+                work.flag.set()
 
-        pieces = record.finished_pieces()
-        if pieces:
-            self._go_on_from(key, len(pieces), merged(study, votes, spec, pieces))
+        pieces = record.finished_pieces(study, spec)
+        if pieces:  # What an earlier run finished is reported before this job's turn.
+            result = merged(study, votes, spec, pieces)
+            with self._lock:
+                state = self._states[work.key]
+                self._states[work.key] = replace(state, done=len(pieces), result=result)
+                self._lock.notify_all()
         turn.wait()
         if turn.cancelled():
-            self._stop(key, record)
+            self._stop(work)
             return
         states = steps(
             study, votes, spec, backend=self._backend, finished=pieces, keep=keep, gate=turn
         )
-        self._follow(key, states, record, turn)
+        self._follow(work, states, turn)
 
-    def _go_on_from(self, key: str, n_done: int, result: Any) -> None:
-        """Report what an earlier run finished before this job's turn."""
-        with self._lock:
-            self._states[key] = replace(self._states[key], done=n_done, result=result)
-            self._lock.notify_all()
-
-    def _follow(
-        self,
-        key: str,
-        states: Iterator[Progress[Any, Any, Any]],
-        record: Record,
-        turn: Turn,
-    ) -> None:
+    def _follow(self, work: _Work, states: Iterator[Progress[Any, Any, Any]], turn: Turn) -> None:
         """Update the state after every chunk, the result less often, because merging takes time."""
         last_shown, pause, waited_before = 0.0, REFRESH_SECONDS, turn.waited
         try:
@@ -455,13 +452,13 @@ class Jobs:
                     result, last_shown = progress.result(), time.monotonic()
                     pause = max(REFRESH_SECONDS, (last_shown - now) / MERGING_SHARE)
                 if last:
-                    record.finish(result)
+                    work.record.finish(result)
                 elapsed = progress.elapsed - (turn.waited - waited_before)
-                self._update(key, replace(progress, elapsed=elapsed), result, last)
+                self._update(work.key, replace(progress, elapsed=elapsed), result, last)
                 if last:
                     return  # Too late to cancel: the result is complete.
         except Cancelled:
-            self._stop(key, record, progress)
+            self._stop(work, progress.result)
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
         with self._lock:
@@ -479,68 +476,54 @@ class Jobs:
             elif before.result is None:
                 self._lock.notify_all()
 
-    def _end(
-        self,
-        key: str,
-        status: Status,
-        message: str,
-        result: Any = None,
-    ) -> None:
+    def _end(self, key: str, status: Status, message: str, result: Any = None) -> None:
         with self._lock:
             state = self._states[key]
-            self._states[key] = replace(
-                state,
-                status=status,
-                message=message,
-                result=state.result if result is None else result,
-            )
+            result = state.result if result is None else result
+            self._states[key] = replace(state, status=status, message=message, result=result)
             self._over(key)
 
-    def _fail(self, key: str, record: Record, message: str) -> None:
-        with self._ending_of(key):
+    def _fail(self, work: _Work, message: str) -> None:
+        with self._ending_of(work):
             try:
-                record.end("failed", message)
+                work.record.ledger.end(work.record.key, "failed", message)
             except (DatabaseProblem, Lost):
                 _LOG.warning("a failed job could not be kept as such")
-            self._end(key, "failed", message)
+            self._end(work.key, "failed", message)
 
-    def _stop(self, key: str, record: Record, last: Progress[Any, Any, Any] | None = None) -> None:
+    def _stop(self, work: _Work, result_so_far: Callable[[], Any] = lambda: None) -> None:
         """End work that was called off; work that was put off is left for the next request."""
-        if key in self._later:
-            self._put_off(key, record)
+        record = work.record
+        if work.later:
+            with self._ending_of(work):
+                record.ledger.release(record.key)
+                self._forget(work)
             return
-        result = None if last is None else last.result()
-        with self._ending_of(key):
-            record.end("cancelled", "")
-            self._end(key, "cancelled", "", result)
-
-    def _put_off(self, key: str, record: Record) -> None:
-        with self._ending_of(key):
-            record.release()
-            self._forget(key)
+        result = result_so_far()
+        with self._ending_of(work):
+            record.ledger.end(record.key, "cancelled", "")
+            self._end(work.key, "cancelled", "", result)
 
     @contextmanager
-    def _ending_of(self, key: str) -> Iterator[None]:
+    def _ending_of(self, work: _Work) -> Iterator[None]:
         """Let nobody join work between the storing of its end and the end itself."""
         with self._lock:
-            self._ending.add(key)
+            work.ending = True
         try:
             yield
         finally:
             with self._lock:
-                self._ending.discard(key)
+                work.ending = False
                 self._lock.notify_all()
 
-    def _forget(self, key: str) -> None:
+    def _forget(self, work: _Work) -> None:
         with self._lock:
-            self._states.pop(key, None)
-            self._over(key)
+            self._states.pop(work.key, None)
+            self._over(work.key)
 
     def _over(self, key: str) -> None:
-        self._flags.pop(key, None)
+        self._works.pop(key, None)
         self._turns.remove(key)
-        self._records.pop(key, None)
-        self._later.discard(key)
         self._lock.notify_all()
 
     def _forget_oldest(self) -> None:

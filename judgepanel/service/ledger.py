@@ -58,19 +58,6 @@ class Key:
         return and_(*(table.c[name] == value for name, value in self.columns().items()))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A row of the ledger: ``live`` while a server holds its lease, ``mine`` if it is this one."""
-
-    state: Status
-    live: bool
-    mine: bool
-    done: int
-    total: int
-    elapsed: float
-    message: str
-
-
 def upsert(
     connection: Connection,
     table: Table,
@@ -164,15 +151,11 @@ class Ledger:
         with transaction(self._engine) as connection:
             connection.execute(delete(JOBS).where(self._mine(key)))
 
-    def find(self, key: Key) -> Entry | None:
-        """Return the state of work on any server."""
-        mine = JOBS.c.lease_owner == self._server
-        wanted = select(JOBS, is_live().label("live"), mine.label("mine")).where(key.of(JOBS))
+    def elapsed(self, key: Key) -> float:
+        """Return the seconds that work has taken so far, on any server."""
+        wanted = select(JOBS.c.elapsed).where(key.of(JOBS))
         with transaction(self._engine, write=False) as connection:
-            row = connection.execute(wanted).mappings().first()
-        if row is None:
-            return None
-        return Entry(**{name: row[name] for name in Entry.__dataclass_fields__})
+            return float(connection.execute(wanted).scalar() or 0.0)
 
     def pieces(self, key: Key, plan: Sequence[Chunk], kind: type[PartialT]) -> dict[int, PartialT]:
         """Return finished chunks by number, without damaged ones or another plan's or type's."""

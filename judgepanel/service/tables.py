@@ -105,6 +105,14 @@ def _work() -> tuple[Column[Any], ...]:
     )
 
 
+def _of_job(*own: Column[Any]) -> tuple[Column[Any] | ForeignKeyConstraint, ...]:
+    """Columns of rows that belong to a job and are deleted with it."""
+    key = (Column("votes_sha256", String(64), primary_key=True), *_work())
+    names = [column.name for column in key]
+    jobs = ForeignKeyConstraint(names, [f"jobs.{name}" for name in names], ondelete="CASCADE")
+    return (*key, *own, jobs)
+
+
 VOTES = Table(
     "votes",
     METADATA,
@@ -162,16 +170,11 @@ clock; afterwards any other server may take it over. ``cancel`` asks the holder 
 PARTIALS = Table(
     "partials",
     METADATA,
-    Column("votes_sha256", String(64), primary_key=True),
-    *_work(),
-    Column("chunk", Integer, primary_key=True, autoincrement=False),
-    Column("first", BigInteger, nullable=False),
-    Column("count", BigInteger, nullable=False),
-    Column("content", LargeBinary, nullable=False),
-    ForeignKeyConstraint(
-        ["votes_sha256", "study", "spec_sha256", "engine"],
-        ["jobs.votes_sha256", "jobs.study", "jobs.spec_sha256", "jobs.engine"],
-        ondelete="CASCADE",
+    *_of_job(
+        Column("chunk", Integer, primary_key=True, autoincrement=False),
+        Column("first", BigInteger, nullable=False),
+        Column("count", BigInteger, nullable=False),
+        Column("content", LargeBinary, nullable=False),
     ),
 )
 """Finished chunks of unfinished work, packed by :mod:`judgepanel.studies.codec`."""
@@ -179,18 +182,13 @@ PARTIALS = Table(
 INTERESTS = Table(
     "interests",
     METADATA,
-    Column("votes_sha256", String(64), primary_key=True),
-    *_work(),
-    Column("party", String(64), primary_key=True),
-    Column("state", String(16), nullable=False),
-    Column("done", Integer, nullable=False),
-    Column("elapsed", Double, nullable=False),
-    Column("message", SafeText, nullable=False),
-    Column("seen", Double, nullable=False),
-    ForeignKeyConstraint(
-        ["votes_sha256", "study", "spec_sha256", "engine"],
-        ["jobs.votes_sha256", "jobs.study", "jobs.spec_sha256", "jobs.engine"],
-        ondelete="CASCADE",
+    *_of_job(
+        Column("party", String(64), primary_key=True),
+        Column("state", String(16), nullable=False),
+        Column("done", Integer, nullable=False),
+        Column("elapsed", Double, nullable=False),
+        Column("message", SafeText, nullable=False),
+        Column("seen", Double, nullable=False),
     ),
 )
 """Interests in work, by the SHA-256 of the party: see :mod:`judgepanel.service.ledger`."""

@@ -1,4 +1,4 @@
-"""The workspace contract: what pages may request, independent of storage."""
+"""What a workspace holds: analyses, decisions, links, results and jobs, and their ids."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from platformdirs import user_data_path
 
 from judgepanel.service.basics import NotFound
-from judgepanel.studies.contract import Settings, Spec, Study
-from judgepanel.votes import Loaded, VoteMatrix
+from judgepanel.studies.contract import Settings
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.table import Coverage
 
@@ -92,83 +91,6 @@ class Job:
     result: Any
     message: str = ""
     ahead: int = 0
-
-
-class Workspace(Protocol):
-    """All operations of pages. Ids are validated before they reach storage."""
-
-    def for_readers(self, token: str, *, signed_in: bool = False) -> Workspace:
-        """Return the workspace for readers of a link; everything else is :class:`NotFound`."""
-
-    def put_votes(self, votes: VoteMatrix) -> str:
-        """Store votes by content; return their SHA-256."""
-
-    def publish(self, votes: VoteMatrix) -> None:
-        """Let all users work on these votes, readers too: a sample."""
-
-    def votes(self, sha256: str) -> VoteMatrix:
-        """Return the votes with this SHA-256, or raise :class:`NotFound`."""
-
-    def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
-        """Return a new analysis of loaded votes."""
-
-    def open(self, analysis_id: str) -> Analysis:
-        """Return the analysis with this id, or raise :class:`NotFound`."""
-
-    def list(self) -> tuple[Analysis, ...]:
-        """Return all analyses, newest first."""
-
-    def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
-        """Return the same votes under other settings, as a new analysis with its own link."""
-
-    def rename(self, analysis_id: str, name: str) -> Analysis:
-        """Rename an analysis and return it, or raise :class:`NotFound`."""
-
-    def delete(self, analysis_id: str) -> None:
-        """Delete an analysis and what no other analysis uses, or raise :class:`NotFound`."""
-
-    def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
-        """Record a decision on an analysis, or raise :class:`NotFound`."""
-
-    def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
-        """Return the decisions on an analysis in order, or raise :class:`NotFound`."""
-
-    def share(
-        self, analysis_id: str, seconds: float | None = None, *, signed_in_only: bool = False
-    ) -> str:
-        """Return a random token for reading an analysis, or raise :class:`NotFound`."""
-
-    def shares(self, analysis_id: str) -> tuple[Share, ...]:
-        """Return the live links of an analysis, newest first, or raise :class:`NotFound`."""
-
-    def revoke(self, analysis_id: str, share_id: str) -> None:
-        """Revoke a link of an analysis, or raise :class:`NotFound`."""
-
-    def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
-        """Return the analysis a token opens, or raise :class:`NotFound` or :class:`SignInFirst`."""
-
-    def shared_decisions(self, token: str, *, signed_in: bool = False) -> tuple[Decision, ...]:
-        """Return decisions on that analysis, or raise :class:`NotFound` or :class:`SignInFirst`."""
-
-    def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
-        """Start work unless its result is stored or it is running, or raise :class:`Full`."""
-
-    def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
-        """Return the finished result of a spec, if any."""
-
-    def is_unreadable(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> bool:
-        """Return whether a result of a spec is stored but unreadable."""
-
-    def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
-        """Return the state of running, cancelled or failed work, if any."""
-
-    def wait(
-        self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
-    ) -> None:
-        """Wait until running work has a first result or has ended, at most ``seconds``."""
-
-    def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
-        """Cancel running work after its current chunk, or raise :class:`NotFound`."""
 
 
 def new_id() -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import streamlit as st
@@ -23,7 +24,7 @@ from judgepanel.votes.errors import InputError, on_page
 from judgepanel.words.text import counted, in_html
 
 if TYPE_CHECKING:
-    from judgepanel.service import Analysis
+    from judgepanel.service.workspace import Analysis
     from judgepanel.votes import VoteMatrix
 
 _PIPELINE = ("aggregator", "calibrator")
@@ -66,85 +67,7 @@ def _of(key: str) -> str:
 
 
 START = "app.py"
-_STYLE = """
-<style>
-.block-container { padding: 2.2rem 3rem 6rem; max-width: 1180px; }
-h1 { font-size: 1.55rem !important; font-weight: 650; padding: 0 0 .2rem 0 !important; }
-h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .5rem 0 !important; }
-h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !important; margin: 0; }
-.jp-strip { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline;
-  font-size: .86rem; overflow-wrap: anywhere; }
-.jp-strip b { font-weight: 650; }
-.jp-badge { border: 1px solid currentColor; border-radius: 3px; padding: 0 .4rem; }
-.jp-question { font-size: .95rem; margin: 0; }
-.jp-answer { font-size: 1.22rem; line-height: 1.4; font-weight: 600; margin: .2rem 0 0 0;
-  padding: .55rem .8rem; border-left: 4px solid #4C78A8; overflow-wrap: anywhere;
-  background: rgba(76,120,168,.09); }
-.jp-answer.jp-curate { border-left-color: #F28E2B; background: rgba(242,142,43,.10); }
-.jp-answer.jp-open { border-left-color: #6B7280; background: rgba(107,114,128,.10); }
-.jp-problem { margin: 0; padding: .55rem .8rem; border-left: 4px solid #DC2626;
-  background: rgba(220,38,38,.10); overflow-wrap: anywhere; }
-.jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
-.jp-reading { font-size: .86rem; margin: 0; overflow-wrap: anywhere;
-  color: color-mix(in srgb, currentColor 75%, transparent); }
-.jp-example { font-family: ui-monospace, Menlo, Consolas, 'Liberation Mono', monospace;
-  font-size: .82rem; margin: 0; padding: .8rem 1rem; white-space: pre-wrap;
-  background: rgba(107,114,128,.10); }
-.jp-text { margin: 0; overflow-wrap: anywhere; }
-.jp-cells { font-size: .8rem; margin: 0; line-height: 1.5; white-space: nowrap; overflow: hidden;
-  text-overflow: ellipsis; color: color-mix(in srgb, currentColor 75%, transparent); }
-:is(p, div):has(> .jp-term) { position: relative; }
-.jp-term { text-decoration: underline dotted 1px; text-underline-offset: .22em;
-  text-decoration-color: color-mix(in srgb, currentColor 45%, transparent); cursor: help; }
-.jp-term:focus { outline: none; }
-.jp-term:is(:hover, :focus)::after { content: attr(data-meaning); position: absolute; left: 0;
-  margin-top: 1.7em; z-index: 1000; max-width: min(26rem, 100%); padding: .5rem .7rem;
-  border: 1px solid rgba(128,128,128,.5); border-radius: 4px; font-size: .86rem; font-weight: 400;
-  line-height: 1.4; color: light-dark(#0F1720, #E4E8ED); background: light-dark(#FFFFFF, #1A1F27);
-  box-shadow: 0 2px 10px rgba(0,0,0,.25); pointer-events: none; }
-@supports (anchor-scope: --jp-term) {
-  .jp-term { anchor-name: --jp-term; anchor-scope: --jp-term; }
-  .jp-term:is(:hover, :focus)::after { position: fixed; position-anchor: --jp-term;
-    position-area: bottom span-right; position-try-fallbacks: flip-inline, flip-block;
-    left: auto; margin: .3rem 0; width: max-content; max-width: min(26rem, 92vw); } }
-.jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
-section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
-  padding: .2rem 0 .5rem !important; }
-:is(.st-key-new_analysis, [data-testid="stMain"]) [data-testid="stPageLink-NavLink"] {
-  background: transparent; }
-:is(.st-key-new_analysis, [data-testid="stMain"]) [data-testid="stPageLink-NavLink"] * {
-  font-weight: 400; }
-[data-testid="stMain"] [data-testid="stPageLink-NavLink"] { padding-left: 0; }
-[data-testid="stMain"] [data-testid="stPageLink-NavLink"] p {
-  color: light-dark(#2F5D8C, #8DBBEA); text-decoration: underline; }
-[data-testid="stButtonGroup"] [data-selected="true"] p { color: light-dark(#0F1720, #E4E8ED);
-  font-weight: 600; }
-.js-plotly-plot :is(.xtick, .ytick, .x2tick, .y2tick, .legend, .colorbar, .textpoint) text,
-.js-plotly-plot :is(.xtitle, .ytitle, .x2title, .y2title) {
-  fill: currentColor !important; }
-.jp-scroll { overflow-x: auto; }
-[data-testid="stDataFrame"] .dvn-scroller { scrollbar-width: thin;
-  scrollbar-color: rgba(107,114,128,.7) transparent; }
-.jp-below { container-type: inline-size; margin-top: -.8rem; }
-.jp-further { margin: 0; font-size: .86rem; overflow: hidden;
-  color: color-mix(in srgb, currentColor 75%, transparent);
-  max-height: clamp(0px, (var(--table) - 100cqw) * 100, 3em); }
-.jp-grid { border-collapse: separate; border-spacing: 2px; font-size: .8rem; }
-.jp-grid th { font-weight: 400; text-align: left; padding: .2rem .4rem; }
-.jp-grid thead th { vertical-align: bottom; min-width: 4rem; }
-.jp-grid tbody th { position: sticky; left: 0; min-width: 6.2rem;
-  background: light-dark(#FFFFFF, #0E1116); }
-.jp-grid td { text-align: center; padding: .4rem; }
-.jp-grid .jp-tied { box-shadow: inset 0 0 0 2px currentColor; }
-.jp-grid .jp-best { box-shadow: inset 0 0 0 4px currentColor; font-weight: 700; }
-.st-key-grid_narrow { display: none; }
-@media (max-width: 640px) {
-  .st-key-grid_wide { display: none; }
-  .st-key-grid_narrow { display: flex; }
-  .block-container { padding-left: 1rem; padding-right: 1rem; padding-top: 4rem; }
-  .jp-answer { font-size: 1.05rem; } }
-</style>
-"""
+_STYLE = Path(__file__).with_name("style.css")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

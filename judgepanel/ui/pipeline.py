@@ -23,7 +23,7 @@ from judgepanel.present.decide.recommend import (
     pipeline_sentence,
 )
 from judgepanel.present.study import OFFERED, Entry, Pipeline, pipeline_of
-from judgepanel.service import Job
+from judgepanel.service.workspace import Job
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.panel.recommended import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
 from judgepanel.ui.frame import PageContext, begins_with, caption, show_errors
@@ -36,22 +36,31 @@ _KEYS = ("aggregator", "calibrator")
 
 
 def with_recommendation(
-    context: PageContext, draw: Callable[[Recommendation | None], None]
-) -> None:
-    """Draw a page that starts from the recommended pipeline.
+    draw: Callable[[PageContext, Recommendation | None], None],
+) -> Callable[[PageContext], None]:
+    """Make a page of a function that starts from the recommended pipeline.
 
     ``draw`` gets the recommendation as soon as its first splits are done. It gets None under the
     paper's protocol, for votes that are refused, and where the user chose a pipeline before there
     was a recommendation.
     """
-    result, job = _known(context)
-    if result is None and job is None and not _is_chosen():
-        result, job = _started(context, FIRST_SECONDS)
-    if result is None and _runs(job) and not _is_chosen():
-        with st.container():
-            _wait(context)
-    else:
-        draw(result)
+
+    def page(context: PageContext) -> None:
+        result, job = _known(context)
+        if result is None and job is None and not _is_chosen():
+            result, job = _started(context, FIRST_SECONDS)
+        if result is None and _runs(job) and not _is_chosen():
+            with st.container():
+                _wait(context)
+        else:
+            draw(context, result)
+
+    return page
+
+
+def features_of(context: PageContext) -> list[str]:
+    """The names of the item features."""
+    return [] if context.votes.features is None else list(map(str, context.votes.features.columns))
 
 
 def known_recommendation(context: PageContext) -> Recommendation | None:

@@ -42,14 +42,20 @@ from judgepanel.present.study import Entry, study_blocks
 from judgepanel.studies.codec import result_content
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.understand.judge_table import JudgeTable
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.reporting import download_button, image_format
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check, find_repeats
-from judgepanel.words.sentences import CHECK_MARKS, check_numbers, study_command
+from judgepanel.words.sentences import (
+    CHECK_MARKS,
+    check_numbers,
+    inspect_command,
+    so_far,
+    study_command,
+)
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
 from judgepanel.words.text import LONGEST, counted, csv_name, in_html, plain
 
@@ -143,7 +149,9 @@ def table(block: Table, *, key: str) -> None:
         )
         texts = column.texts(None if styles or column.numbers is None else _MEASURED)
         # The browser measures only the first rows and would cut off longer numbers below.
-        widths[name] = max(map(_width, [name, *texts]))
+        widths[name] = _PADDING + round(
+            max(sum(map(_character_width, words)) for words in (name, *texts))
+        )
         if column.numbers is None:
             frame[name] = texts
             width = _WIDEST_TEXT if widths[name] > _WIDEST_TEXT else None
@@ -178,12 +186,8 @@ def table(block: Table, *, key: str) -> None:
         st.html(_out_of_sight(round(0.97 * total), len(hidden)))
 
 
-def _width(words: str) -> int:
-    """Pixels that a text takes in a table, in the widest font of the theme."""
-    return _PADDING + round(sum(map(_character_width, words)))
-
-
 def _character_width(character: str) -> float:
+    """Pixels that a character takes in a table, in the widest font of the theme."""
     if character in _WIDE:
         return 12.5
     if character.isdigit():
@@ -239,45 +243,41 @@ def how(words: str, command: str) -> None:
         st.code(command, language=None, wrap_lines=True)
 
 
-def how_study(context: PageContext, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
-    """Draw how a study's result was computed, with its command."""
+def command_of(context: PageContext, study: str, spec: Spec) -> str:
+    """The command that runs a study."""
     votes, analysis = context.votes, context.analysis
-    how(
-        words,
-        study_command(study.name, analysis.file, spec, task=votes.task, columns=analysis.columns),
+    return study_command(study, analysis.file, spec, task=votes.task, columns=analysis.columns)
+
+
+def inspection_of(context: PageContext) -> str:
+    """The command that prints the checks of the votes."""
+    votes, analysis = context.votes, context.analysis
+    return inspect_command(
+        analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
     )
 
 
-def downloads(
-    context: PageContext,
-    study: Study[Any, Any, Any],
-    spec: Spec,
-    result: Any,
-    *,
-    label: str = "Download CSV",
-    stem: str | None = None,
-) -> None:
-    """Offer a result's table as CSV and all of it as JSON; the files are named ``stem``."""
-    left, right, _ = st.columns([1, 1, 3])
-    name = stem or study.name.replace("_", "-")
-    download_button(
-        left,
-        label,
-        lambda: csv_text(result.frame()),
-        csv_name(context.analysis.name, f"{name}.csv"),
-        "text/csv",
-        key=f"csv-{study.name}",
-        width="stretch",
+def _downloads(context: PageContext, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:
+    """Offer a result's table as CSV and all of it as JSON."""
+    forms: tuple[tuple[str, str, Callable[[], str]], ...] = (
+        ("csv", "text/csv", lambda: csv_text(result.frame())),
+        (
+            "json",
+            "application/json",
+            lambda: json.dumps(result_content(study, context.votes, spec, result), allow_nan=False),
+        ),
     )
-    download_button(
-        right,
-        "Download JSON",
-        lambda: json.dumps(result_content(study, context.votes, spec, result), allow_nan=False),
-        csv_name(context.analysis.name, f"{name}.json"),
-        "application/json",
-        key=f"json-{study.name}",
-        width="stretch",
-    )
+    name = study.name.replace("_", "-")
+    for place, (form, mime, make) in zip(st.columns([1, 1, 3]), forms, strict=False):
+        download_button(
+            place,
+            f"Download {form.upper()}",
+            make,
+            csv_name(context.analysis.name, f"{name}.{form}"),
+            mime,
+            key=f"{form}-{study.name}",
+            width="stretch",
+        )
 
 
 def section_answer(sentence: str) -> None:
@@ -305,6 +305,10 @@ class Caveats:
         self._known[section] = self._known.get(section, frozenset()) | frozenset(sentences)
 
 
+Banner = Callable[[Any], tuple[str, str]]
+"""Gives the answer of a result in a sentence, and its tone."""
+
+
 def show_study(
     entry: Entry,
     context: PageContext,
@@ -312,13 +316,43 @@ def show_study(
     view: Any = None,
     *,
     caveats: Caveats,
+    banner: Banner | None = None,
+    **drawn: Any,
 ) -> bool:
-    """Show a study's stored result, or compute it; return whether the work has ended."""
+    """Show a study's stored result, or compute it; return whether the work has ended.
+
+    A ``view`` may be a function that draws the controls of a result and returns their view. The
+    other arguments are those of `draw_study` and, with a ``banner``, of `draw_answered`.
+    """
 
     def draw(result: Any) -> None:
-        draw_study(entry, context, spec, result, view, caveats=caveats)
+        seen = view(result) if callable(view) else view
+        if banner is None:
+            draw_study(entry, context, spec, result, seen, caveats=caveats, **drawn)
+        else:
+            draw_answered(entry, context, spec, result, seen, banner, caveats=caveats, **drawn)
 
     return show_result(entry.study, context, spec, draw)
+
+
+def draw_answered(
+    entry: Entry,
+    context: PageContext,
+    spec: Spec,
+    result: Any,
+    view: Any,
+    banner: Banner,
+    *,
+    titled: bool = False,
+    **drawn: Any,
+) -> None:
+    """Draw a result below its answer as the page's, under the study's title if it is ``titled``."""
+    sentence, tone = banner(result)
+    sentence = so_far(result) + sentence
+    answer(sentence, tone)
+    if titled:
+        st.header(entry.study.title)
+    draw_study(entry, context, spec, result, view, skip=(sentence,), **drawn)
 
 
 def show_others(
@@ -383,13 +417,13 @@ def draw_study(  # noqa: PLR0913
     *,
     caveats: Caveats,
     skip: Collection[str] = (),
-    beside: Callable[[], None] | None = None,
-    below: Callable[[], None] | None = None,
+    beside: Callable[[Any], None] | None = None,
+    below: Callable[[Any], None] | None = None,
 ) -> None:
     """Draw a study's blocks, with downloads if the result is complete.
 
-    ``beside`` draws to the right of the blocks under the first heading. ``below`` draws what only
-    this page has between the blocks and the downloads.
+    ``beside`` draws what belongs to the right of the blocks under the first heading. ``below``
+    draws what only this page has between the blocks and the downloads.
     """
     blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
     heads = [place for place, block in enumerate(blocks) if isinstance(block, Heading)]
@@ -402,12 +436,12 @@ def draw_study(  # noqa: PLR0913
         with left:
             draw_blocks(blocks[first:end], key=f"{entry.name}-left", skip=skip)
         with right:
-            beside()
+            beside(result)
         draw_blocks(blocks[end:], key=f"{entry.name}-below", skip=skip)
     if below is not None:
-        below()
+        below(result)
     if not getattr(result, "partial", False):
-        downloads(context, entry.study, spec, result)
+        _downloads(context, entry.study, spec, result)
     draw_how(how, key=entry.name)
 
 
@@ -421,17 +455,8 @@ def page_blocks(
     caveats: Caveats,
 ) -> tuple[list[Block], list[Block]]:
     """A study's blocks, and separately its method and command."""
-    votes, analysis = context.votes, context.analysis
-    blocks = study_blocks(
-        entry,
-        result,
-        spec,
-        view,
-        command=study_command(
-            entry.name, analysis.file, spec, task=votes.task, columns=analysis.columns
-        ),
-        known=caveats.before(entry.name),
-    )
+    command, known = command_of(context, entry.name, spec), caveats.before(entry.name)
+    blocks = study_blocks(entry, result, spec, view, command=command, known=known)
     caveats.add(entry.name, result.warnings)
     how: list[Block] = [block for block in blocks if isinstance(block, Method | Command)]
     return [block for block in blocks if block not in how], how

@@ -23,10 +23,11 @@ from judgepanel.present.blocks import Document
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text
-from judgepanel.service import Analysis, Decision, Workspace
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.workspace import Analysis, Decision
 from judgepanel.studies.contract import Spec
-from judgepanel.ui.access import is_team, signed_in, user
-from judgepanel.ui.session import SHARE, is_reader, workspace
+from judgepanel.ui.access import is_team, user
+from judgepanel.ui.session import is_reader, workspace
 from judgepanel.words.text import csv_name, in_html, minute
 
 KEPT = 8
@@ -84,13 +85,12 @@ _FILES: tuple[tuple[str, Callable[[Document], str], str, str, str], ...] = (
         "Its words and tables, without figures.",
     ),
 )
-Decisions = Callable[[], tuple[Decision, ...]]
 
 
 def report(analysis: Analysis) -> None:
     """Draw the popover; readers cannot record decisions."""
     space = workspace()
-    _downloads(space, analysis, _decisions(space, analysis))
+    _downloads(space, analysis)
     # Streamlit forgets the value of a widget when the page changes, so it is stored beside it.
     st.session_state[_IMAGE] = st.segmented_control(
         "Figures are saved as",
@@ -105,7 +105,7 @@ def report(analysis: Analysis) -> None:
     if not is_reader():
         _form(space, analysis)
     with place:
-        _list(_decisions(space, analysis)())
+        _list(space.decisions(analysis.id))
 
 
 def image_format() -> str:
@@ -124,21 +124,11 @@ def missing_words(what: str, by: str, why: str) -> str:
     return ""
 
 
-def _decisions(space: Workspace, analysis: Analysis) -> Decisions:
-    """Reads the decisions as the current visitor; the thread that calls it has no session."""
-    if is_reader():
-        token = st.query_params[SHARE]
-        return partial(space.shared_decisions, token, signed_in=signed_in())
-    return partial(space.decisions, analysis.id)
-
-
-def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> None:
+def _downloads(space: SqlWorkspace, analysis: Analysis) -> None:
     """Offer two files, made when they are asked for."""
 
     def made(form: Callable[[Document], str]) -> str:
-        # Imported here because it imports every study, and each page has this popover.
-
-        return form(report_document(space, analysis, decisions))
+        return form(analysis_document(collected(space, analysis)))
 
     st.write("What has been computed so far, with figures, tables and commands:")
     for place, (label, form, end, mime, what) in zip(st.columns(2), _FILES, strict=True):
@@ -164,7 +154,7 @@ def _list(decisions: tuple[Decision, ...]) -> None:
         )
 
 
-def _form(space: Workspace, analysis: Analysis) -> None:
+def _form(space: SqlWorkspace, analysis: Analysis) -> None:
     """Draw a form for a decision; the text stays until it has been recorded."""
     here = user() if is_team() else None
     number = st.session_state.setdefault(_ROUND, 0)
@@ -186,14 +176,9 @@ def _form(space: Workspace, analysis: Analysis) -> None:
     st.rerun()
 
 
-def report_document(space: Workspace, analysis: Analysis, decisions: Decisions) -> Document:
-    """The report as a document; ``space`` and ``decisions`` are bound to the current visitor."""
-    return analysis_document(collected(space, analysis, decisions))
-
-
-def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> AnalysisReport:
-    """The report's content; ``space`` and ``decisions`` are bound to the current visitor."""
-    all_decisions = decisions()
+def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
+    """The report's content; ``space`` is the visitor's, since the caller may have no session."""
+    decisions = space.decisions(analysis.id)
     votes = space.votes(analysis.votes_sha256)
     settings = analysis.settings
     findings: dict[str, Finding] = {}
@@ -227,7 +212,7 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
         findings=tuple(findings[name] for name in STUDIES if name in findings),
         outdated=old,
         missing=tuple(name for name in STUDIES if name not in gone),
-        decisions=all_decisions,
+        decisions=decisions,
         written=datetime.now(UTC).isoformat(),
         coverage=analysis.coverage,
         reading="" if analysis.reading is None else analysis.reading.sentence,

@@ -1,10 +1,11 @@
-"""The server around the pages: settings that it refuses, its guard, and how it ends.
+"""The server around the pages: its address, settings that it refuses, its guard, and its end.
 
 The workspaces of this process, one per database; apart from pages, as the server ends them.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
 import sys
@@ -14,13 +15,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from starlette.middleware import Middleware
 from streamlit import config
 
-from judgepanel.service.basics import LOCAL, ServerProblem, check_address
-from judgepanel.ui.access import is_team, user_of_cookies
-from judgepanel.ui.address import host_of, public_origins
+from judgepanel.service.basics import ServerProblem, check_address
+from judgepanel.ui.access import auth_section, is_team, user_of_cookies
 from judgepanel.ui.guard import LOCAL_NAMES, Guard, UploadQuota
 from judgepanel.ui.preload import prepare
 from judgepanel.votes import InputError
@@ -34,7 +35,8 @@ _LOCK = threading.Lock()
 
 def own_space() -> SqlWorkspace:
     """The workspace of this server's database, for nobody yet."""
-    from judgepanel.service import default_home, default_url  # noqa: PLC0415
+    from judgepanel.service.database import default_url  # noqa: PLC0415
+    from judgepanel.service.workspace import default_home  # noqa: PLC0415
 
     home = default_home()
     return open_workspace(default_url(home), str(home))
@@ -83,6 +85,61 @@ def release_work() -> None:
         space.release()
 
 
+PUBLIC_URL = "JUDGEPANEL_PUBLIC_URL"
+_WRONG_URL = (
+    f"{PUBLIC_URL} is not the address of a dashboard: it must be what people type to open it, such "
+    f"as https://judges.example.org."
+)
+
+
+def public_origins() -> tuple[str, ...]:
+    """Origins of the server: from $JUDGEPANEL_PUBLIC_URL, else from a team's redirect URIs.
+
+    Raises
+    ------
+    ServerProblem
+        The variable is set to something that is not an address.
+    """
+    given = os.environ.get(PUBLIC_URL, "").strip()
+    if given:
+        origin = _origin(given)
+        if origin is None:
+            raise ServerProblem(_WRONG_URL)
+        return (origin,)
+    auth = auth_section() if is_team() else {}
+    sections = (auth, *(value for value in auth.values() if isinstance(value, Mapping)))
+    stated = (_origin(str(section.get("redirect_uri", ""))) for section in sections)
+    return tuple(dict.fromkeys(origin for origin in stated if origin is not None))
+
+
+def _origin(url: str) -> str | None:
+    """The origin of a URL (scheme, name, port) as a browser writes it; None if it has none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        return None
+    if parts.query or parts.fragment:
+        return None
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    default = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" + ("" if port in (None, default) else f":{port}")
+
+
+def is_local(address: str) -> bool:
+    """Whether an address reaches only the machine on which it is opened."""
+    host = (urlsplit(address).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return number.is_loopback or number.is_unspecified
+
+
 END_SECONDS = 2.0
 """Seconds that a server waits for open connections after a signal to end."""
 _NAMES, _FRIENDS = "server.allowedHosts", "server.corsAllowedOrigins"
@@ -102,28 +159,19 @@ def protection() -> dict[str, Any]:
         sys.stderr.write(f"judgepanel: {error}\n")
         sys.exit(2)
     given = config.get_option(_NAMES) if config.is_manually_set(_NAMES) else ()
-    names = [*dict.fromkeys((*LOCAL_NAMES, *given, *(host_of(origin) for origin in origins)))]
+    ours = (str(urlsplit(origin).hostname) for origin in origins)
+    names = [*dict.fromkeys((*LOCAL_NAMES, *given, *ours))]
     # Streamlit checks the host name of websockets itself, too.
     config.set_option(_NAMES, names)
     friends = tuple(config.get_option(_FRIENDS))
-    guard = Middleware(
-        Guard,
-        names=names,
-        origins=origins,
-        friends=friends,
-        sender=_who_has_signed_in if team else _anybody,
-        quota=UploadQuota() if team else None,
-    )
+    of_team: dict[str, Any] = {"sender": _who_has_signed_in, "quota": UploadQuota()} if team else {}
+    guard = Middleware(Guard, names=names, origins=origins, friends=friends, **of_team)
     return {"middleware": [guard], "lifespan": _lifespan}
 
 
 def _who_has_signed_in(cookies: Mapping[str, str]) -> str | None:
     user = user_of_cookies(cookies)
     return None if user is None else user.owner
-
-
-def _anybody(cookies: Mapping[str, str]) -> str:
-    return LOCAL
 
 
 @asynccontextmanager

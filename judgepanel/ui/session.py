@@ -16,7 +16,8 @@ from judgepanel.ui.access import owner, signed_in
 from judgepanel.ui.server import own_space
 
 if TYPE_CHECKING:
-    from judgepanel.service import Analysis, Workspace
+    from judgepanel.service.sql import SqlWorkspace
+    from judgepanel.service.workspace import Analysis
     from judgepanel.studies.contract import Settings
     from judgepanel.studies.understand.judge_table import JudgeTable
     from judgepanel.votes import VoteMatrix
@@ -26,7 +27,7 @@ SHARE = "share"
 COMPARE = "compare"
 
 
-def workspace() -> Workspace:
+def workspace() -> SqlWorkspace:
     """The user's part of the server's workspace, restricted for readers.
 
     Raises SignInFirst if a user has to sign in and has not.

@@ -11,9 +11,10 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from judgepanel.service import Analysis, Share, id_of_token
+from judgepanel.service.archive import id_of_token
+from judgepanel.service.workspace import Analysis, Share
 from judgepanel.ui.access import is_team
-from judgepanel.ui.address import PUBLIC_URL, is_local, public_origins
+from judgepanel.ui.server import PUBLIC_URL, is_local, public_origins
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
 from judgepanel.votes.errors import documentation
 from judgepanel.words.text import minute

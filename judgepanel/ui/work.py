@@ -11,7 +11,8 @@ from typing import Any
 
 import streamlit as st
 
-from judgepanel.service import Job, NotFound, ServerProblem, SignInFirst
+from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
+from judgepanel.service.workspace import Job
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.ui.frame import PageContext, problem, show_errors
 from judgepanel.ui.session import is_reader, workspace

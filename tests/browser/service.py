@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from judgepanel.service import LOCAL, SqlWorkspace
+from judgepanel.service.basics import LOCAL
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes

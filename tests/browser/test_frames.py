@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from playwright.sync_api import expect
 
-from judgepanel.service import SqlWorkspace
+from judgepanel.service.sql import SqlWorkspace
 from tests.browser.driver import CURVE, address
 from tests.browser.service import prepared
 

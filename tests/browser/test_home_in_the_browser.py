@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from judgepanel.service import SqlWorkspace
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from judgepanel import ENGINE
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.registry import STUDIES, default_specs
 from judgepanel.render.html import html_text
-from judgepanel.service import SqlWorkspace, Stored
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.workspace import Decision, Stored
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.runner import run
 from judgepanel.ui.reporting import collected
@@ -39,6 +39,9 @@ class _Computed:
 
     def votes(self, sha256: str) -> VoteMatrix:
         return self.space.votes(sha256)
+
+    def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
+        return self.space.decisions(analysis_id)
 
     def result(self, study: Study[Any, Any, Any], _sha256: str, _spec: Spec) -> Stored | None:
         result = self.results.get(study.name)
@@ -150,7 +153,7 @@ def test_a_report_of_one_class_votes_flatters_nobody_unmarked(
             for name, specs in default_specs(votes, displayed.settings).items()
             if name not in slow
         }
-        report = collected(_Computed(space, results), displayed, partial(space.decisions, analysis))
+        report = collected(_Computed(space, results), displayed)
     file = tmp_path / "report.html"
     file.write_text(html_text(analysis_document(report)), "utf-8")
     problems: list[str] = []

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.service import SqlWorkspace
+from judgepanel.service.sql import SqlWorkspace
 from tests.browser.conftest import Guard, Server, ServerFactory
 from tests.browser.driver import (
     CURVE,

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.present.pages import PAGES as MENU
-from judgepanel.service import SqlWorkspace
+from judgepanel.service.sql import SqlWorkspace
 from tests.browser.conftest import Guard, Server, ServerFactory, free_port
 from tests.browser.driver import (
     CURVE,

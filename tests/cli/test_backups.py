@@ -4,8 +4,8 @@ from contextlib import closing
 
 import pytest
 
-from judgepanel.service import SqlWorkspace
 from judgepanel.service.database import FILE, VARIABLE
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import loaded

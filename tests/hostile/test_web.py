@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from judgepanel.ui.address import public_origins
 from judgepanel.ui.guard import WRONG_NAME, WRONG_PAGE, Guard, host_name
+from judgepanel.ui.server import public_origins
 from tests.browser.conftest import ROOT, free_port, serving
 
 TOKEN = "t" * 43
@@ -190,9 +190,9 @@ def test_names_below_a_name_can_be_allowed_and_their_pages_stay_their_own():
 
 
 def test_a_team_is_known_by_where_its_people_come_back_to(monkeypatch, tmp_path):
-    monkeypatch.setattr("judgepanel.ui.address.is_team", lambda: True)
+    monkeypatch.setattr("judgepanel.ui.server.is_team", lambda: True)
     auth = {"redirect_uri": "https://judges.example.org:443/oauth2callback", "client_id": "x"}
-    monkeypatch.setattr("judgepanel.ui.address.auth_section", lambda: auth)
+    monkeypatch.setattr("judgepanel.ui.server.auth_section", lambda: auth)
     assert public_origins() == (PUBLIC,)
     monkeypatch.setenv("JUDGEPANEL_PUBLIC_URL", "https://other.example.org:8443/")
     assert public_origins() == ("https://other.example.org:8443",)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.service import NotFound, default_home, default_url
-from judgepanel.service.database import VARIABLE
+from judgepanel.service.basics import NotFound
+from judgepanel.service.database import VARIABLE, default_url
+from judgepanel.service.workspace import default_home
 from judgepanel.studies.contract import Settings
 from judgepanel.ui import server as spaces
 from judgepanel.ui.frame import BRAND

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import ENTRIES, Entry
-from judgepanel.service import NotFound, ServerProblem
+from judgepanel.service.basics import NotFound, ServerProblem
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
 from judgepanel.ui.pages import paper

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,10 @@ from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES, PAPER_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
 from judgepanel.render.text import markdown_text
-from judgepanel.service import Job, NotFound, SqlWorkspace, Stored, id_of_token
+from judgepanel.service.archive import id_of_token
+from judgepanel.service.basics import NotFound
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.workspace import Job, Stored
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.paper.jury import JURY
@@ -124,7 +126,7 @@ def test_a_report_holds_what_was_computed_here_and_computes_nothing(
     until_done(open_app(CURVE, analysis=analysis))
     space = workspace()
     opened = space.open(analysis)
-    report = collected(space, opened, partial(space.decisions, analysis))
+    report = collected(space, opened)
     assert [finding.study.name for finding in report.findings] == [PANEL_CURVE.name]
     assert set(report.missing) == set(STUDIES) - {PANEL_CURVE.name, "what_if"}
     votes = space.votes(opened.votes_sha256)
@@ -147,13 +149,16 @@ class Old:
     def votes(self, sha256: str):
         return self.space.votes(sha256)
 
+    def decisions(self, analysis_id: str):
+        return self.space.decisions(analysis_id)
+
     def result(self, study, sha256: str, spec):
         return Stored(object(), 1, False) if study.name in self.names else None
 
 
 def test_results_of_an_older_version_are_left_out_and_named() -> None:
     opened = workspace().open(prepared("one_class"))
-    report = collected(Old(RELIABILITY.name), opened, tuple)  # type: ignore[arg-type]
+    report = collected(Old(RELIABILITY.name), opened)  # type: ignore[arg-type]
     assert report.findings == ()
     assert report.outdated == (RELIABILITY.name,)
     assert RELIABILITY.name not in report.missing
@@ -180,7 +185,7 @@ def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:
     space.revoke(analysis, share.id)
     readers = space.for_readers(token)
     with pytest.raises(NotFound):
-        collected(readers, opened, partial(readers.shared_decisions, token))
+        collected(readers, opened)
 
 
 def recommended() -> Recommendation:

@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from judgepanel.service import SqlWorkspace
 from judgepanel.service.database import VARIABLE
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.ui import server as spaces
 from judgepanel.ui import session
 from tests.pages.driver import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from judgepanel.service import SqlWorkspace
 from judgepanel.service.jobs import WATCHED_SECONDS
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.understand.judges import JUDGES as JUDGES_STUDY
 from judgepanel.studies.understand.method_grid import METHOD_GRID
 from judgepanel.ui import server as spaces

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgepanel.service import NotFound
+from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
 from tests.helpers import make_votes

@@ -5,8 +5,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.service.archive import votes_of
-from judgepanel.studies.codec import pack
+from judgepanel.studies.codec import pack, unpack
 from judgepanel.votes import VoteMatrix
 
 TEXT = st.text(min_size=1, max_size=8)
@@ -55,7 +54,7 @@ def matrices(draw):
 @settings(max_examples=60)
 @given(matrices())
 def test_any_votes_come_back_as_they_were(made):
-    votes = votes_of(pack(made))
+    votes = unpack(VoteMatrix, pack(made))
     assert votes.sha256 == made.sha256
     for first, other in ((votes.features, made.features), (votes.judge_table, made.judge_table)):
         assert (first is None) == (other is None)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judgepanel.service import NotFound
+from judgepanel.service.basics import NotFound
 from judgepanel.studies.codec import pack
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import MISSING

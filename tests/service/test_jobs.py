@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 
-from judgepanel.service import ServerProblem
 from judgepanel.service import jobs as jobs_module
 from judgepanel.service import ledger as ledger_module
 from judgepanel.service import sql as work_module
+from judgepanel.service.basics import ServerProblem
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import CHUNK_SPLITS, Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -106,8 +106,8 @@ def test_work_asked_for_while_its_end_is_stored_starts_again(space, votes, monke
         again[0].start()
         again[0].join(0.2)  # Whoever joins the work that is ending is back by then.
 
-    stored = work_module._Record.end
-    monkeypatch.setattr(work_module._Record, "end", end)
+    stored = ledger_module.Ledger.end
+    monkeypatch.setattr(ledger_module.Ledger, "end", end)
     counter.hold(1)
     space.submit(counter.study, votes, spec)
     assert counter.started[1].wait(LONG)

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from judgepanel.service import Full
 from judgepanel.service import jobs as jobs_module
 from judgepanel.service import jobs as turns_module
+from judgepanel.service.basics import Full
 from judgepanel.studies.contract import Settings
 from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
 

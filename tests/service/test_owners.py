@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgepanel.service import NotFound
+from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import LONG, Counter, CountSpec, finish, loaded

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from judgepanel.service import NotFound, SignInFirst
+from judgepanel.service.basics import NotFound, SignInFirst
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import Counter, CountSpec, finish, loaded
@@ -107,7 +107,6 @@ def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes
         lambda: reader.rename(analysis.id, "mine"),
         lambda: reader.delete(analysis.id),
         lambda: reader.decide(analysis.id, "what", "who", "why"),
-        lambda: reader.decisions(analysis.id),
         lambda: reader.share(analysis.id),
         lambda: reader.shares(analysis.id),
         lambda: reader.revoke(analysis.id, _id(token)),
@@ -170,9 +169,13 @@ def test_a_reader_reads_the_decisions_of_the_shared_analysis_and_of_no_other(spa
     second = space.decide(left.id, "keep all 4", "Bob", "why not")
     space.decide(other.id, "drop one", "Eve", "secret")
     token = space.share(left.id)
-    for reader in (space.for_readers(token), space.owned_by("eve")):
-        assert reader.shared_decisions(token) == (first, second) == space.decisions(left.id)
-    assert space.shared_decisions(space.share(space.create(loaded(votes), Settings(), "").id)) == ()
+    reader = space.for_readers(token)
+    assert reader.decisions(left.id) == (first, second) == space.decisions(left.id)
+    for visitor in (reader, space.owned_by("eve")):
+        with pytest.raises(NotFound):
+            visitor.decisions(other.id)
+    empty = space.create(loaded(votes), Settings(), "").id
+    assert space.for_readers(space.share(empty)).decisions(empty) == ()
 
 
 @pytest.mark.parametrize("token", WRONG)
@@ -180,25 +183,25 @@ def test_a_wrong_token_reads_no_decision(space, analysis, token):
     space.decide(analysis.id, "what", "who", "why")
     space.share(analysis.id)
     with pytest.raises(NotFound, match="no such link"):
-        space.for_readers(token).shared_decisions(token)
+        space.for_readers(token).decisions(analysis.id)
 
 
 def test_decisions_end_with_their_link_and_wait_for_the_sign_in_it_asks_for(space, analysis, sql):
     made = space.decide(analysis.id, "what", "who", "why")
     expiring, revoked = space.share(analysis.id, 3600), space.share(analysis.id)
-    closed, reader = space.share(analysis.id, signed_in_only=True), space.for_readers("a link")
+    closed = space.share(analysis.id, signed_in_only=True)
     with pytest.raises(SignInFirst):
-        reader.shared_decisions(closed)
+        space.for_readers(closed).decisions(analysis.id)
     for token in (expiring, revoked, closed):
-        assert reader.shared_decisions(token, signed_in=True) == (made,)
+        assert space.for_readers(token, signed_in=True).decisions(analysis.id) == (made,)
     sql("UPDATE shares SET expires = expires - 3601 WHERE expires IS NOT NULL")
     space.revoke(analysis.id, _id(revoked))
     for token in (expiring, revoked):
         with pytest.raises(NotFound, match="no such link"):
-            reader.shared_decisions(token)
+            space.for_readers(token).decisions(analysis.id)
     space.delete(analysis.id)
     with pytest.raises(NotFound):
-        reader.shared_decisions(closed, signed_in=True)
+        space.for_readers(closed, signed_in=True).decisions(analysis.id)
 
 
 @pytest.mark.parametrize("owner", [owner for owner in OTHERS if owner])

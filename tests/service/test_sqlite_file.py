@@ -9,10 +9,11 @@ from contextlib import closing
 
 import pytest
 
-from judgepanel.service import DatabaseProblem, SqlWorkspace
 from judgepanel.service import backup as backup_module
 from judgepanel.service.backup import back_up, restore
+from judgepanel.service.basics import DatabaseProblem
 from judgepanel.service.database import connect, identity_file
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.tables import prepare
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes

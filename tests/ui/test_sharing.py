@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judgepanel.service import ServerProblem
-from judgepanel.ui import address
+from judgepanel.service.basics import ServerProblem
+from judgepanel.ui import server
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from judgepanel.ui import address
     ],
 )
 def test_an_address_that_reaches_one_machine_is_known(url: str) -> None:
-    assert address.is_local(url)
+    assert server.is_local(url)
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ def test_an_address_that_reaches_one_machine_is_known(url: str) -> None:
     ["https://judges.example.org", "http://192.168.1.7:8501", "http://localhost.example.org", ""],
 )
 def test_an_address_that_reaches_others_is_not_called_local(url: str) -> None:
-    assert not address.is_local(url)
+    assert not server.is_local(url)
 
 
 def test_links_for_others_begin_with_the_address_that_is_set(monkeypatch) -> None:
-    monkeypatch.setenv(address.PUBLIC_URL, "https://Example.org:443/")
-    assert address.public_origins() == ("https://example.org",)
+    monkeypatch.setenv(server.PUBLIC_URL, "https://Example.org:443/")
+    assert server.public_origins() == ("https://example.org",)
 
 
 @pytest.mark.parametrize("setting", ["judges.example.org", "ftp://a.b", "https://", "https://a?b"])
 def test_a_setting_that_is_no_address_is_refused(monkeypatch, setting: str) -> None:
-    monkeypatch.setenv(address.PUBLIC_URL, setting)
+    monkeypatch.setenv(server.PUBLIC_URL, setting)
     with pytest.raises(ServerProblem, match="it must be what people type to open it"):
-        address.public_origins()
+        server.public_origins()

@@ -81,7 +81,7 @@ def test_an_upload_that_has_to_wait_says_so():
     def page() -> None:
         import threading
 
-        from judgepanel.service import LOCAL
+        from judgepanel.service.basics import LOCAL
         from judgepanel.ui import uploads
         from judgepanel.votes.simulate import sample_bytes
 

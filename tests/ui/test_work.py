@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgepanel.service import Job
+from judgepanel.service.workspace import Job
 from judgepanel.ui.work import POLL_SECONDS, _has_grown
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.service import SqlWorkspace
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.codec import pack, unpack
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix, load_votes

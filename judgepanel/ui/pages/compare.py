@@ -12,7 +12,8 @@ from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.study import OFFERED
-from judgepanel.service import Analysis, NotFound
+from judgepanel.service.basics import NotFound
+from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.decide.what_if import WHAT_IF, Relation, Side, WhatIf, paired_spec, relation
@@ -26,21 +27,13 @@ from judgepanel.ui.frame import (
     show_errors,
 )
 from judgepanel.ui.pages.home import choose_two, outcome
-from judgepanel.ui.render import how_study, section_answer, table
+from judgepanel.ui.render import command_of, how, section_answer, table
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.sentences import so_far
 from judgepanel.words.tables import compared_table as result_table
 from judgepanel.words.tables import data_rows, data_sentence, paired_sentence
 from judgepanel.words.text import in_html
-
-_STYLE = """<style>
-.jp-pair { border-collapse: collapse; width: 100%; font-size: .86rem; table-layout: fixed; }
-.jp-pair :is(th, td) { text-align: left; vertical-align: top; padding: .3rem .5rem;
-  border-bottom: 1px solid rgba(107,114,128,.3); overflow-wrap: anywhere; }
-.jp-pair th { font-weight: 400; }
-.jp-pair thead th, .jp-pair .jp-differs td { font-weight: 650; }
-</style>"""
 
 Step = tuple[Study[Any, Any, Any], PageContext, Spec, str]
 
@@ -98,7 +91,7 @@ def _compared(before: PageContext, after: PageContext) -> None:
     _data_table(data_rows(*sides, overlap))
     if "pair" in steps:
         study, host, spec, _ = steps["pair"]
-        how_study(host, study, spec, _HOW)
+        how(_HOW, command_of(host, study.name, spec))
     next_step(CURVE_PAGE.file, "the panel curve of the second analysis", after.analysis)
     _back(before)
     # Last, since refused work ends the page.
@@ -207,7 +200,7 @@ def _data_table(rows: list[tuple[str, str, str]]) -> None:
             f"<td>{in_html(before)}</td><td>{in_html(after)}</td></tr>"
         )
     st.html(
-        f'{_STYLE}<table class="jp-pair"><thead><tr><th scope="col">property</th>'
+        '<table class="jp-pair"><thead><tr><th scope="col">property</th>'
         '<th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>'
         + "".join(lines)
         + "</tbody></table>"

@@ -31,9 +31,10 @@ from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec, StratumGroup
 from judgepanel.studies.trust.probabilities import known_splits
 from judgepanel.studies.trust.reliability import ECE_BINS, RELIABILITY, Reliability, ReliabilitySpec
 from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
-from judgepanel.ui.frame import PageContext, answer, begins_with
+from judgepanel.ui.frame import PageContext, begins_with
 from judgepanel.ui.pipeline import (
     aggregator_control,
+    features_of,
     folded,
     is_refining,
     offered_aggregators,
@@ -41,10 +42,10 @@ from judgepanel.ui.pipeline import (
     recommend_beside,
     with_recommendation,
 )
-from judgepanel.ui.render import Caveats, draw_study, show_others, show_study, table
-from judgepanel.ui.work import show_result, stored_result
+from judgepanel.ui.render import Caveats, draw_answered, show_others, show_study, table
+from judgepanel.ui.work import stored_result
 from judgepanel.votes import MISSING
-from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
+from judgepanel.words.sentences import CALIBRATOR_NAMES
 from judgepanel.words.tables import text
 from judgepanel.words.text import counted, in_html, percent, plain
 
@@ -55,12 +56,8 @@ _NO_FEATURE = "none"
 _LISTS = ("worst misses", "most contested")
 
 
-def page(context: PageContext) -> None:
-    """The recommended panel, until another panel is chosen."""
-    with_recommendation(context, partial(_page, context))
-
-
-def _page(context: PageContext, recommendation: Recommendation | None) -> None:
+@with_recommendation
+def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw reliability first; each of the other studies starts when the previous one has ended."""
     entry = ENTRIES[RELIABILITY.name]
     with folded():
@@ -69,28 +66,23 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     spec = ReliabilitySpec(**options)
     pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, average=True)
 
-    def draw(result: Reliability) -> None:
-        sentence = so_far(result) + reliability_sentence(result)
-        answer(sentence, "keep" if believed(result) else "open")
-        st.header(entry.study.title)
-        view = ReliabilityView(bins)
-        draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
-
+    view = ReliabilityView(bins)
     look = _first_look(context, spec)
     if look is not None:
-        draw(look)
+        draw_answered(entry, context, spec, look, view, _banner, titled=True, caveats=caveats)
         recommend_beside(context)
-        ended = False
-    else:
-        ended = show_result(RELIABILITY, context, spec, draw)
-    sections = {
-        SELECTIVE.name: _selective,
-        CONFORMAL.name: sets_section,
-        ITEMS.name: items_section,
-    }
-    if ended and all(section(context, options, caveats) for section in sections.values()):
-        study_names = {RELIABILITY.name, *sections}
+    elif (
+        show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True)
+        and _selective(context, options, caveats)
+        and sets_section(context, options, caveats)
+        and items_section(context, options, caveats)
+    ):
+        study_names = {RELIABILITY.name, SELECTIVE.name, CONFORMAL.name, ITEMS.name}
         show_others(context, CONFIDENCE_PAGE, study_names, caveats=caveats)
+
+
+def _banner(result: Reliability) -> tuple[str, str]:
+    return reliability_sentence(result), "keep" if believed(result) else "open"
 
 
 def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | None:
@@ -180,19 +172,14 @@ def sets_section(context: PageContext, options: dict[str, Any], caveats: Caveats
     entry = ENTRIES[CONFORMAL.name]
     st.header(entry.study.title)
     spec = ConformalSpec(**options, feature=_feature_choice(context))
-
-    def draw(result: Conformal) -> None:
-        draw_study(entry, context, spec, result, _sets_view(result), caveats=caveats)
-
-    return show_result(CONFORMAL, context, spec, draw)
+    return show_study(entry, context, spec, _sets_view, caveats=caveats)
 
 
 def _feature_choice(context: PageContext) -> str | None:
     """The item feature to look into, for sets and strata alike; None if there is none."""
-    table_ = context.votes.features
-    if table_ is None:
+    names = features_of(context)
+    if not names:
         return None
-    names = [str(name) for name in table_.columns]
     chosen = st.selectbox(
         "Break down by item feature",
         [_NO_FEATURE, *(name for name in names if name != _NO_FEATURE)],
@@ -232,20 +219,12 @@ def items_section(context: PageContext, options: dict[str, Any], caveats: Caveat
     entry = ENTRIES[ITEMS.name]
     st.header(entry.study.title)
     chosen = st.session_state.get("feature")
-    names = (
-        () if context.votes.features is None else tuple(map(str, context.votes.features.columns))
-    )
-    spec = ItemsSpec(**options, feature=chosen if chosen in names else None)
-
-    def draw(result: Items) -> None:
-        view = ItemsView(_strata_choice(result), listed=False)
-        items = partial(_single_items, context, result)
-        draw_study(entry, context, spec, result, view, caveats=caveats, below=items)
-
-    return show_result(ITEMS, context, spec, draw)
+    spec = ItemsSpec(**options, feature=chosen if chosen in features_of(context) else None)
+    items = partial(_single_items, context)
+    return show_study(entry, context, spec, _strata_view, caveats=caveats, below=items)
 
 
-def _strata_choice(result: Items) -> StratumGrouping:
+def _strata_view(result: Items) -> ItemsView:
     chosen: StratumGrouping = st.segmented_control(
         "Strata by",
         tuple(dict.fromkeys(result.groupings)),
@@ -256,7 +235,7 @@ def _strata_choice(result: Items) -> StratumGrouping:
         help="Difficulty is how much the votes disagree; it uses no label. 'Judges that erred' "
         "only describes, since it uses the item's own label.",
     )
-    return chosen
+    return ItemsView(chosen, listed=False)
 
 
 def _single_items(context: PageContext, result: Items) -> None:

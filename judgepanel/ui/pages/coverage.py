@@ -8,12 +8,11 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import parse_levels
 from judgepanel.studies.outputs import check_outputs
 from judgepanel.ui.frame import PageContext, answer, notes
-from judgepanel.ui.render import chart, check_card, how, table
+from judgepanel.ui.render import chart, check_card, how, inspection_of, table
 from judgepanel.ui.reporting import download_button
 from judgepanel.votes.errors import documentation
 from judgepanel.votes.table import Coverage, Unread
 from judgepanel.words.outputs import coverage_sentence, coverage_table
-from judgepanel.words.sentences import inspect_command
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import counted, csv_name, in_html
 
@@ -63,11 +62,7 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
         key="csv-coverage",
     )
     _examples(coverage)
-    analysis = context.analysis
-    command = inspect_command(
-        analysis.file, analysis.settings, task=context.votes.task, columns=analysis.columns
-    )
-    how(_WORDS, command)
+    how(_WORDS, inspection_of(context))
 
 
 def _examples(coverage: Coverage) -> None:

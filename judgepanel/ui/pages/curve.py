@@ -19,7 +19,7 @@ from judgepanel.studies.decide.panel_curve import (
     PanelCurve,
     PanelCurveSpec,
 )
-from judgepanel.ui.frame import PageContext, answer
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
@@ -29,9 +29,7 @@ from judgepanel.ui.pipeline import (
     recommend_beside,
     score_control,
 )
-from judgepanel.ui.render import Caveats, draw_study, show_others
-from judgepanel.ui.work import show_result
-from judgepanel.words.sentences import so_far
+from judgepanel.ui.render import Caveats, show_others, show_study
 
 _RANKING_NAMES = {"accuracy": "accuracy", "informativeness": "distance from chance"}
 _TONES = {
@@ -51,12 +49,11 @@ def page(context: PageContext) -> None:
     pipeline_note(context, recommendation, spec.aggregator, calibrator, advice=False, awaited=True)
     view, caveats = PanelCurveView(calibrator, metric, recommendation), Caveats()
 
-    def draw(curve: PanelCurve) -> None:
-        sentence = so_far(curve) + curve_answer(curve, calibrator)
-        answer(sentence, _tone(context, curve, calibrator, recommendation))
-        draw_study(entry, context, spec, curve, view, caveats=caveats, skip=(sentence,))
+    def banner(curve: PanelCurve) -> tuple[str, str]:
+        tone = _tone(context, curve, calibrator, recommendation)
+        return curve_answer(curve, calibrator), tone
 
-    if show_result(entry.study, context, spec, draw):
+    if show_study(entry, context, spec, view, caveats=caveats, banner=banner):
         recommend_beside(context)
         show_others(context, CURVE_PAGE, {PANEL_CURVE.name}, caveats=caveats)
 

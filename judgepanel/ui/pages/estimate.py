@@ -15,9 +15,8 @@ from judgepanel.studies.decide.estimate import (
     offered_features,
     usual_feature,
 )
-from judgepanel.ui.frame import PageContext, answer
-from judgepanel.ui.render import Caveats, draw_study, show_others
-from judgepanel.ui.work import show_result
+from judgepanel.ui.frame import PageContext
+from judgepanel.ui.render import Caveats, show_others, show_study
 
 _NONE = ""
 _ABOUT = {"auto": "as it suits", **ABOUT}
@@ -25,16 +24,13 @@ _ABOUT = {"auto": "as it suits", **ABOUT}
 
 def page(context: PageContext) -> None:
     """Draw the controls, then the rates and differences."""
-    entry = ENTRIES[ESTIMATE.name]
-    spec, caveats = _controls(context), Caveats()
-
-    def draw(result: Estimates) -> None:
-        sentence = estimate_sentence(result)
-        answer(sentence, "keep" if result.decided.any() else "open")
-        draw_study(entry, context, spec, result, caveats=caveats, skip=(sentence,))
-
-    if show_result(ESTIMATE, context, spec, draw):
+    entry, spec, caveats = ENTRIES[ESTIMATE.name], _controls(context), Caveats()
+    if show_study(entry, context, spec, caveats=caveats, banner=_banner):
         show_others(context, ESTIMATE_PAGE, {ESTIMATE.name}, caveats=caveats)
+
+
+def _banner(result: Estimates) -> tuple[str, str]:
+    return estimate_sentence(result), "keep" if result.decided.any() else "open"
 
 
 def _controls(context: PageContext) -> EstimateSpec:

@@ -21,7 +21,7 @@ from judgepanel.words.sentences import settings_words
 from judgepanel.words.text import counted, distinct, in_html, markdown, minute, plain
 
 if TYPE_CHECKING:
-    from judgepanel.service import Analysis
+    from judgepanel.service.workspace import Analysis
 
 FIRST_ROWS, MORE_ROWS = 5, 20
 LONGEST_NAME = 80
@@ -32,13 +32,6 @@ _WHAT_GOES = (
     "unless another analysis uses them. It cannot be undone."
 )
 
-_STYLE = """<style>
-[class*="st-key-about-"] [data-testid="stPageLink-NavLink"] p { white-space: normal;
-  overflow-wrap: anywhere; }
-@media (max-width: 640px) {
-  [class*="st-key-row-"] > :has(> [class*="st-key-about-"]),
-  [class*="st-key-row-"] > [class*="st-key-about-"] { flex: 1 1 100%; } }
-</style>"""
 _BAND = f'fill="{INCLUDE}" fill-opacity=".18"'
 _LINE = f'fill="none" stroke="{INCLUDE}" stroke-width="3"'
 _QUIET = f'fill="none" stroke="{NEUTRAL}" stroke-width="1.5" stroke-dasharray="4 3"'
@@ -75,13 +68,6 @@ _CARDS = (
         "Reliability, how many labels you need, whether it is safe here, and what would break it.",
     ),
 )
-_SKETCH_STYLE = """<style>
-.jp-welcome { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr));
-  gap: 1rem 1.6rem; margin: .4rem 0 0; }
-.jp-welcome div { display: flex; gap: .8rem; align-items: center; }
-.jp-welcome img { flex: 0 0 6.2rem; width: 6.2rem; }
-.jp-welcome p { margin: 0; font-size: .86rem; }
-</style>"""
 
 
 def home() -> None:
@@ -92,7 +78,6 @@ def home() -> None:
         welcome()
         return
     st.header("Recent analyses")
-    st.html(_STYLE)
     n_rows = st.session_state.get(_ROWS, FIRST_ROWS)
     for analysis in analyses[:n_rows]:
         _row(analysis)
@@ -254,7 +239,6 @@ def welcome() -> None:
         f'<div><img alt="" src="{_address(sketch)}"><p><b>{question}</b> {about}</p></div>'
         for sketch, question, about in _CARDS
     )
-    st.html(_SKETCH_STYLE)
     st.html(f'<div class="jp-welcome">{cards}</div>')
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import streamlit as st
 
@@ -23,13 +24,12 @@ from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.outputs import positions
 from judgepanel.studies.understand.judge_table import grade_curve
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec
-from judgepanel.ui.frame import PageContext, answer, caption
+from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.pipeline import known_recommendation
-from judgepanel.ui.render import Caveats, chart, draw_study, section_answer, show_others, table
+from judgepanel.ui.render import Caveats, chart, section_answer, show_others, show_study, table
 from judgepanel.ui.session import judges_of
-from judgepanel.ui.work import show_result
 from judgepanel.words.outputs import position_sentence, position_table
-from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
+from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.tables import Column, numbers
 from judgepanel.words.tables import text as words
 from judgepanel.words.text import distinct, in_html, percent, plain, share_level
@@ -43,27 +43,18 @@ def page(context: PageContext) -> None:
     spec = JudgesSpec(settings=context.analysis.settings)
     prepared = prepare(context.votes, context.analysis.settings)
     judge = _choice(context)
-    caveats = Caveats()
-
-    def draw(result: Judges) -> None:
-        sentence = so_far(result) + judges_sentence(result)
-        answer(sentence, "keep" if result.stable_clusters else "open")
-        st.header(entry.study.title)
-        draw_study(
-            entry,
-            context,
-            spec,
-            result,
-            JudgesView(judge, True, known_recommendation(context)),
-            caveats=caveats,
-            skip=(sentence,),
-            beside=lambda: _card(result, judge),
-        )
-
-    if show_result(JUDGES, context, spec, draw):
+    view, caveats = JudgesView(judge, True, known_recommendation(context)), Caveats()
+    card = partial(_card, judge=judge)
+    if show_study(
+        entry, context, spec, view, caveats=caveats, banner=_banner, titled=True, beside=card
+    ):
         show_others(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(prepared, judge)
     _both_orders(context)
+
+
+def _banner(result: Judges) -> tuple[str, str]:
+    return judges_sentence(result), "keep" if result.stable_clusters else "open"
 
 
 def _grades(prepared: Prepared, judge: str) -> None:

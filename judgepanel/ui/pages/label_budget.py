@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import streamlit as st
 
@@ -30,7 +29,7 @@ from judgepanel.studies.trust.label_budget import (
     LabelBudgetSpec,
     read,
 )
-from judgepanel.ui.frame import PageContext, answer
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
@@ -39,9 +38,9 @@ from judgepanel.ui.pipeline import (
     pipeline_note,
     with_recommendation,
 )
-from judgepanel.ui.render import Caveats, draw_study, show_others
+from judgepanel.ui.render import Caveats, draw_answered, show_others
 from judgepanel.ui.work import show_result
-from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
+from judgepanel.words.sentences import AGGREGATOR_NAMES
 
 _HIGHEST_TARGET = 7.0
 
@@ -63,12 +62,8 @@ class _Asked:
         return replace(self.spec, have=self.have, target=self.target, within=self.within)
 
 
-def page(context: PageContext) -> None:
-    """Draw the page for the recommended pipeline, until another is chosen."""
-    with_recommendation(context, partial(_page, context))
-
-
-def _page(context: PageContext, recommendation: Recommendation | None) -> None:
+@with_recommendation
+def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the controls, and the curve as it grows."""
     entry = ENTRIES[LABEL_BUDGET.name]
     with folded("Your labels, a target, another pipeline"):
@@ -84,13 +79,15 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         average=True,
     )
 
+    def banner(result: LabelBudget) -> tuple[str, str]:
+        tone = "keep" if beats_null(result, asked.calibrator) else "open"
+        return budget_sentence(result, asked.calibrator), tone
+
     def draw(stored: LabelBudget) -> None:
         result = stored
         if asked.whole != asked.spec:
             result = read(stored, within=asked.within, target=asked.target, have=asked.have)
-        sentence = so_far(result) + budget_sentence(result, asked.calibrator)
-        answer(sentence, "keep" if beats_null(result, asked.calibrator) else "open")
-        draw_study(entry, context, asked.whole, result, view, caveats=caveats, skip=(sentence,))
+        draw_answered(entry, context, asked.whole, result, view, banner, caveats=caveats)
 
     if show_result(LABEL_BUDGET, context, asked.spec, draw):
         show_others(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)

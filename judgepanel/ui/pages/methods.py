@@ -11,11 +11,9 @@ from judgepanel.present.pages import METHODS_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.ui.frame import PageContext, answer
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pipeline import folded, known_recommendation, score_control
-from judgepanel.ui.render import Caveats, draw_study, show_others
-from judgepanel.ui.work import show_result
-from judgepanel.words.sentences import so_far
+from judgepanel.ui.render import Caveats, show_others, show_study
 
 _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 
@@ -26,17 +24,13 @@ def page(context: PageContext) -> None:
     with folded("Other labels or another score"):
         form, metric = _grid_controls()
     spec = MethodGridSpec(settings=context.analysis.settings, form=form)
-    caveats = Caveats()
-
-    def draw(result: MethodGrid) -> None:
-        sentence = so_far(result) + grid_sentence(result)
-        answer(sentence, "open" if _nothing_shown(result) else "keep")
-        st.header(entry.study.title)
-        view = MethodGridView(metric, known_recommendation(context))
-        draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
-
-    if show_result(METHOD_GRID, context, spec, draw):
+    view, caveats = MethodGridView(metric, known_recommendation(context)), Caveats()
+    if show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True):
         show_others(context, METHODS_PAGE, {METHOD_GRID.name}, caveats=caveats)
+
+
+def _banner(result: MethodGrid) -> tuple[str, str]:
+    return grid_sentence(result), "open" if _nothing_shown(result) else "keep"
 
 
 def _grid_controls() -> tuple[Any, str]:

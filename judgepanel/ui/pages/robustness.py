@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -32,6 +31,7 @@ from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
+    features_of,
     folded,
     note_other,
     offered_aggregators,
@@ -46,12 +46,8 @@ from judgepanel.words.text import capital, plain
 _FEATURE = "slices"
 
 
-def page(context: PageContext) -> None:
-    """Draw the page for the recommended pipeline, until another is chosen."""
-    with_recommendation(context, partial(_page, context))
-
-
-def _page(context: PageContext, recommendation: Recommendation | None) -> None:
+@with_recommendation
+def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix first; the other studies start one after the other."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
     with folded():
@@ -158,17 +154,13 @@ def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
 
 def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
-    if chosen not in _features(context):
+    if chosen not in features_of(context):
         chosen = slice_transfer.first_feature(context.votes, context.analysis.settings)
     return slice_transfer.slice_spec(context.analysis.settings, pipeline, chosen)
 
 
-def _features(context: PageContext) -> list[str]:
-    return [] if context.votes.features is None else [str(name) for name in context.votes.features]
-
-
 def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
-    names = _features(context)
+    names = features_of(context)
     first = slice_transfer.first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
         st.selectbox(

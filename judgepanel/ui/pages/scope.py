@@ -33,7 +33,7 @@ from judgepanel.studies.trust.group_change import (
     group_names,
 )
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
-from judgepanel.ui.frame import PageContext, answer, caption
+from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pipeline import (
     aggregator_control,
@@ -47,15 +47,15 @@ from judgepanel.ui.render import (
     Caveats,
     check_card,
     draw_blocks,
-    draw_study,
+    inspection_of,
     offer_grouping,
     section_answer,
     show_others,
+    show_study,
 )
 from judgepanel.ui.session import is_reader, open_with
-from judgepanel.ui.work import show_result, stored_result
+from judgepanel.ui.work import stored_result
 from judgepanel.votes.checks import Check, check_repeats
-from judgepanel.words.sentences import inspect_command, so_far
 
 _LABELS = {
     "filter": "What the filter drops",
@@ -65,12 +65,8 @@ _LABELS = {
 }
 
 
-def page(context: PageContext) -> None:
-    """Draw the page for the recommended pipeline, until another is chosen."""
-    with_recommendation(context, partial(_page, context))
-
-
-def _page(context: PageContext, recommendation: Recommendation | None) -> None:
+@with_recommendation
+def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the checks as they are computed; groups of judges follow when they have ended."""
     entry = ENTRIES[SCOPE.name]
     with folded():
@@ -89,23 +85,13 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         average=True,
     )
 
-    def draw(result: Scope) -> None:
-        view = ScopeView(False, False, recommendation, filtered)
-        sentence = so_far(result) + scope_answer(result, recommendation, filtered)
-        answer(sentence, "keep" if safe(result) else "open")
-        draw_study(
-            entry,
-            context,
-            spec,
-            result,
-            view,
-            caveats=caveats,
-            skip=(sentence,),
-            below=partial(_cards, context, result),
-        )
+    def banner(result: Scope) -> tuple[str, str]:
         drawn.append(result)
+        tone = "keep" if safe(result) else "open"
+        return scope_answer(result, recommendation, filtered), tone
 
-    if not show_result(SCOPE, context, spec, draw):
+    view, cards = ScopeView(False, False, recommendation, filtered), partial(_cards, context)
+    if not show_study(entry, context, spec, view, caveats=caveats, banner=banner, below=cards):
         return
     if not drawn or groups(context, spec, drawn[-1], recommendation, caveats):
         if filtered is None and stored_result(GROUP_CHANGE, context, filter_spec) is not None:
@@ -156,12 +142,8 @@ def _card(context: PageContext, result: Scope, check: Check) -> None:
         else:
             draw_blocks([block], key=key)
     if check.code == "P0":
-        votes, analysis = context.votes, context.analysis
-        command = inspect_command(
-            analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
-        )
         with st.expander("The command for this check only"):
-            draw_blocks([Command(command)], key="P0")
+            draw_blocks([Command(inspection_of(context))], key="P0")
 
 
 def groups(
@@ -195,11 +177,8 @@ def groups(
     if chosen is None:
         return True
 
-    def draw(change: GroupChange) -> None:
-        button = partial(_without, context, chosen, change)
-        draw_study(entry, context, chosen, change, caveats=caveats, below=button)
-
-    return show_result(GROUP_CHANGE, context, chosen, draw)
+    button = partial(_without, context, chosen)
+    return show_study(entry, context, chosen, caveats=caveats, below=button)
 
 
 def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:

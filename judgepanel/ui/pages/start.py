@@ -18,7 +18,7 @@ from judgepanel.ui.uploads import file_upload, kept_upload
 from judgepanel.votes import limits
 
 if TYPE_CHECKING:
-    from judgepanel.service import Analysis
+    from judgepanel.service.workspace import Analysis
 
 VOTES, LABELS, JUDGES = "votes_file", "labels_file", "judges_file"
 _EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c

@@ -23,7 +23,7 @@ from judgepanel.figures.judges import coverage_strip
 from judgepanel.intake.answer import Answer, ColumnPreview, Preview
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, CURVE_PAGE
-from judgepanel.service import Analysis
+from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui.frame import (
     PageContext,
@@ -41,6 +41,7 @@ from judgepanel.ui.render import (
     chart,
     check_card,
     how,
+    inspection_of,
     judge_rows,
     offer_grouping,
     section_answer,
@@ -62,7 +63,7 @@ from judgepanel.votes.errors import quote_value
 from judgepanel.votes.grades import GradedJudge
 from judgepanel.votes.matrix import POLICIES, orient
 from judgepanel.words.outputs import coverage_sentence, coverage_table
-from judgepanel.words.sentences import inspect_command, votes_sentence
+from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import counted, in_html, plain
 
 TASK_NAMES = {
@@ -453,9 +454,7 @@ def existing(context: PageContext) -> None:
     how(
         "Votes and labels are validated once and stored under the hash of their content. Accuracy "
         "is the share of correct verdicts on labelled items, with a Wilson 95 % interval.",
-        inspect_command(
-            context.analysis.file, settings, task=votes.task, columns=context.analysis.columns
-        ),
+        inspection_of(context),
     )
     next_question(context.analysis)
 
