@@ -1,4 +1,4 @@
-"""The Scope page in a real browser: the cards, one click to compare, the link, a narrow screen."""
+"""The Scope page in a real browser: the cards, one click to compare, the link."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.axe import problems
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import CURVE, address, answer, choose, finished_curve, idle, settled
+from tests.browser.driver import CURVE, address, answer, choose, finished_curve, settled
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -21,11 +20,6 @@ def finished(page: Page, n: int = 1) -> None:
     """Wait for the checks, and for the comparison where n is 2."""
     expect(page.get_by_role("button", name="Download CSV")).to_have_count(n)
     settled(page)
-
-
-def accessible(page: Page) -> None:
-    idle(page)
-    assert problems(page) == []
 
 
 def test_the_checks_are_read_compared_and_found_again_by_their_link(
@@ -42,12 +36,10 @@ def test_the_checks_are_read_compared_and_found_again_by_their_link(
     expect(page.get_by_text("what the filter drops (2 judges)").first).to_be_visible()
     choose(page, page.get_by_role("radio", name="A cluster"), "group=")
     finished(page, 2)
-    accessible(page)
     narrow = open_page(width=390, height=844, dark=True)
     narrow.goto(page.url)
     finished(narrow, 2)
     expect(narrow.get_by_role("radio", name="A cluster")).to_be_checked()
-    accessible(narrow)
     before = page.url
     page.get_by_role("button", name="Apply the filter as a new analysis").click()
     expect(page).not_to_have_url(before)

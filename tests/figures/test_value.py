@@ -64,12 +64,6 @@ def test_statuses_can_be_given_and_are_counted_in_the_legend():
     assert len(statuses(result())) == 6
 
 
-def test_names_are_text():
-    judges = (replace(result().judges[0], judge="<b>x</b>"), *result().judges[1:])
-    figure = value_figure(replace(result(), judges=judges))
-    assert "&lt;b&gt;x&lt;/b&gt;" in figure.layout.yaxis.ticktext
-
-
 def test_the_curve_of_removal_starts_at_all_judges():
     figure = removal_figure(result())
     points = [trace for trace in figure.data if trace.mode == "markers"]
