@@ -35,12 +35,6 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
     assert links(app) == ["Next: which aggregator, and which calibrator?"]
 
 
-def test_without_families_it_says_what_would_show_them() -> None:
-    app = until_done(open_app(JUDGES, analysis=prepared("hard_panel")))
-    assert "Clusters against given families" not in htmls(app, "<h3>")
-    assert "a judge table with a column 'family'" in text_of(app)
-
-
 def test_the_table_has_every_judge_most_accurate_first() -> None:
     app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
     table = next(displayed(frame) for frame in app.dataframe if "accuracy" in frame.value)
