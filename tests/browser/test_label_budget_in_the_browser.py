@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
+    BUDGET,
     address,
     answer,
     choose,
@@ -21,12 +22,11 @@ from tests.browser.service import prepared
 pytestmark = pytest.mark.browser
 
 
-def test_from_the_menu_to_views_that_are_in_the_address_and_a_link_shows_them_again(
+def test_views_are_in_the_address_and_a_link_shows_them_again(
     page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
 ) -> None:
     analysis = prepared(server.home, "one_class")
-    page.goto(address(server, "", analysis, aggregator="one-coin"))
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Label budget").click()
+    page.goto(address(server, BUDGET, analysis, aggregator="one-coin"))
     finished_budget(page)
     unfold(page)
     choose(page, page.get_by_role("radio", name="top-3"), "panel=top-3")

@@ -8,10 +8,8 @@ from playwright.sync_api import Locator, Page, Position, expect
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
-    RECOMMENDED,
     address,
     finished_curve,
-    finished_panel,
     idle,
 )
 from tests.browser.service import prepared
@@ -67,12 +65,9 @@ def column(grid: Locator, heading: str) -> list[float]:
 def test_estimates_sort_by_number_and_there_is_no_raw_csv(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    analysis = prepared(server.home, "hard_panel")
-    pages = ((RECOMMENDED, finished_panel, "NLL 95 %"), (CURVE, finished_curve, "skill"))
-    for name, finished, heading in pages:
-        page.goto(address(server, name, analysis))
-        finished(page)
-        idle(page)
+    page.goto(address(server, CURVE, prepared(server.home, "hard_panel")))
+    finished_curve(page)
+    for heading in ("NLL 95 %", "skill"):
         grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
         grid.scroll_into_view_if_needed()
         place = sort_by(grid, heading)
