@@ -1,14 +1,16 @@
 """The tests whose figures could depend on the machine, on as many of its kinds as this one can be.
 
-Each leg is a process of its own, `./run test ...`:
+Each leg is a process of its own, `./run test ...`. There is one of each kind, and with --all:
 
 - another Python: the oldest or the newest that judgepanel is for, whichever this one is not;
 - the oldest versions that requirements.txt allows;
-- every OpenBLAS kernel that this CPU can run, with one thread and with two.
+- an OpenBLAS kernel other than the one that is loaded unasked, which every other run is on, with
+  two threads; with --all every kernel that this CPU can run, with one thread and with two.
 
-What OpenBLAS loads is asked of threadpoolctl: a kernel that falls back to one that had its turn is
-left out, and so is one that ends in an illegal instruction. What could not run is named, and is no
-failure; exit 1 where a leg failed.
+The versions are tried on all tests whose figures or files could depend on them, the kernels where
+arrays are multiplied and solved. What OpenBLAS loads is asked of threadpoolctl: a kernel that falls
+back to one that had its turn is left out, and so is one that ends in an illegal instruction. What
+could not run is named, and is no failure; exit 1 where a leg failed.
 """
 
 from __future__ import annotations
@@ -119,6 +121,15 @@ def loaded_kernel(python: Path, coretype: str, threads: str) -> str:
     return answer.stdout.strip()
 
 
+def one_of(legs: Sequence[Leg | str]) -> list[Leg | str]:
+    """The kernel that is least like the one loaded unasked, with the most threads.
+
+    Kernels are listed from new to old, so that is the last; all are named where none can run.
+    """
+    able = [leg for leg in legs if isinstance(leg, Leg)]
+    return able[-1:] or list(legs)
+
+
 def kernel_legs(python: Path) -> Iterator[Leg | str]:
     """A leg for each kernel and number of threads, or why there is none."""
     before: set[str] = set()
@@ -175,15 +186,19 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def main() -> int:
-    """Run every leg, whatever the ones before it say; 0 when none failed."""
+def main(arguments: Sequence[str] = ()) -> int:
+    """Run the legs, whatever the ones before them say; 0 when none failed."""
+    if unknown := set(arguments) - {"--all"}:
+        print(f"./run matrix takes --all, and not {' '.join(sorted(unknown))}.", file=sys.stderr)
+        return 2
     if Leg("this Python", ()).run("--version"):
         return 1
     versions = list(version_legs())
     set_up([leg for leg in versions if isinstance(leg, Leg)])
     own = ROOT / os.environ.get("JUDGEPANEL_VENV", ".venv") / "bin" / "python"
+    kernels = list(kernel_legs(own))
     lines = []
-    for leg in (*versions, *kernel_legs(own)):
+    for leg in (*versions, *(kernels if arguments else one_of(kernels))):
         lines.append(run_leg(leg) if isinstance(leg, Leg) else f"not run {leg}")
         print(lines[-1], flush=True)
     print("\n".join(("--- matrix", *lines)), flush=True)
@@ -191,4 +206,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -27,6 +27,8 @@ from tests.browser.driver import (
     finished_methods,
     finished_panel,
     finished_paper,
+    idle,
+    settled,
 )
 from tests.browser.service import prepared
 
@@ -69,6 +71,11 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.get_by_role("button", name="Share").click()
     page.get_by_test_id("stPopoverBody").wait_for()
     yield "curve, share"
+    yield from of_studies(page, server, analysis)
+
+
+def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
+    """Pages of studies with all that they show unasked."""
     page.goto(address(server, RECOMMENDED, analysis))
     finished_panel(page)
     yield "panel, filled"
@@ -82,6 +89,14 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.goto(address(server, PAPER, analysis, calibrator_design="true", jury="true"))
     finished_paper(page, sections=2)
     yield "paper, two sections open"
+    page.goto(address(server, "robustness", analysis))
+    page.get_by_role("heading", name="Corrupted votes").wait_for()
+    idle(page)
+    yield "robustness"
+    page.goto(address(server, "scope", analysis))
+    page.get_by_role("button", name="Download CSV").first.wait_for()
+    settled(page)
+    yield "scope"
     page.goto(address(server, BUDGET, analysis))
     finished_budget(page)
     yield "label budget, filled"

@@ -21,7 +21,7 @@ from tests.browser.driver import (
     unfold,
     upload,
 )
-from tests.browser.service import prepared, prepared_votes
+from tests.browser.service import prepared_votes
 
 pytestmark = pytest.mark.browser
 # In every painted frame: are the answer and the figure there, does the page keep its height?
@@ -147,49 +147,6 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     expect(stopped).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
     again.wait_for()
-    guard.check()
-
-
-def test_the_menu_and_links_keep_the_analysis_and_the_keyboard_reaches_the_controls(
-    page: Page, server: Server, guard: Guard
-) -> None:
-    analysis = prepared(server.home, "clean_pairwise")
-    page.goto(address(server, "", analysis))
-    page.get_by_role("link", name="Next: keep all judges").click()
-    finished_curve(page)
-    assert analysis_in(page) == analysis
-    page.get_by_role("link", name="Start", exact=True).click()
-    page.wait_for_url(f"**/?analysis={analysis}")
-    page.get_by_role("link", name="Panel curve").click()
-    finished_curve(page)
-
-    reached: set[str] = set()
-    page.locator("body").focus()
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        reached.add(
-            page.evaluate(
-                "() => { const e = document.activeElement;"
-                " return (e.getAttribute('aria-label') || e.innerText || e.tagName).trim() }"
-            )
-        )
-    for control in ("Panel curve", "Share", "NLL", "beta", "Download CSV", "How this was computed"):
-        assert any(control in label for label in reached), (control, sorted(reached))
-
-    page.get_by_role("link", name="New analysis").click()
-    page.get_by_role("button", name="A hard panel").wait_for()
-    assert "analysis=" not in page.url
-    guard.check()
-
-
-def test_view_state_that_nobody_offered_is_ignored(
-    page: Page, server: Server, guard: Guard
-) -> None:
-    analysis = prepared(server.home, "clean_pairwise")
-    page.goto(address(server, CURVE, analysis, metric="%3Cb%3E", aggregator="x", calibrator="none"))
-    finished_curve(page)
-    expect(page.locator(".ytitle").first).to_have_text("NLL (nats per item)")
-    expect(page.get_by_text("calibrated (beta)").first).to_be_visible()
     guard.check()
 
 

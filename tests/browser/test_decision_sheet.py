@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -66,35 +65,31 @@ def opened(browser: Browser, file: Path, paper: str, case: Case) -> Page:
     return page
 
 
-@pytest.fixture(params=[small, crowded])
-def case(request: pytest.FixtureRequest) -> Case:
-    return cast("Case", request.param)
-
-
 @pytest.mark.parametrize("paper", PAPER)
 def test_the_sheet_fits_the_page_and_nothing_sticks_out(
-    browser: Browser, tmp_path: Path, paper: str, case: Case
+    browser: Browser, tmp_path: Path, paper: str
 ) -> None:
-    page = opened(browser, tmp_path / "report.html", paper, case)
-    size = page.viewport_size
-    assert size is not None
-    sheet = page.locator(".sheet").bounding_box()
-    assert sheet is not None
-    assert sheet["height"] <= size["height"]
-    for part in page.locator(".sheet > :not(script)").all():
-        box = part.bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= size["width"]
-        assert box["y"] + box["height"] <= sheet["y"] + sheet["height"] + 0.5
-    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    page.context.close()
+    for case in (small, crowded):
+        page = opened(browser, tmp_path / "report.html", paper, case)
+        size, sheet = page.viewport_size, page.locator(".sheet").bounding_box()
+        assert size is not None
+        assert sheet is not None
+        assert sheet["height"] <= size["height"]
+        for part in page.locator(".sheet > :not(script)").all():
+            box = part.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= size["width"]
+            assert box["y"] + box["height"] <= sheet["y"] + sheet["height"] + 0.5
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        page.context.close()
 
 
-def test_print_is_light_without_links_or_cuts_and_the_evidence_begins_on_a_new_page(
+def test_print_is_light_and_has_the_sheet_alone_on_its_first_page(
     browser: Browser, tmp_path: Path
 ) -> None:
-    page = opened(browser, tmp_path / "report.html", "A4", small)
+    """One page more than without the sheet: it neither spills over nor shares its page."""
+    page = opened(browser, tmp_path / "report.html", "A4", crowded)
 
     def style(selector: str, name: str) -> str:
         code = "(part, name) => getComputedStyle(part).getPropertyValue(name)"
@@ -103,19 +98,11 @@ def test_print_is_light_without_links_or_cuts_and_the_evidence_begins_on_a_new_p
     assert style("body", "background-color") == "rgb(255, 255, 255)"
     assert style(".sheet", "break-after") == "page"
     assert style("figure", "break-inside") == style(".wide", "break-inside") == "avoid"
-    after = page.locator(".sheet ~ h2").first
-    expect(after).to_have_text("The evidence")
+    expect(page.locator(".sheet ~ h2").first).to_have_text("The evidence")
+    whole = pages(page.pdf(format="A4"))
     page.emulate_media(media="screen")
     assert style("body", "background-color") != "rgb(255, 255, 255)"
-    page.context.close()
-
-
-def test_the_printed_file_has_the_sheet_alone_on_its_first_page(
-    browser: Browser, tmp_path: Path
-) -> None:
-    """One page more than without the sheet: it neither spills over nor shares its page."""
-    page = opened(browser, tmp_path / "report.html", "A4", crowded)
-    whole = pages(page.pdf(format="A4"))
+    page.emulate_media(media="print")
     page.evaluate("document.querySelector('.sheet').remove()")
     assert whole == pages(page.pdf(format="A4")) + 1
     page.context.close()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def other_site():
-    """Serves a page of another site with whatever stands in it; gives `write` and its address."""
+    """Serves a page of another site with whatever stands in it: give the body, get its address."""
     content = {"body": ""}
 
     class Handler(BaseHTTPRequestHandler):
@@ -44,7 +44,7 @@ def other_site():
         thread.join()
 
 
-def test_a_frame_shows_what_was_shared_for_it_alone(server, open_page, other_site):
+def test_another_site_frames_what_was_shared_and_reads_nothing(server, open_page, other_site):
     analysis = prepared(server.home, "clean_pairwise")
     with closing(SqlWorkspace(home=server.home)) as space:
         token = space.share(analysis)
@@ -62,9 +62,6 @@ def test_a_frame_shows_what_was_shared_for_it_alone(server, open_page, other_sit
     inside.locator(".jp-answer").wait_for()
     expect(inside.get_by_text("read-only")).to_be_visible()
 
-
-def test_a_page_of_another_site_reads_and_writes_nothing(server, open_page, other_site):
-    page = open_page()
     page.goto(other_site("<p>elsewhere</p>"))
     opened = page.evaluate(
         """(url) => new Promise((resolve) => {

@@ -12,33 +12,29 @@ from .conftest import Guard, forget
 pytestmark = pytest.mark.browser
 
 
-def test_a_request_to_another_machine_is_seen(page: Page, guard: Guard) -> None:
+def test_requests_to_other_machines_and_console_errors_are_seen(
+    open_page: Callable[..., Page], guard: Guard
+) -> None:
+    page = open_page("data:text/html,<p>quiet</p>", width=390, height=800, dark=True)
+    assert page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
+    assert page.evaluate("() => innerWidth") == 390
+    guard.check()
+    with page.expect_console_message():
+        page.evaluate("() => console.error('broken')")
+    with pytest.raises(AssertionError, match="errors to the console"):
+        guard.check()
     page.route("**/*", lambda route: route.abort())
     with page.expect_event("requestfailed"):
         page.evaluate("() => { fetch('http://192.0.2.1/font.woff').catch(() => {}) }")
     assert guard.outside == ["http://192.0.2.1/font.woff"]
 
 
-def test_a_console_error_is_seen(page: Page, guard: Guard) -> None:
-    with page.expect_console_message():
-        page.evaluate("() => console.error('broken')")
-    with pytest.raises(AssertionError, match="errors to the console"):
-        guard.check()
-
-
-def test_a_quiet_page_passes(open_page: Callable[..., Page], guard: Guard) -> None:
-    page = open_page("data:text/html,<p>quiet</p>", width=390, height=800, dark=True)
-    assert page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
-    assert page.evaluate("() => innerWidth") == 390
-    guard.check()
-
-
 def kept(route: Route) -> None:
     route.fulfill(content_type="text/html", body="<p>kept</p>")
 
 
-def test_the_next_test_finds_neither_cookies_nor_what_was_stored(
-    page: Page, first_visitor: BrowserContext
+def test_nothing_of_a_visitor_is_left_to_another_or_to_the_next_test(
+    page: Page, open_page: Callable[..., Page], first_visitor: BrowserContext
 ) -> None:
     left = "() => [document.cookie, localStorage.getItem('name')]"
     page.route("http://localhost/", kept)
@@ -46,6 +42,7 @@ def test_the_next_test_finds_neither_cookies_nor_what_was_stored(
     page.evaluate("() => { document.cookie = 'a=1'; localStorage.setItem('name', 'value') }")
     assert page.evaluate(left) == ["a=1", "value"]
     assert page.context is first_visitor
+    assert open_page().context is not first_visitor
 
     forget(first_visitor)
     assert page.is_closed()
@@ -54,9 +51,3 @@ def test_the_next_test_finds_neither_cookies_nor_what_was_stored(
     again.route("http://localhost/", kept)
     again.goto("http://localhost/")
     assert again.evaluate(left) == ["", None]
-
-
-def test_a_second_visitor_has_nothing_of_the_first(
-    page: Page, open_page: Callable[..., Page]
-) -> None:
-    assert open_page().context is not page.context

@@ -8,41 +8,18 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.present.trust.label_budget import budget_spec
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.runner import run
-from judgepanel.studies.trust.label_budget import LABEL_BUDGET
-from judgepanel.votes import load_votes
-from judgepanel.votes.simulate import sample_bytes
-from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     BUDGET,
     address,
     answer,
     choose,
-    downloaded,
     finished_budget,
     unfold,
 )
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
-
-
-def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
-    page: Page, server: Server, guard: Guard
-) -> None:
-    page.goto(address(server, "", prepared(server.home, "clean_pairwise", splits=2)))
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Label budget").click()
-    finished_budget(page)
-    expect(answer(page)).to_contain_text("of what 150 labels give; you have")
-    expect(page.get_by_text("That is extrapolated")).to_be_visible()
-    expect(page.get_by_text("This page shows the recommended panel.")).to_be_visible()
-    spec = budget_spec(Settings(splits=2), "average")
-    wanted = run(LABEL_BUDGET, load_votes(sample_bytes("clean_pairwise")).votes, spec, jobs=1)
-    assert downloaded(page, "Download CSV").decode() == csv_text(wanted.frame())
-    guard.check()
 
 
 def test_views_are_in_the_address_and_a_link_shows_them_again(

@@ -1,13 +1,10 @@
-"""The Methods page in a real browser: the grid, view state, downloads, small screens."""
+"""The Methods page in a real browser: the grid, its download, views, a small screen."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -21,19 +18,16 @@ from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
-    CURVE,
     METHODS,
     address,
     answer,
     choose,
     downloaded,
-    finished_curve,
     finished_methods,
     idle,
-    settled,
     unfold,
 )
-from tests.browser.service import prepared, prepared_votes
+from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
 
@@ -72,28 +66,21 @@ def values(page: Page) -> list[str]:
     return cells.all_text_contents()
 
 
-def test_the_grid_and_its_ties_are_drawn(
-    page: Page, server: Server, analysis: str, guard: Guard
-) -> None:
-    page.goto(address(server, METHODS, analysis))
-    finished_methods(page)
-    expect(answer(page)).to_contain_text("has the lowest NLL, 0.")
-    expect(answer(page)).to_contain_text("(base rate: 0.69")
-    assert len(values(page)) == len(AGGREGATORS) * 9
-    expect(chart(page, "method_grid").get_by_text("not told apart from it")).to_be_visible()
-    guard.check()
-
-
-def test_form_and_score_live_in_the_url_and_reach_another_visitor(
-    page: Page,
-    server: Server,
-    analysis: str,
-    open_page: Callable[..., Page],
-    guard: Guard,
+def test_the_grid_is_downloaded_and_its_views_reach_another_visitor(
+    page: Page, server: Server, analysis: str, open_page: Callable[..., Page], guard: Guard
 ) -> None:
     page.goto(address(server, METHODS, analysis))
     finished_methods(page)
     sentence, cells = answer(page).inner_text(), values(page)
+    assert "(base rate: 0.69" in sentence
+    assert len(cells) == len(AGGREGATORS) * 9
+    expect(chart(page, "method_grid").get_by_text("not told apart from it")).to_be_visible()
+    votes, settings = load_votes(sample_bytes("clean_pairwise")).votes, Settings(splits=SPLITS)
+    grid = run(METHOD_GRID, votes, MethodGridSpec(settings), jobs=1)
+    assert downloaded(page, "Download CSV").decode() == csv_text(grid.frame())
+    content = json.loads(downloaded(page, "Download JSON"))
+    assert content["summary"]["chosen_nll"] == grid.chosen_nll.value
+
     unfold(page)
     choose(page, choice(page, "Brier"), "score=Brier")
     expect(page.get_by_text("the darkest cell is the best")).to_be_visible()
@@ -111,23 +98,7 @@ def test_form_and_score_live_in_the_url_and_reach_another_visitor(
     for seen in (page, visitor):
         finished_methods(seen)
         expect(answer(seen)).to_have_text(other)
-        expect(chart(seen, "method_grid").locator(".annotation-text")).to_have_text(nested)
-    guard.check()
-
-
-def test_downloads_hold_every_cell_to_the_last_digit(
-    page: Page, server: Server, analysis: str, guard: Guard
-) -> None:
-    page.goto(address(server, METHODS, analysis))
-    finished_methods(page)
-    votes, settings = load_votes(sample_bytes("clean_pairwise")).votes, Settings(splits=SPLITS)
-    grid = run(METHOD_GRID, votes, MethodGridSpec(settings), jobs=1)
-    table = downloaded(page, "Download CSV").decode()
-    assert table == csv_text(grid.frame())
-    assert len(list(csv.DictReader(io.StringIO(table)))) == grid.tied.size
-    content = json.loads(downloaded(page, "Download JSON"))
-    assert content["study"] == "method_grid"
-    assert content["summary"]["chosen_nll"] == grid.chosen_nll.value
+        expect(written(seen)).to_have_text(nested)
     guard.check()
 
 
@@ -151,33 +122,4 @@ def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(
     page.set_viewport_size({"width": 1200, "height": 844})
     expect(chart(page, "method_grid")).to_be_visible()
     expect(frame).to_be_hidden()
-    guard.check()
-
-
-def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
-    page: Page, server: Server, real_votes: Callable[[str], Path], guard: Guard
-) -> None:
-    votes = real_votes("llmbar_votes.csv").read_bytes()
-    page.goto(address(server, METHODS, prepared_votes(server.home, votes, "votes.csv", 100)))
-    expect(answer(page)).to_have_text(re.compile(r"^So far, \d+ of 100 splits: "))
-    # While the grid is drawn again, the one before it may stay for a moment.
-    expect(written(page)).to_have_count(len(AGGREGATORS) * 9)
-    page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("button", name="Run again").wait_for()
-    expect(page.get_by_text("only those are used")).to_be_visible()
-    expect(answer(page)).to_contain_text("from it")
-    guard.check()
-
-
-def test_the_panel_curve_takes_an_aggregator_that_is_fitted_anew_for_every_size(
-    page: Page, server: Server, analysis: str, guard: Guard
-) -> None:
-    page.goto(address(server, CURVE, analysis, aggregator="joint"))
-    finished_curve(page)
-    settled(page)
-    unfold(page)
-    expect(page.get_by_role("combobox", name="Aggregator")).to_have_value("joint")
-    page.get_by_text("How this was computed").click()
-    expect(page.get_by_text(re.compile(r"so \d+ sizes are shown"))).to_be_visible()
-    expect(page.locator(".scatterlayer .points path").first).to_be_visible()
     guard.check()

@@ -1,4 +1,4 @@
-"""The paper's page in a real browser: a sample and open sections in the address, axe."""
+"""The paper's page in a real browser: a sample and open sections in the address."""
 
 from __future__ import annotations
 
@@ -8,53 +8,26 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.claim import CLAIM, ClaimSpec
-from judgepanel.studies.runner import run
-from judgepanel.votes import load_votes
-from judgepanel.votes.simulate import sample_bytes
-from judgepanel.words.tables import csv_text
-from tests.browser.axe import problems
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import PAPER, address, answer, downloaded, finished_paper, idle, pick
+from tests.browser.driver import address, answer, finished_paper, pick
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
 
 
-def test_from_the_menu_to_a_sample_and_back_by_its_address(
-    open_page: Callable[..., Page], server: Server, guard: Guard
+def test_samples_and_open_sections_are_in_the_address(
+    page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
 ) -> None:
-    page = open_page()
     page.goto(address(server, "", prepared(server.home, "one_class", splits=2)))
     page.get_by_test_id("stSidebar").get_by_role("link", name="The paper").click()
     finished_paper(page)
-    expect(answer(page)).to_contain_text("which measures the coding, not the judges; with honest")
-    votes = load_votes(sample_bytes("one_class")).votes
-    wanted = run(CLAIM, votes, ClaimSpec(Settings(splits=2)), jobs=1)
-    assert downloaded(page, "Download CSV").decode() == csv_text(wanted.frame())
     own = answer(page).inner_text()
-    idle(page)  # The download runs the page again, which may take a choice made meanwhile back.
+    assert "which measures the coding, not the judges; with honest" in own
     pick(page, "Votes", "A clean pairwise panel")
     expect(answer(page)).not_to_have_text(own)
     finished_paper(page)
     expect(page).to_have_url(re.compile("votes=A"))
     sentence = answer(page).inner_text()
-    narrow = open_page(width=390, height=844, dark=True)
-    narrow.goto(page.url)
-    finished_paper(narrow)
-    expect(answer(narrow)).to_have_text(sentence)
-    idle(narrow)
-    assert problems(narrow) == []
-    guard.check()
-
-
-def test_a_section_is_computed_when_it_is_opened_and_stays_open_in_the_address(
-    page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
-) -> None:
-    analysis = prepared(server.home, "clean_pairwise", splits=2)
-    page.goto(address(server, PAPER, analysis))
-    finished_paper(page)
     title = page.locator("summary").filter(has_text="What calibrators do")
     expect(page.get_by_text("Calibrators drawn")).to_have_count(0)
     title.click()
@@ -69,6 +42,7 @@ def test_a_section_is_computed_when_it_is_opened_and_stays_open_in_the_address(
     expect(text).to_be_visible()
     visitor = open_page(page.url)
     finished_paper(visitor, sections=1)
+    expect(answer(visitor)).to_have_text(sentence)
     expect(visitor.locator(".jp-text").filter(has_text="with majority vote")).to_be_visible()
     title.click()
     expect(page.get_by_text("Calibrators drawn")).to_have_count(0)

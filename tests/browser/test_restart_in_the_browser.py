@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from judgepanel.service import SqlWorkspace
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
@@ -21,20 +22,17 @@ from tests.browser.conftest import PATIENCE, Guard, ServerFactory
 from tests.browser.driver import (
     CURVE,
     address,
-    analysis_in,
     answer,
     as_upload,
     downloaded,
     finished_curve,
-    say_pairs,
-    upload,
 )
 from tests.browser.service import prepared
 from tests.service.postgres import programs, running
 
 pytestmark = pytest.mark.browser
 
-SPLITS = 200
+SPLITS = 100
 
 
 def few_votes() -> dict[str, Any]:
@@ -59,34 +57,6 @@ def database() -> Iterator[str]:
         pytest.skip("no PostgreSQL here; `./run test` installs one as root")
     with running(result) as url:
         yield url
-
-
-def test_an_upload_its_link_and_a_restart_show_the_same_page(
-    page: Page, open_page: Callable[..., Page], start_server: ServerFactory, guard: Guard
-) -> None:
-    first = start_server()
-    page.goto(first.url)
-    upload(page, few_votes())
-    say_pairs(page)
-    page.get_by_role("button", name="Analyse").click()
-    finished_curve(page)
-    sentence, csv = answer(page).inner_text(), downloaded(page, "Download CSV")
-    second = open_page(page.url)
-    finished_curve(second)
-    expect(answer(second)).to_have_text(sentence)
-    link = page.url
-    for seen in (page, second):
-        seen.close()  # A page would ask in vain for the server that is down.
-
-    first.process.terminate()
-    first.process.wait()
-    again = start_server(first.home, port=int(first.url.rpartition(":")[2]))
-    assert again.url == first.url
-    third = open_page(link)
-    finished_curve(third)
-    expect(answer(third)).to_have_text(sentence)
-    assert downloaded(third, "Download CSV") == csv
-    guard.check()
 
 
 def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
@@ -124,12 +94,11 @@ def test_two_servers_on_one_postgresql_show_each_others_work(
     open_page: Callable[..., Page], database: str, start_server: ServerFactory, guard: Guard
 ) -> None:
     first, other = (start_server(env={"JUDGEPANEL_DATABASE_URL": database}) for _ in range(2))
-    page = open_page(first.url)
-    upload(page, few_votes())
-    say_pairs(page)
-    page.get_by_role("button", name="Analyse").click()
-    page.wait_for_url("**/panel_curve?**")
-    beside = open_page(address(other, CURVE, analysis_in(page)))
+    with closing(SqlWorkspace(database)) as space:
+        loaded = load_votes(sample_bytes("one_class"), name="votes.csv")
+        analysis = space.create(loaded, Settings(splits=4), "votes.csv").id
+    page = open_page(address(first, CURVE, analysis))
+    beside = open_page(address(other, CURVE, analysis))
     for seen in (page, beside):
         finished_curve(seen)
     expect(answer(beside)).to_have_text(answer(page).inner_text())

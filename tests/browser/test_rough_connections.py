@@ -22,6 +22,8 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(
         route.abort("connectionreset")
 
     page.goto(server.url)
+    page.get_by_text("What a file looks like").wait_for()
+    expect(page.get_by_text("refuses the cookies")).to_have_count(0)
     page.route("**/_stcore/upload_file/**", cut_off)
     upload(page, VOTES)
     uploader = page.get_by_test_id("stFileUploader").first
@@ -55,9 +57,3 @@ def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(
     answer(page).wait_for()
     assert page.context.cookies() == []
     guard.check()
-
-
-def test_a_browser_that_takes_cookies_is_told_nothing(page: Page, server: Server) -> None:
-    page.goto(server.url)
-    page.get_by_text("What a file looks like").wait_for()
-    expect(page.get_by_text("refuses the cookies")).to_have_count(0)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
-    RECOMMENDED,
     address,
     finished_curve,
-    finished_panel,
     idle,
 )
 from tests.browser.service import prepared
@@ -66,43 +62,28 @@ def column(grid: Locator, heading: str) -> list[float]:
     return [float(row[place].replace("Infinity", "inf")) for row in body]
 
 
-@pytest.mark.parametrize(
-    ("name", "finished", "heading"),
-    [(RECOMMENDED, finished_panel, "NLL 95 %"), (CURVE, finished_curve, "skill")],
-)
 def test_estimates_sort_by_number_and_there_is_no_raw_csv(
-    page: Page,
-    server: Server,
-    guard: Guard,
-    name: str,
-    finished: Callable[[Page], None],
-    heading: str,
-) -> None:
-    page.goto(address(server, name, prepared(server.home, "hard_panel")))
-    finished(page)
-    idle(page)
-    grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
-    grid.scroll_into_view_if_needed()
-    place = sort_by(grid, heading)
-    upwards = column(grid, heading)
-    assert upwards == sorted(upwards)
-    grid.locator(".dvn-scroller").click(position=place)
-    expect(grid.locator("table[role=grid] tr").first).to_contain_text(f"↓ {heading}")
-    downwards = column(grid, heading)
-    assert downwards == sorted(downwards, reverse=True)
-    assert downwards != upwards
-    grid.hover()
-    toolbar = page.get_by_test_id("stElementToolbar").filter(has=page.get_by_label("Search"))
-    expect(toolbar.get_by_label("Fullscreen").first).to_be_visible()
-    expect(page.get_by_label("Download as CSV")).to_have_count(0)
-    guard.check()
-
-
-def test_a_table_without_room_for_all_columns_says_so(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
     page.goto(address(server, CURVE, prepared(server.home, "hard_panel")))
+    finished_curve(page)
+    for heading in ("NLL 95 %", "skill"):
+        grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
+        grid.scroll_into_view_if_needed()
+        place = sort_by(grid, heading)
+        upwards = column(grid, heading)
+        assert upwards == sorted(upwards)
+        grid.locator(".dvn-scroller").click(position=place)
+        expect(grid.locator("table[role=grid] tr").first).to_contain_text(f"↓ {heading}")
+        downwards = column(grid, heading)
+        assert downwards == sorted(downwards, reverse=True)
+        assert downwards != upwards
+        grid.hover()
+        toolbar = page.get_by_test_id("stElementToolbar").filter(has=page.get_by_label("Search"))
+        expect(toolbar.get_by_label("Fullscreen").first).to_be_visible()
+        expect(page.get_by_label("Download as CSV")).to_have_count(0)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
     finished_curve(page)
     idle(page)
     page.wait_for_function(_ALL_TOLD)

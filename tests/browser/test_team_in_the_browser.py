@@ -70,13 +70,26 @@ def test_who_has_not_signed_in_sees_no_page_of_no_analysis(
 ) -> None:
     analysis = here.prepared(ANN)
     for name in PAGES:
-        for wanted in (None, analysis, "x" * 22):
-            page.goto(address(here.server, name, wanted))
-            asks_to_sign_in(page)
+        page.goto(address(here.server, name, analysis))
+        asks_to_sign_in(page)
+    for wanted in (None, "x" * 22):
+        page.goto(address(here.server, "", wanted))
+        asks_to_sign_in(page)
+    closed = here.shared(ANN, analysis, signed_in_only=True)
+    page.goto(address(here.server, CURVE, share=closed))
+    asks_to_sign_in(page)
+    page.goto(address(here.server, CURVE, share=here.shared(ANN, analysis, signed_in_only=False)))
+    finished_curve(page)
+    sign_in(page, here.server, BOB)
+    page.goto(address(here.server, CURVE, share=closed))
+    finished_curve(page)
+    expect(page.get_by_text("read-only")).to_be_visible()
+    expect(page.get_by_role("button", name="Share")).to_have_count(0)
+    assert analysis not in page.content()
     guard.check()
 
 
-def test_an_upload_is_seen_by_its_owner_alone(
+def test_an_upload_is_seen_by_its_owner_and_those_it_is_shared_with(
     open_page: Callable[..., Page], here: Team, guard: Guard
 ) -> None:
     ann, bob = open_page(), open_page()
@@ -89,6 +102,12 @@ def test_an_upload_is_seen_by_its_owner_alone(
     ann.get_by_role("button", name="Analyse").click()
     finished_curve(ann)
     link = ann.url
+    ann.get_by_role("button", name="Share").click()
+    inside = ann.get_by_test_id("stPopoverBody")
+    expect(inside.get_by_role("checkbox", name="Only for those who sign in")).to_be_checked()
+    inside.get_by_role("button", name="Create a link for others").click()
+    inside.get_by_text("only for those who sign in", exact=False).last.wait_for()
+    expect(inside.locator("code", has_text="share=")).to_be_visible()
     ann.goto(here.server.url)
     ann.get_by_role("link", name="one_class_votes").first.wait_for()
 
@@ -108,38 +127,4 @@ def test_an_upload_is_seen_by_its_owner_alone(
     sign_out(ann, here.server)
     ann.goto(link)
     asks_to_sign_in(ann)
-    guard.check()
-
-
-def test_a_link_for_the_signed_in_opens_for_them_alone(
-    open_page: Callable[..., Page], here: Team, guard: Guard
-) -> None:
-    analysis = here.prepared(ANN)
-    closed = here.shared(ANN, analysis, signed_in_only=True)
-    anyones = here.shared(ANN, analysis, signed_in_only=False)
-    page = open_page(address(here.server, CURVE, share=closed))
-    asks_to_sign_in(page)
-    page.goto(address(here.server, CURVE, share=anyones))
-    finished_curve(page)
-    sign_in(page, here.server, BOB)
-    page.goto(address(here.server, CURVE, share=closed))
-    finished_curve(page)
-    expect(page.get_by_text("read-only")).to_be_visible()
-    expect(page.get_by_role("button", name="Share")).to_have_count(0)
-    assert analysis not in page.content()
-    guard.check()
-
-
-def test_links_of_a_team_are_for_the_signed_in_unless_unticked(
-    page: Page, here: Team, guard: Guard
-) -> None:
-    sign_in(page, here.server, ANN)
-    page.goto(address(here.server, CURVE, here.prepared(ANN)))
-    finished_curve(page)
-    page.get_by_role("button", name="Share").click()
-    inside = page.get_by_test_id("stPopoverBody")
-    expect(inside.get_by_role("checkbox", name="Only for those who sign in")).to_be_checked()
-    inside.get_by_role("button", name="Create a link for others").click()
-    inside.get_by_text("only for those who sign in", exact=False).last.wait_for()
-    expect(inside.locator("code", has_text="share=")).to_be_visible()
     guard.check()

@@ -6,15 +6,12 @@ import math
 
 import pytest
 
-from judgepanel import ENGINE
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
-from judgepanel.votes.simulate import SAMPLES, SIMULATED
-from judgepanel.words.sentences import CODING
+from judgepanel.votes.simulate import SAMPLES
 
 FEW = ("--splits", 4, "--jobs", 1)
 COLUMNS = {
@@ -86,14 +83,6 @@ def test_a_curve_goes_to_csv_as_its_table(cli, clean, tmp_path):
     assert {row["calibrator"] for row in rows} == {"none", "temperature", "beta"}
 
 
-def test_the_csv_holds_the_numbers_of_the_library_to_the_bit(cli, clean, tmp_path):
-    cli("curve", clean, *FEW, "--seed", 3, "--out", tmp_path / "c.csv")
-    spec = PanelCurveSpec(settings=Settings(splits=4, seed=3))
-    frame = run(PANEL_CURVE, load_votes(clean).votes, spec).frame()
-    for name in ("nll", "nll_lo", "brier", "ece", "skill"):
-        assert [float(row[name]) for row in rows_of(tmp_path / "c.csv")] == frame[name].tolist()
-
-
 def test_the_number_of_splits_may_be_left_to_the_answer(cli, clean, tmp_path):
     panel = tmp_path / "panel.json"
     ran = cli("recommend", clean, "--splits", "auto", "--out", panel)
@@ -105,46 +94,12 @@ def test_the_number_of_splits_may_be_left_to_the_answer(cli, clean, tmp_path):
     assert cli("score", panel, clean, "--out", tmp_path / "scored.csv").status == 0
 
 
-@pytest.mark.parametrize(
-    ("command", "study"), [("curve", "panel_curve"), ("study panel_curve", "panel_curve")]
-)
-def test_a_result_file_holds_all_that_a_figure_needs(cli, clean, tmp_path, command, study):
-    out = tmp_path / "r.json"
-    assert cli(*command.split(), clean, *FEW, "--out", out).status == 0
-    content = json.loads(out.read_text("utf-8"))
-    votes = load_votes(clean).votes
-    assert set(content) >= {"study", "spec", "votes", "engine", "table", "summary", "warnings"}
-    assert content["study"] == study
-    assert content["engine"] == ENGINE
-    assert content["votes"]["sha256"] == votes.sha256
-    assert (content["votes"]["n_items"], content["votes"]["n_judges"]) == (300, 24)
-    assert content["votes"]["orientation"] == "as_given"
-    assert content["spec"]["settings"]["splits"] == 4
-    assert set(content["table"][0]) >= COLUMNS
-    assert {"arm", "delta", "lo", "hi", "p", "verdict"} <= set(content["summary"]["comparisons"][0])
-
-
 def test_curve_is_study_panel_curve(cli, clean, tmp_path):
     left, other = tmp_path / "one.json", tmp_path / "other.json"
     first = cli("curve", clean, *FEW, "--out", left)
     second = cli("study", "panel_curve", clean, *FEW, "--out", other)
     assert first.out == second.out
     assert left.read_bytes() == other.read_bytes()
-
-
-def test_the_number_of_workers_changes_no_byte(cli, clean, tmp_path):
-    for jobs in (1, 2):
-        cli("curve", clean, "--splits", 15, "--jobs", jobs, "--out", tmp_path / f"{jobs}.json")
-    assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
-
-
-def test_the_study_recommend_writes_a_result_file(cli, clean, tmp_path):
-    out = tmp_path / "r.json"
-    assert cli("study", "recommend", clean, *FEW, "--out", out).status == 0
-    content = json.loads(out.read_text("utf-8"))
-    assert content["study"] == "recommend"
-    assert content["summary"]["verdict"]
-    assert {"panel", "k", "nll", "delta"} <= set(content["table"][0])
 
 
 def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_path):
@@ -170,15 +125,6 @@ def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_
         assert row["set_80"] == row["set_90"] == ""
 
 
-def test_the_exported_panel_is_the_one_that_was_printed(cli, clean, tmp_path):
-    ran = cli("recommend", clean, *FEW, "--out", tmp_path / "panel.json")
-    panel = load_panel((tmp_path / "panel.json").read_text("utf-8"))
-    remaining = len(panel.model.judges)
-    assert ran.out.startswith(
-        "Keep all 24 judges" if remaining == 24 else f"Keep {remaining} of 24 judges"
-    )
-
-
 def test_score_needs_no_labels_and_names_judges_that_are_absent(cli, clean, tmp_path):
     panel, new = tmp_path / "panel.json", tmp_path / "new.csv"
     cli("recommend", clean, *FEW, "--out", panel)
@@ -192,16 +138,6 @@ def test_score_needs_no_labels_and_names_judges_that_are_absent(cli, clean, tmp_
     first, second = rows_of(tmp_path / "s.csv")
     assert (first["decision"], first["n_votes"]) == ("1", "1")
     assert (second["decision"], second["n_votes"]) == ("", "0")
-
-
-@pytest.mark.parametrize("sample", SIMULATED, ids=lambda sample: sample.name)
-def test_simulate_makes_the_committed_samples_again(cli, samples, tmp_path, sample):
-    out = tmp_path / sample.file
-    assert cli("simulate", "--sample", sample.name, "--out", out).status == 0
-    assert out.read_bytes() == (samples / sample.file).read_bytes()
-    judges = tmp_path / sample.judge_file
-    assert judges.read_bytes() == (samples / sample.judge_file).read_bytes()
-    assert {path.name for path in tmp_path.iterdir()} == {"samples", out.name, judges.name}
 
 
 def test_simulate_writes_where_a_link_leads(cli, tmp_path):
@@ -250,15 +186,6 @@ def test_one_class_labels_give_honest_figures_and_a_note(cli, samples, tmp_path)
     assert min(row["nll"] for row in content["table"]) > 0.1
 
 
-def test_the_papers_protocol_says_that_it_measures_the_coding(cli, samples):
-    path = samples / "one_class_votes.csv"
-    ran = cli("curve", path, *FEW, "--protocol", "paper")
-    assert ran.status == 0
-    answers = [line for line in ran.out.splitlines() if line.endswith(CODING)]
-    assert len(answers) == 2
-    assert "measure the coding" in ran.out
-
-
 def test_panel_sizes_calibrators_and_judges_can_be_chosen(cli, clean, tmp_path):
     names = load_votes(clean).votes.judges[:6]
     listed = tmp_path / "judges.txt"
@@ -281,33 +208,11 @@ def test_sizes_beyond_the_panel_are_named(cli, clean):
     assert "no panel of 9999 is shown" in ran.out
 
 
-def test_every_panel_size_can_be_asked_for(cli, clean, tmp_path):
-    cli("curve", clean, *FEW, "--k", "every", "--calibrators", "none", "--out", tmp_path / "c.csv")
-    assert len(rows_of(tmp_path / "c.csv")) == 24
-
-
 def test_one_judge_alone_is_no_error(cli, clean):
     name = load_votes(clean).votes.judges[0]
     ran = cli("curve", clean, *FEW, "--judge", name)
     assert ran.status == 0
     assert "There is only one judge" in ran.out
-
-
-def test_named_columns_are_read(cli, tmp_path):
-    path = tmp_path / "v.csv"
-    rows = "".join(
-        f"{i},{i % 2},p{i % 7},{int(i % 2 or i < 1)},{(i + i // 3) % 2}\n" for i in range(30)
-    )
-    path.write_text("nr,best,prompt,x,y\n" + rows)
-    columns = ("--id-column=nr", "--label-column=best", "--group-column=prompt")
-    ran = cli("inspect", path, *columns)
-    assert "\n30 items, 2 judges, all labelled" in ran.out
-
-
-def test_a_judge_table_joins_the_votes(cli, samples):
-    path, table = samples / "hard_panel_votes.csv", samples / "hard_panel_judges.csv"
-    votes = load_votes(path, judge_table=table).votes
-    assert votes.sha256 in cli("inspect", path, "--judge-table", table).out
 
 
 @pytest.mark.parametrize(

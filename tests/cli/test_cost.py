@@ -1,17 +1,8 @@
 """Costs and escalation on the command line: the judge table, options, refusals, output."""
 
 import csv
-import shlex
 
 import pytest
-
-from judgepanel.studies.codec import result_content, result_json
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.decide.cost import COST, CostSpec
-from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
-from judgepanel.studies.runner import run
-from judgepanel.votes import load_votes
-from judgepanel.words.sentences import study_command
 
 FEW = ("--splits", 2, "--jobs", 1, "--aggregator", "one_coin")
 
@@ -70,27 +61,3 @@ def test_refusals_are_one_line(cli, clean, prices):
     ran = cli("study", "escalation", clean, *FEW, "--cheap", "nobody")
     assert ran.status == 2
     assert "'nobody'" in ran.error
-
-
-@pytest.mark.parametrize(
-    ("study", "spec"),
-    [
-        (COST, CostSpec(Settings(splits=2), "one_coin", budget=0.01, points=2)),
-        (
-            ESCALATION,
-            EscalationSpec(
-                Settings(splits=2), "one_coin", cheap=("fam1-judge01",), thresholds=(0.9,)
-            ),
-        ),
-    ],
-)
-def test_the_command_of_a_page_gives_the_figures_of_the_page(cli, clean, prices, study, spec):
-    columns = ("--judge-table", str(prices))
-    command = study_command(study.name, str(clean), spec, task="pairwise", columns=columns)
-    words = shlex.split(command)[2:]
-    out = clean.parent / "found.json"
-    words[-1] = f"--out={out}"
-    assert cli(*words, "--jobs", 1).status == 0
-    votes = load_votes(clean, judge_table=prices).votes
-    content = result_content(study, votes, spec, run(study, votes, spec, jobs=1))
-    assert out.read_text(encoding="utf-8").strip() == result_json(content).strip()

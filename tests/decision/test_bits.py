@@ -22,7 +22,7 @@ from judgepanel.kernels.prefixes import CLOSED_FORMS
 from judgepanel.models.panel import Fallback, fit_panel, mixture_of
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError, load_votes, write_votes
+from judgepanel.votes import InputError, write_votes
 from judgepanel.votes.matrix import constant_judges
 from tests.helpers import codes_of, flip_items, make_votes, with_grades
 
@@ -227,34 +227,3 @@ def test_votes_the_panel_was_fitted_on_are_recognised_under_any_task(result):
     for votes in (TRAINING, TRAINING.with_task("pointwise")):
         assert any("was fitted on" in warning for warning in score(panel, votes).warnings)
     assert not any("was fitted on" in w for w in score(panel, make_votes(5, 60, 7)).warnings)
-
-
-def test_half_of_llmbar_scores_the_other_half(real_votes, tmp_path):
-    votes = load_votes(real_votes("llmbar_votes.csv")).votes
-    half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
-    write_votes(votes.with_items(half), tmp_path / "one.csv")
-    write_votes(votes.with_items(~half), tmp_path / "other.csv")
-    files = {name: str(tmp_path / name) for name in ("one.csv", "other.csv", "p.json", "s.csv")}
-    assert main(["recommend", files["one.csv"], "--splits", "5", "--out", files["p.json"]]) == 0
-    assert main(["score", files["p.json"], files["other.csv"], "--out", files["s.csv"]]) == 0
-    with (tmp_path / "s.csv").open(newline="") as stream:
-        p = np.array([float(row["p"]) for row in csv.DictReader(stream)])
-
-    training = load_votes(tmp_path / "one.csv").votes
-    recommendation = run(RECOMMEND, training, RecommendSpec(settings=Settings(splits=5)))
-    held_out = votes.with_items(~half)
-    assert (
-        p.tolist() == recommendation.model.score(codes_of(recommendation.model, held_out)).tolist()
-    )
-    panel = load_panel((tmp_path / "p.json").read_text("utf-8"))
-    assert p.tolist() == score(panel, held_out).p.tolist()
-    for item in (0, 57, 101):
-        row = dict(zip(held_out.judges, held_out.votes[item].tolist(), strict=True))
-        seen = {name: vote for name, vote in row.items() if vote >= 0}
-        assert plain_score(panel.content, seen) == p[item]
-
-    nll = -np.log(np.where(held_out.labels == 1, p, 1 - p)).mean()
-    assert nll < math.log(2)
-    figures = panel.content["figures"]
-    assert 0 < figures["nll_lo"] < figures["nll"] < figures["nll_hi"] < 1
-    assert figures["nll"] < figures["null_nll"]

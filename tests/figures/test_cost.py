@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from judgepanel.present.decide.cost import cost_figure
 from judgepanel.present.decide.escalation import escalation_figure
-from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.cost import COST, CostSpec
 from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
-
-NONE = np.float64(np.nan)
 
 
 @cache
@@ -67,15 +63,6 @@ def test_axes_say_the_unit_and_are_logarithmic_where_costs_differ_much():
     assert counted.layout.xaxis.type is None
     free = cost_figure(frontier(costs=(0.0,) * 6))
     assert free.layout.xaxis.type is None
-
-
-def test_a_single_split_is_drawn_without_bars():
-    points = tuple(
-        replace(p, figures=replace(p.figures, nll=Interval(p.figures.nll.value, NONE, NONE)))
-        for p in frontier().points
-    )
-    drawn = traces(cost_figure(replace(frontier(), points=points)))
-    assert not np.any(drawn["best panel found, 95 %"].error_y.array)
 
 
 def test_names_and_units_are_inert():

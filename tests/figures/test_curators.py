@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
-import numpy as np
 import pytest
 
 from judgepanel.present.decide.curators import curators_figure
-from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
-
-NONE = np.float64(np.nan)
 
 
 @cache
@@ -51,12 +46,3 @@ def test_every_curator_has_what_it_saw_and_what_it_got():
         assert new.x[place] + new.error_x.array[place] == pytest.approx(entry.nll.hi)
     assert set(outcome["all judges"].x) == {result().everyone.nll.value}
     assert set(outcome["base rate"].x) == {result().null_nll}
-
-
-def test_a_single_split_is_drawn_without_bars():
-    blank = tuple(
-        replace(curator, nll=Interval(curator.nll.value, NONE, NONE))
-        for curator in result().curators
-    )
-    figure = curators_figure(replace(result(), curators=blank))
-    assert not np.any(traces(figure)["on new items, 95 %"].error_x.array)

@@ -51,9 +51,3 @@ def test_the_share_that_is_enough_is_marked_where_it_is_known(result):
     (line,) = fraction_sweep(result, "beta").layout.shapes
     assert 20 <= line.x0 <= 50
     assert not fraction_sweep(replace(result, needed=()), "beta").layout.shapes
-
-
-def test_without_intervals_there_is_no_band(result):
-    bare = replace(result, nll=Interval.alone(result.nll.value))
-    figure = fraction_sweep(bare, "beta", "top-3")
-    assert not [trace for trace in figure.data if "interval" in str(trace.name)]

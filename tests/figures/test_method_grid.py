@@ -16,7 +16,7 @@ from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.present.understand.method_grid import grid_cells
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.runner import run, steps
+from judgepanel.studies.runner import run
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from tests.figures.test_style import contrast
@@ -142,16 +142,6 @@ def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there() -> No
     alone = [[False, False], [False, True], [False, False]]
     assert legend(with_values(values, alone)) == {"lowest NLL"}
     assert legend(with_values(values, [[True] * 2] * 3)) == {"lowest NLL", "not told apart from it"}
-
-
-def test_a_single_split_is_drawn_without_intervals() -> None:
-    spec = MethodGridSpec(
-        settings=Settings(splits=6), aggregators=("one_coin",), calibrators=("none", "beta")
-    )
-    cells = grid_cells(next(steps(METHOD_GRID, make_votes(1, 60, 5), spec)).result())
-    unknown = np.full(cells.score.shape, np.nan)
-    blank = replace(cells, score=Interval(cells.score.value, unknown, unknown))
-    assert "[" not in method_grid(blank).data[0].text[0][0]
 
 
 def test_every_tied_cell_has_a_frame_of_its_own() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from judgepanel.decision.statuses import STATUSES, JudgeStatus, statuses
 from judgepanel.figures.dots import LOOKS, removal_figure, value_figure
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contract import Chunk, Settings
-from judgepanel.studies.decide.value import VALUE, ValueSpec, merge, run_chunk
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.value import VALUE, ValueSpec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
 
@@ -64,12 +64,6 @@ def test_statuses_can_be_given_and_are_counted_in_the_legend():
     assert len(statuses(result())) == 6
 
 
-def test_names_are_text():
-    judges = (replace(result().judges[0], judge="<b>x</b>"), *result().judges[1:])
-    figure = value_figure(replace(result(), judges=judges))
-    assert "&lt;b&gt;x&lt;/b&gt;" in figure.layout.yaxis.ticktext
-
-
 def test_the_curve_of_removal_starts_at_all_judges():
     figure = removal_figure(result())
     points = [trace for trace in figure.data if trace.mode == "markers"]
@@ -90,12 +84,3 @@ def test_a_last_step_that_dwarfs_the_others_is_named_beyond_the_axis():
     level = replace(last, delta=Interval.single(0.0, 0.0, 0.0))
     plain = removal_figure(replace(result(), removal=(*rows, level)))
     assert plain.layout.yaxis.range is None
-
-
-def test_a_single_split_is_drawn_without_bars():
-    outcome = merge(
-        make_votes(2, 80, 6), SPEC, run_chunk(make_votes(2, 80, 6), SPEC, Chunk(0, 0, 1))
-    )
-    assert "NaN" not in value_figure(outcome).to_json()
-    assert "95 % band of all steps" not in traces(removal_figure(outcome))
-    assert "NaN" not in removal_figure(outcome).to_json()

@@ -18,7 +18,7 @@ from judgepanel.intake.answer import Answer, Ask, BadAnswer, answer_to, packed, 
 from judgepanel.intake.process import ReaderProcess, read_apart
 from judgepanel.intake.reader import VIRTUAL_MIB
 from judgepanel.studies.codec import pack
-from judgepanel.votes import InputError, limits
+from judgepanel.votes import InputError, limits, load_votes
 from judgepanel.votes.simulate import SAMPLES, sample_bytes
 from tests.hostile import attacks
 from tests.hostile.measure import Cost, measured
@@ -66,6 +66,15 @@ OUTCOMES = {
     "long-cell.csv": "column 'judge': the cell has 199,229,440 characters",
     "winwin.jsonl": "column 'text': the cell has 5,242,878 characters",
     "better.jsonl": "column 'text': the cell has 5,242,878 characters",
+}
+
+
+REFUSED_AFTER_READING = {
+    "long features": "column 'feat_text': the cell has 100,000 characters",
+    "long groups": "column 'group': the cell has 100,000 characters",
+    "long names": "column 'judge': the cell has 500,002 characters",
+    "one vote a judge": "9,000 judges are too many; allowed: at most 5,000",
+    "a judge table": "column 'note 0': the cell has 100,000 characters",
 }
 
 
@@ -273,3 +282,15 @@ def test_an_endless_answer_ends_its_reader(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(process, "MAX_ANSWER", 100)
     with pytest.raises(InputError):
         apart(SAMPLE, "v.csv").read()
+
+
+@pytest.mark.parametrize("attack", REFUSED_AFTER_READING)
+def test_what_would_cost_much_once_it_is_read_is_refused(attack: str) -> None:
+    votes, judges = attacks.AFTER_READING[attack]
+    with pytest.raises(InputError, match=REFUSED_AFTER_READING[attack]):
+        load_votes(votes(), name="v.parquet", judge_table=judges and judges())
+
+
+def test_long_texts_that_are_no_judges_are_not_kept() -> None:
+    votes, _ = attacks.AFTER_READING["long notes"]
+    assert load_votes(votes(), name="v.parquet").votes.features is None

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 from judgepanel.kernels.dawid_skene import Rules, dawid_skene, dawid_skene_semi, fit_many
-from judgepanel.models import OneCoin
 from judgepanel.models.aggregators import DawidSkene
 from judgepanel.votes import MISSING
 from tests.helpers import make_ballots, make_votes
@@ -102,39 +100,6 @@ def test_predictions_for_new_items_follow_from_the_confusions():
 
 
 @pytest.mark.parametrize("supervised", FORMS)
-def test_an_item_nobody_voted_on_gets_the_class_prior(supervised):
-    X, y = table(base_rate=0.8)
-    model = DawidSkene(supervised=supervised).fit(X, y)
-    p = model.predict_proba(np.full((1, 7), np.nan))[0, 1]
-    assert p == pytest.approx(model.prior_)
-    assert p > 0.6
-    model = DawidSkene(supervised=supervised, symmetric=True).fit(X, y)
-    assert model.predict_proba(np.full((1, 7), np.nan))[0, 1] == 0.5
-
-
-def test_clamped_and_symmetric_it_is_one_coin():
-    X, y = table(seed=5)
-    unseen, _ = table(seed=6)
-    function = DawidSkene(supervised=True, symmetric=True).fit(X, y).decision_function(unseen)
-    wanted = OneCoin().fit(X, y).decision_function(unseen)
-    voted = ~np.isnan(unseen).all(axis=1)
-    np.testing.assert_allclose(function[voted], wanted[voted], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("supervised", FORMS)
-def test_under_symmetric_swapped_items_have_opposite_logits(supervised):
-    X, y = table(seed=7)
-    flip = np.arange(80) % 3 == 0
-    swapped, labels = np.where(flip[:, None], 1 - X, X), np.where(flip, 1 - y, y)
-    model = DawidSkene(supervised=supervised, symmetric=True)
-    result, again = (
-        clone(model).fit(*pair).decision_function(X) for pair in [(X, y), (swapped, labels)]
-    )
-    np.testing.assert_array_equal(result, again)
-    np.testing.assert_array_equal(model.fit(X, y).decision_function(1 - X), -result)
-
-
-@pytest.mark.parametrize("supervised", FORMS)
 @pytest.mark.parametrize("groups", [None, 12])
 def test_left_out_scores_do_not_know_their_own_unit(supervised, groups):
     X, y = table(seed=8, n_items=60)
@@ -159,16 +124,3 @@ def test_smoothing_and_steps_are_those_of_the_parameters():
     np.testing.assert_array_equal(model.vote_logits_[:, 1], wanted.ones[:, 0])
     with pytest.raises(ValueError, match="smoothing"):
         DawidSkene(smoothing=-1.0).fit(X, y)
-
-
-@pytest.mark.parametrize("supervised", FORMS)
-@pytest.mark.parametrize("smoothing", [0.0, 1.0])
-def test_odd_judges_give_finite_numbers(supervised, smoothing):
-    X, y = table(seed=11)
-    X[:, 0], X[:, 1], X[:, 2], X[:, 3] = y, 1 - y, 1, np.nan
-    X[:4] = np.nan
-    model = DawidSkene(supervised=supervised, smoothing=smoothing).fit(X, y)
-    for values in (model.confusion_, model.vote_logits_, model.posterior_, model.prior_logit_):
-        assert np.isfinite(values).all()
-    assert np.isfinite(model.decision_function(X)).all()
-    assert np.isfinite(model.left_out_scores(X, y)).all()

@@ -108,16 +108,6 @@ def test_an_item_nobody_voted_on_gets_the_prior(kind):
     assert proba == pytest.approx(odds / (1 + odds))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_symmetric_probabilities_of_an_item_and_its_swap_add_up_to_one(kind):
-    X, y = table()
-    model = kind(symmetric=True).fit(X, y)
-    assert model.intercept_ == 0.0
-    np.testing.assert_allclose(
-        model.predict_proba(X)[:, 1] + model.predict_proba(1 - X)[:, 1], 1.0, rtol=0, atol=1e-15
-    )
-
-
 def test_shares_of_the_ridges_are_their_likelihoods_on_folds_left_out():
     X, y = table()
     model = Joint().fit(X, y)

@@ -31,12 +31,6 @@ def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
     return until(app, lambda: len(downloads_of(app)) == 8)
 
 
-def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
-    app = open_app(CONFIDENCE)
-    assert app.info[0].value.startswith("No votes yet. This page shows how often the panel is")
-    assert links(app) == ["Go to Start"]
-
-
 def test_the_answer_the_sections_the_commands_and_the_next_step_are_there() -> None:
     app = finished()
     assert re.match(r"When it says \d+ %( or more)?, it is right \d+ % \[", answer_of(app))
@@ -65,18 +59,6 @@ def test_other_bins_levels_strata_and_items_are_shown_without_new_work() -> None
     other = next(displayed(frame) for frame in app.dataframe if "against the label" in frame.value)
     against = int((other["against the label"] == "yes").sum())
     assert any(f"{against} against the label" in text for text in htmls(app, "jp-note"))
-
-
-def test_one_class_votes_get_their_notices_and_no_flattering_number() -> None:
-    app = finished("one_class", aggregator="one-coin", calibrator="beta")
-    assert "Before and after calibration." in htmls(app, "jp-reading")
-    text = text_of(app)
-    assert any("Every label is 1" in note for note in htmls(app, "Note:"))
-    assert "coverage by label does not apply" in text
-    assert "does not apply" in displayed(app.dataframe[1]).to_string()
-    level = displayed(app.dataframe[1]).set_index("figure").loc["NLL", "after"]
-    assert float(level.split()[0]) > 0.1
-    assert "0.693 (base rate)" in text
 
 
 def test_a_panel_of_the_url_that_is_not_offered_is_all_judges() -> None:

@@ -12,7 +12,7 @@ from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import MISSING, load_votes
 from judgepanel.votes.simulate import sample_bytes
-from tests.pages.driver import answer_of, downloads_of, links, open_app, text_of, until
+from tests.pages.driver import answer_of, downloads_of, open_app, text_of, until
 
 ESTIMATE = "pages/estimate.py"
 
@@ -32,12 +32,6 @@ def analysis() -> str:
 def finished(**parameters: str) -> AppTest:
     app = open_app(ESTIMATE, analysis=analysis(), **parameters)
     return until(app, lambda: len(downloads_of(app)) == 2)
-
-
-def test_without_votes_the_page_says_what_it_holds_and_leads_to_start() -> None:
-    app = open_app(ESTIMATE)
-    assert app.info[0].value.startswith("No votes yet. This page estimates rates")
-    assert links(app) == ["Go to Start"]
 
 
 def test_rates_come_by_the_first_feature_with_differences_and_a_command() -> None:

@@ -251,14 +251,6 @@ def test_other_items_get_no_test() -> None:
     assert "Better" not in text_of(app)
 
 
-def test_one_class_labels_flatter_in_no_comparison() -> None:
-    one_analysis = analysis("one", Settings(splits=2), "one_class")
-    other = analysis("other", Settings(splits=2, seed=3), "one_class")
-    app = compared(one_analysis, other)
-    frame = displayed(app.dataframe[0])
-    assert min(float(value) for value in frame["NLL"]) > 0.1
-
-
 def test_the_same_twice_is_told_and_computes_nothing() -> None:
     key = analysis("one")
     app = open_app(analysis=key, compare=key)

@@ -16,7 +16,6 @@ from tests.pages.driver import (
     links,
     open_app,
     prepared,
-    text_of,
     until,
 )
 
@@ -38,12 +37,6 @@ def budget(name: str = "clean_pairwise", **parameters: str) -> AppTest:
 def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
     app = budget(name, **parameters)
     return until(app, lambda: len(downloads_of(app)) == 2)
-
-
-def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
-    app = open_app(BUDGET)
-    assert app.info[0].value.startswith("No votes yet. This page shows the NLL against the number")
-    assert links(app) == ["Go to Start"]
 
 
 def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
@@ -81,15 +74,6 @@ def test_another_panel_is_shown_without_new_work() -> None:
     assert not app.get("progress")
 
 
-def test_the_papers_test_is_called_invalid_wherever_it_is() -> None:
-    app = finished()
-    (joint,) = [displayed(frame) for frame in app.dataframe if "joint p" in frame.value]
-    papers = [name for name in joint if "paper" in name]
-    assert len(papers) == 3
-    assert all("(invalid)" in name for name in papers)
-    assert any("nothing rests on it" in text for text in htmls(app, "jp-reading"))
-
-
 def test_goals_are_read_without_new_work_and_in_the_command() -> None:
     finished()
     app = budget(labels="1000", target="0.5", within="20")
@@ -114,12 +98,6 @@ def test_goals_out_of_bounds_in_the_address_are_those_by_default(state: dict[str
     assert not re.search("--(have|target|within)", command)
 
 
-def test_fewer_labels_than_the_smallest_budget_have_no_price() -> None:
-    finished()
-    app = budget(labels="5")
-    assert any("fewer than the smallest budget here (20)" in text for text in htmls(app, "jp-text"))
-
-
 def test_a_second_aggregator_gets_a_section_of_its_own() -> None:
     app = finished(beside="majority vote")
     assert htmls(app, "<h3>")[:2] == [
@@ -129,20 +107,3 @@ def test_a_second_aggregator_gets_a_section_of_its_own() -> None:
     tables = [displayed(frame) for frame in app.dataframe if "verdict" in frame.value]
     assert "NLL, all 24 by majority" in tables[1]
     assert not tables[1]["verdict"].str.contains("keep|curat").any()
-
-
-def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:
-    app = finished("one_class")
-    assert any("Every label is 1" in text for text in htmls(app, "Note:"))
-    levels = [float(text) for text in re.findall(r"NLL (\d\.\d+)", text_of(app))]
-    assert levels
-    assert min(levels) > 0.1
-    for name in ("NLL, all 16", "NLL, top-5"):
-        table = displayed(app.dataframe[0])
-        assert min(float(str(value).split()[0]) for value in table[name]) > 0.1
-    assert (displayed(app.dataframe[0])["base rate"].round(3) == 0.693).all()
-
-
-@pytest.mark.parametrize("name", ["hard_panel", "sparse_humans"])
-def test_other_samples_are_shown_too(name: str) -> None:
-    assert "you have" in answer_of(finished(name)) or "base rate" in answer_of(finished(name))

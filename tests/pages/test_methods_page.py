@@ -28,7 +28,6 @@ from tests.pages.driver import (
 )
 
 METHODS = "pages/methods.py"
-NUMBER = re.compile(r"(?<![\w.])\d*\.\d+(?!\w)")
 
 
 @cache
@@ -40,12 +39,6 @@ def finished(name: str | None = None, **parameters: str) -> AppTest:
     """The page with its grid done."""
     app = open_app(METHODS, analysis=name or analysis(), **parameters)
     return until(app, lambda: len(downloads_of(app)) == 2)
-
-
-def test_without_votes_the_page_says_what_it_holds_and_leads_to_start() -> None:
-    app = open_app(METHODS)
-    assert app.info[0].value.startswith("No votes yet. This page holds every aggregator")
-    assert links(app) == ["Go to Start"]
 
 
 def test_the_grid_comes_with_a_table_downloads_and_its_command() -> None:
@@ -68,23 +61,6 @@ def test_the_table_has_a_row_for_every_cell_of_the_grid() -> None:
     table = displayed(app.dataframe[0])
     lowest_first = [f"{value:.3f}" for value in sorted(stored.result.nll.value.ravel())]
     assert [cell.split()[0] for cell in table["NLL"]] == lowest_first
-
-
-def test_one_class_votes_get_a_notice_once_and_no_flattering_number() -> None:
-    app = finished()
-    notices = [text for text in htmls(app, "Note:") if "Every label is 1" in text]
-    assert len(notices) == 1
-    for frame in app.dataframe:
-        cells = displayed(frame)
-        for name in [column for column in cells if column.startswith("NLL")]:
-            levels = [
-                float(NUMBER.search(str(value))[0])  # type: ignore[index]
-                for value in cells[name]
-            ]
-            assert min(levels) >= 0.1, name
-    stated = re.findall(r"NLL,? (?:of )?(\d\.\d+)", text_of(app))
-    assert stated
-    assert min(map(float, stated)) >= 0.1
 
 
 def test_the_nested_form_is_another_result() -> None:

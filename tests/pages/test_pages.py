@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.present.pages import PAGES as MENU
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import ENTRIES, Entry
 from judgepanel.service.basics import NotFound, ServerProblem
@@ -72,12 +73,21 @@ def test_start_shows_an_uploader_what_a_file_looks_like_and_every_sample() -> No
     assert visible == [sample.title for sample in SAMPLES]
 
 
-@pytest.mark.parametrize("page", [CURVE, RECOMMENDED])
+@pytest.mark.parametrize("page", [page.file for page in MENU])
 def test_a_page_without_votes_says_so_and_leads_to_start(page: str) -> None:
     app = open_app(page)
-    assert app.info[0].value.startswith("No votes yet.")
+    assert app.info[0].value.startswith("No votes yet. This page ")
     assert links(app) == ["Go to Start"]
     assert not htmls(app, "jp-answer")
+
+
+def test_view_state_that_nobody_offered_is_ignored() -> None:
+    analysis = prepared("clean_pairwise")
+    plain = until_done(open_app(CURVE, analysis=analysis))
+    view = {"metric": "<b>", "aggregator": "x", "calibrator": "none"}
+    app = until_done(open_app(CURVE, analysis=analysis, **view))
+    assert answer_of(app) == answer_of(plain)
+    assert displayed(app.dataframe[0]).equals(displayed(plain.dataframe[0]))
 
 
 @pytest.mark.parametrize("page", PAGES)

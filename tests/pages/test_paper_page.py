@@ -83,12 +83,6 @@ def commands_of(app: AppTest) -> list[str]:
     return [code.value.split()[3] for code in app.code if " study " in code.value]
 
 
-def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
-    app = open_app(PAPER)
-    assert app.info[0].value.startswith("No votes yet. This page shows the paper's protocol")
-    assert links(app) == ["Go to Start"]
-
-
 def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
     app = finished()
     match = re.match(
@@ -179,19 +173,6 @@ def test_open_sections_have_answers_tables_downloads_and_commands() -> None:
     answers = " ".join(htmls(app, "jp-text"))
     assert re.search(r"\d+ % of the variance is between judges \[\d+ %, \d+ %\]", answers)
     assert "permuted labels" in answers
-
-
-def test_one_class_votes_get_their_notice_once_and_no_flattering_number() -> None:
-    claim_alone, app = opened(), opened(*SECTIONS)
-    assert sum("Every label is 1" in text for text in htmls(app, "Note:")) == 1
-    for frame in app.dataframe[len(claim_alone.dataframe) :]:
-        cells = displayed(frame)
-        for column in cells.columns:
-            if column.startswith("NLL"):
-                levels = [float(str(value).split()[0]) for value in cells[column]]
-                assert min(levels) > 0.1, column
-            if column == "base rate":
-                assert (cells[column].round(3) == 0.693).all()
 
 
 def test_a_sample_is_what_open_sections_show_too() -> None:

@@ -34,12 +34,6 @@ def finished(name: str, **parameters: str) -> AppTest:
     return until(app, lambda: len(downloads_of(app)) == 2 * len(STUDIES))
 
 
-def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
-    app = open_app(ROBUSTNESS)
-    assert app.info[0].value.startswith("No votes yet. This page shows how a panel fares on other")
-    assert links(app) == ["Go to Start"]
-
-
 def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them() -> None:
     app = finished("hard_panel")
     headers = [header.value for header in app.main.get("header")]
@@ -64,20 +58,6 @@ def test_views_are_kept_in_the_address_and_another_feature_is_sliced() -> None:
     assert sliced.value == "difficulty"
     assert any("'difficulty'" in code.value or "difficulty" in code.value for code in app.code)
     assert not any("slice 'code'" in text for text in htmls(app, "jp-text"))
-
-
-def test_one_class_votes_without_features_get_a_notice_and_no_flattering_number() -> None:
-    app = finished("one_class")
-    assert sum("Every label is 1" in text for text in htmls(app, "Note:")) == 1
-    assert any("no item features" in text for text in htmls(app, "jp-text"))
-    matrix = displayed(app.dataframe[0])
-    assert (matrix["base rate"].round(3) == 0.693).all()
-    assert (matrix["constant score"].round(3) == 0.693).all()
-    damaged = displayed(app.dataframe[-1])
-    levels = [column for column in damaged if column.startswith("NLL")]
-    assert levels
-    for name in levels:
-        assert min(float(str(value).split()[0]) for value in damaged[name]) > 0.1, name
 
 
 def test_another_scenario_is_in_the_address_and_needs_no_new_work() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from streamlit.testing.v1 import AppTest
@@ -17,7 +16,6 @@ from tests.pages.driver import (
     links,
     open_app,
     prepared,
-    text_of,
     until,
     until_done,
 )
@@ -33,12 +31,6 @@ def analysis(name: str) -> str:
 def finished(name: str) -> AppTest:
     app = open_app(SCOPE, analysis=analysis(name), aggregator="one-coin", calibrator="beta")
     return until(app, lambda: len(downloads_of(app)) == 2)
-
-
-def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
-    app = open_app(SCOPE)
-    assert app.info[0].value.startswith("No votes yet. This page checks whether keeping all")
-    assert links(app) == ["Go to Start"]
 
 
 def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
@@ -65,14 +57,6 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     assert judges is not None
     assert len(judges) == 28
     assert "fam4-judge14" not in judges
-
-
-def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:
-    app = finished("one_class")
-    assert answer_of(app).startswith("Not yet: every label is the same; ")
-    levels = [float(text) for text in re.findall(r"NLL[^:;]{0,20}: (\d\.\d+)", text_of(app))]
-    assert levels
-    assert min(levels) > 0.1
 
 
 def test_the_recommended_panel_says_beside_its_download_whether_checks_fail() -> None:

@@ -27,7 +27,6 @@ from judgepanel.present.trust.reliability import (
     bins_table,
     error_sentence,
     measures_table,
-    panel_name,
     reliability_sentence,
     slope_sentence,
 )
@@ -40,7 +39,6 @@ from judgepanel.studies.trust.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.trust.items import ITEMS, ItemsSpec
 from judgepanel.studies.trust.reliability import RELIABILITY, STATED_BINS, ReliabilitySpec
 from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
-from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=6)
@@ -222,12 +220,3 @@ def test_a_single_split_says_that_it_is_too_early():
             "items": items_sentence,
         }[study.name]
         assert say(merge) == "Not enough splits yet to say."
-
-
-def test_the_papers_protocol_is_labelled_as_the_coding():
-    coded = make_votes(2, 90, 8, one_class=True)
-    result = run(RELIABILITY, coded, ReliabilitySpec(Settings(splits=4, protocol="paper")), jobs=1)
-    assert reliability_sentence(result).endswith(CODING)
-    assert panel_name(result) == "all 8 judges"
-    assert panel_name(replace(result, k=3)) == "top-3"
-    assert panel_name(replace(result, n_judges=1, k=1)) == "the one judge"

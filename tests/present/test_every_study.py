@@ -6,6 +6,7 @@ import html
 import re
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -29,12 +30,14 @@ from judgepanel.studies.codec import result_content, result_json
 from judgepanel.studies.contract import Chunk, Settings
 from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.studies.results import describe
-from judgepanel.votes import InputError
+from judgepanel.studies.runner import run
+from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.words.sentences import CODING
 from tests.present.results import result_of, spec_of
 from tests.present.results import votes as votes_of
 
 NAMES = tuple(ENTRIES)
+HOSTILE = "<img src=x onerror=alert(1)> \x1b[31m\nnext line "
 EVERY = pytest.mark.parametrize("name", NAMES)
 
 
@@ -135,6 +138,35 @@ def test_warnings_come_once_right_after_the_answer(name):
     warnings = {limit.text for limit in caveats(result.warnings)}
     known = study_blocks(ENTRIES[name], result, spec_of(name), known=result.warnings)
     assert not [block for block in known if isinstance(block, Caveat) and block.text in warnings]
+
+
+def hostile_votes() -> VoteMatrix:
+    """The votes of judges, and items with features, whose names are markup and commands."""
+    votes = votes_of()
+    names = [f"{HOSTILE}{place}" for place in range(votes.n_judges)]
+    return replace(
+        votes,
+        judges=tuple(names),
+        features=pd.DataFrame({HOSTILE: [f"{HOSTILE} chat", f"{HOSTILE} code"] * 40}),
+        judge_table=pd.DataFrame({"family": [HOSTILE, f"{HOSTILE} too"] * 3}),
+    )
+
+
+@EVERY
+def test_names_are_text_in_tables_figures_reports_and_on_the_terminal(name):
+    entry, votes, spec = ENTRIES[name], hostile_votes(), spec_of(name)
+    if name == "group_change":
+        spec = replace(spec, group=votes.judges[:2])
+    blocks = study_blocks(entry, run(entry.study, votes, spec, jobs=1), spec)
+    text = terminal_text(blocks)
+    assert "\x1b" not in text
+    assert not [line for line in text.splitlines() if line.startswith("next line")]
+    report = re.sub(
+        r"<script[^>]*>.*?</script>", "", html_text(Document("t", tuple(blocks))), flags=re.S
+    )
+    assert "<img" not in report
+    drawn = [block.figure.to_plotly_json() for block in flat(blocks) if isinstance(block, Figure)]
+    assert "<img" not in str(drawn)
 
 
 def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():

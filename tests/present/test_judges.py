@@ -18,7 +18,6 @@ from judgepanel.present.understand.judges import (
     present,
     worth_sentences,
 )
-from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
@@ -80,15 +79,6 @@ def test_the_page_gets_every_column_and_documents_those_that_answer(result):
     assert {"judge", "accuracy", "of", "cluster", "nearest"} <= set(short)
     assert {"weight: one-coin", "ability", "coverage"} <= set(whole) - set(short)
     assert (np.diff(short["accuracy"].numbers) <= 0).all()
-
-
-def test_names_cannot_break_the_lines_of_a_terminal(result):
-    names = tuple(f"\x1b[31mline\nbreak{j}" for j in range(9))
-    hostile = replace(result, judges=names, nearest=names, family=names)
-    spec = JudgesSpec(Settings(splits=6))
-    text, plain = (terminal_text(present(r, spec)) for r in (hostile, result))
-    assert "\x1b" not in text
-    assert len(text.splitlines()) == len(plain.splitlines())
 
 
 def test_the_judge_looked_at_is_marked_on_the_map(result):

@@ -29,7 +29,6 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudget, LabelBudgetSpec, read
-from judgepanel.words.sentences import CODING
 from judgepanel.words.text import level
 from tests.helpers import make_votes
 
@@ -99,10 +98,6 @@ def test_panels_not_shown_to_beat_the_base_rate_need_no_number():
     weak = replace(result(), nll=replace(nll, hi=nll.hi + 1.0))
     assert not beats_null(weak, "beta")
     assert "not shown to beat the base rate" in budget_sentence(weak, "beta")
-
-
-def test_figures_that_measure_the_coding_say_so():
-    assert budget_sentence(replace(result(), measures_coding=True), "beta").endswith(CODING)
 
 
 def test_a_single_split_answers_nothing():

@@ -35,7 +35,7 @@ from judgepanel.studies.paper.calibrator_design import (
 )
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.words.sentences import CODING, in_words
+from judgepanel.words.sentences import in_words
 from tests.helpers import make_votes
 
 AGGREGATED = ("majority", "log_odds", "one_coin")
@@ -132,12 +132,6 @@ def test_the_recommended_pipeline_is_placed_among_the_pairs() -> None:
     assert "on all judges has the lowest NLL here" in texts[0]
     assert "is not told apart from the lowest here" in texts[1]
     assert "has NLL 0.290 [0.240, 0.340] here" in texts[2]
-
-
-def test_figures_that_measure_the_coding_say_so() -> None:
-    assert CODING not in grid_sentence(grid_of())
-    assert grid_sentence(replace(grid_of(), measures_coding=True)).endswith(CODING)
-    assert design_sentence(replace(design_of(), measures_coding=True)).endswith(CODING)
 
 
 def test_a_single_split_claims_no_ties() -> None:

@@ -44,7 +44,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes.matrix import MISSING
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.text import with_interval
 from tests.helpers import make_votes
 
@@ -375,11 +375,6 @@ def test_fewer_judges_are_kept_only_where_that_is_shown_to_lose_nothing(
     )
     sentence = recommendation_sentence(replace(strong, model=fewer, candidates=marked))
     assert sentence.startswith(words)
-
-
-def test_a_recommendation_that_measures_the_coding_says_so(recommendation):
-    assert CODING in recommendation_sentence(replace(recommendation, measures_coding=True))
-    assert CODING not in recommendation_sentence(recommendation)
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)

@@ -13,7 +13,7 @@ from judgepanel.present.blocks import Answer
 from judgepanel.present.paper.distortion import DISTORTION_NAMES, distortion_sentence
 from judgepanel.present.paper.jury import bound_sentence, jury_sentence, jury_table
 from judgepanel.present.paper.narrow_band import band_sentence, placed_sentence
-from judgepanel.present.paper.reliability_weighting import signal_name, weighting_sentence
+from judgepanel.present.paper.reliability_weighting import weighting_sentence
 from judgepanel.present.robustness import corruption
 from judgepanel.present.robustness.corruption import (
     SCENARIO_NAMES,
@@ -32,7 +32,6 @@ from judgepanel.studies.paper.reliability_weighting import (
 )
 from judgepanel.studies.robustness.corruption import ABSENT, CORRUPTION, SCENARIOS, CorruptionSpec
 from judgepanel.studies.runner import run
-from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)
@@ -103,16 +102,6 @@ def test_the_table_of_a_scenario_begins_with_clean_votes():
     assert (table["base rate"].numbers > 0.68).all()
 
 
-def test_figures_that_measure_the_coding_say_so():
-    for text in (
-        corruption_sentence(replace(damaged(), measures_coding=True), "absent"),
-        weighting_sentence(replace(weighed(), measures_coding=True)),
-        jury_sentence(replace(jury(), measures_coding=True)),
-        distortion_sentence(replace(bent(), measures_coding=True)),
-    ):
-        assert text.endswith(CODING)
-
-
 @cache
 def bent() -> Distortion:
     spec = DistortionSpec(SETTINGS, calibrators=("none", "temperature", "isotonic"))
@@ -145,12 +134,6 @@ def test_weightings_that_help_or_hurt_are_named_with_their_size():
     assert text.startswith(
         "Giving more weight to items judges disagree on lowers NLL by 0.050 [0.020, 0.080]. "
     )
-
-
-def test_names_of_features_cannot_act_on_a_terminal():
-    result = weighed()
-    place = result.features.index(True)
-    assert signal_name(result, place) == "high [31mred"
 
 
 def test_the_simulation_says_that_it_is_one():

@@ -133,10 +133,6 @@ def test_a_check_that_does_not_apply_is_not_a_failure(hard):
     assert safe(fine)
 
 
-def test_figures_that_measure_the_coding_say_so(hard):
-    assert scope_sentence(replace(hard, measures_coding=True)).endswith("not the judges.")
-
-
 def test_the_filter_says_whom_and_why(hard):
     assert filter_sentence(hard) == (
         "The filter drops 2 judges: 'fam4-judge14' (a verdict on 51 % of the items), "
@@ -173,14 +169,6 @@ def test_a_report_leaves_out_the_sentences_and_a_page_the_figures_too(hard):
     assert Paragraph(check_sentences(hard.checks[1])) not in report
     page = scope.present(hard, FEW, ScopeView(sentences=False, figures=False))
     assert [type(block) for block in page] == [Answer, Method]
-
-
-def test_a_name_with_escape_sequences_stays_harmless():
-    votes = make_votes(1, 60, 6)
-    bad = replace(votes, judges=("a\x1b[31m\nb", *votes.judges[1:]))
-    blocks = scope.present(run(SCOPE, bad, FEW, jobs=1), FEW)
-    assert "\x1b" not in terminal_text(blocks)
-    assert not any("\x1b" in b.texts().to_string() for b in blocks if isinstance(b, Table))
 
 
 def intervals(*figures):
@@ -257,13 +245,6 @@ def test_aggregators_that_decide_otherwise_are_told_apart():
 def test_a_group_of_nobody_is_one_sentence():
     blocks = group_change.present(changed(0.0, 0.0, members=()), GroupChangeSpec())
     assert [type(block) for block in blocks] == [Answer]
-
-
-def test_a_family_with_escape_sequences_stays_harmless_on_a_terminal():
-    change = changed(0.01, 0.03, name="family a\x1b[31mb", members=("x\x1by",))
-    text = terminal_text(group_change.present(change, GroupChangeSpec()))
-    assert "family a" in text
-    assert "\x1b" not in text
 
 
 def test_the_method_speaks_of_grades_only_where_judges_give_some():

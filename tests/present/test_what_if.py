@@ -24,7 +24,6 @@ from judgepanel.present.decide.what_if import (
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.runner import run
-from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 
@@ -56,11 +55,6 @@ def test_every_verdict_has_its_sentence(verdict, words):
     assert words in what_if_sentence(outcome)
     if verdict not in ("tie",):
         assert "[" in what_if_sentence(outcome)
-
-
-def test_figures_that_measure_the_coding_say_so():
-    assert CODING in what_if_sentence(replace(result(), measures_coding=True))
-    assert CODING not in what_if_sentence(result())
 
 
 def test_the_table_has_both_panels_and_costs_where_they_are_known():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from judgepanel.present.decide.panel_curve import curve_sentence
-from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.runner import run
@@ -88,8 +87,3 @@ def test_where_it_is_no_rival_nothing_is_said(case):
     else:
         votes = votes.with_task("pointwise")
     assert curve_of(votes, orientation).position("temperature") is None
-
-
-def test_it_is_stored_with_the_curve():
-    curve = curve_of(permuted(0.1, 0))
-    assert to_plain(from_plain(PanelCurve, to_plain(curve)).positions) == to_plain(curve.positions)

@@ -75,7 +75,7 @@ class DesignTally:
     """Scores of splits, with rank correlations (S, n_calibrators, n_panels)."""
 
     scores: Tally
-    numbers: Ints
+    numbers: Ints = by_split()
     rho: Floats = by_split()
 
 

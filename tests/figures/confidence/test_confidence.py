@@ -14,7 +14,7 @@ from judgepanel.present.trust.items import strata_figure
 from judgepanel.present.trust.reliability import reliability_figure
 from judgepanel.present.trust.selective import present, selective_figure
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contract import Settings, split_chunks
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.trust.items import ITEMS, ItemsSpec
@@ -68,15 +68,6 @@ def test_without_a_calibrator_there_is_one_line_and_it_is_the_raw_one():
     assert {line.name for line in figure.data if line.name} == {"as stated", "uncalibrated"}
     (bars,) = [line for line in figure.data if line.type == "bar"]
     np.testing.assert_array_equal(trace(figure, "uncalibrated").customdata[:, 3], bars.y)
-
-
-def test_a_single_split_is_drawn_without_intervals():
-    spec = ReliabilitySpec(SETTINGS)
-    merge = RELIABILITY.merge(VOTES, spec, RELIABILITY.run_chunk(VOTES, spec, split_chunks(1)[0]))
-    figure = reliability_figure(merge, "10")
-    for drawn in figure.data:
-        if drawn.error_y.array is not None:
-            assert not np.any(drawn.error_y.array)
 
 
 def test_the_curve_ends_where_everything_is_answered():

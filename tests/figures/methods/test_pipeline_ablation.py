@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from judgepanel.present.paper.pipeline_ablation import ablation_figure
-from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.pipeline_ablation import (
     PIPELINE_ABLATION,
@@ -73,11 +71,3 @@ def test_panels_differ_in_symbol_and_not_in_colour_alone() -> None:
 def test_more_panels_than_can_be_told_apart_leave_out_the_smallest() -> None:
     *dots, _ = ablation_figure(result((2, 3, 4, 5))).data
     assert [trace.name for trace in dots] == ["all 8", "top-5", "top-4"]
-
-
-def test_no_interval_is_drawn_where_there_is_none() -> None:
-    nll = result().nll.value
-    blank = np.full_like(nll, np.nan)
-    trace = ablation_figure(replace(result(), nll=Interval(nll, blank, blank))).data[0]
-    assert trace.error_x.array is None
-    assert "[" not in trace.text[0]

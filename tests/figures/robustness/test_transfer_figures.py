@@ -78,14 +78,6 @@ def test_a_cell_worse_than_its_base_rate_is_orange():
     assert [fill == CURATE_FILL for fill in fills] == [True, False, False, True, False, False]
 
 
-def test_without_intervals_the_matrix_shows_values_alone():
-    nll, delta = transfer().nll, transfer().delta
-    none = np.full(nll.shape, np.nan)
-    early = replace(transfer(), nll=replace(nll, lo=none), delta=replace(delta, lo=none))
-    texts = [note.text for note in transfer_figure(early, "beta", "plain").layout.annotations]
-    assert all("nan" not in text for text in texts)
-
-
 def test_slices_come_by_loss_and_their_names_are_inert():
     figure = slice_figure(slices())
     names = figure.layout.yaxis.ticktext

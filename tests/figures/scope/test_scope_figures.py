@@ -42,11 +42,6 @@ def test_every_judge_has_one_mark_of_its_kind(hard):
     assert len({trace.marker.symbol for trace in figure.data}) == 2
 
 
-def test_names_of_judges_are_text_and_no_markup(hard):
-    names = [text for trace in parse_figure(hard).data for text in trace.text]
-    assert all("<" not in text for text in names)
-
-
 def test_aggregators_are_rows_with_and_without_those_that_miss_votes(hard):
     figure = switch_figure(hard)
     assert figure.layout.yaxis.ticktext == ("one-coin", "majority vote")

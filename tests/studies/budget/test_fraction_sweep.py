@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.fraction_sweep import (
@@ -18,10 +16,8 @@ from judgepanel.studies.paper.fraction_sweep import (
     FractionSweep,
     FractionSweepSpec,
     fraction_estimates,
-    merge,
     run_chunk,
 )
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -110,12 +106,6 @@ def test_the_share_that_is_enough_lies_among_the_shares():
     assert result().needed_for("beta", "top-7") is None
 
 
-def test_with_one_class_the_null_is_that_of_a_coin_and_nothing_flatters():
-    fraction_sweep = run(FRACTION_SWEEP, make_votes(4, 120, 6, one_class=True), spec(), jobs=1)
-    np.testing.assert_allclose(fraction_sweep.null_nll, np.log(2))
-    assert fraction_sweep.nll.value.min() > 0.15
-
-
 def test_a_share_that_leaves_too_little_says_what_it_needs():
     fraction_sweep = run(FRACTION_SWEEP, votes(), spec(shares=(0.05, 0.5, 0.95)), jobs=1)
     assert fraction_sweep.shares.tolist() == [0.5]
@@ -135,40 +125,6 @@ def test_groups_stay_whole():
     fraction_sweep = run(FRACTION_SWEEP, grouped, spec(shares=(0.1, 0.5)), jobs=1)
     assert fraction_sweep.shares.tolist() == [0.5]
     assert any("10 groups of items" in sentence for sentence in fraction_sweep.warnings)
-
-
-def test_chunks_in_any_order_give_the_same_bits_and_a_part_is_marked():
-    wanted = spec(settings=Settings(splits=12), calibrators=("beta",))
-    first, second, third = (
-        run_chunk(votes(), wanted, chunk) for chunk in FRACTION_SWEEP.plan(wanted)
-    )
-    fraction_sweep = merge(votes(), wanted, combine(combine(first, second), third))
-    other = merge(votes(), wanted, combine(third, combine(second, first)))
-    assert to_plain(fraction_sweep) == to_plain(other)
-    assert merge(votes(), wanted, first).partial
-    assert not fraction_sweep.partial
-
-
-def test_the_order_of_judges_changes_nothing():
-    wanted = spec(settings=Settings(splits=2))
-    shuffled = votes().with_judges(votes().judges[::-1])
-    first, other = (run(FRACTION_SWEEP, v, wanted, jobs=1) for v in (votes(), shuffled))
-    assert to_plain(first) == to_plain(other)
-
-
-def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
-    fraction_sweep = result()
-    text = json.dumps(to_plain(fraction_sweep), allow_nan=False)
-    assert to_plain(from_plain(FractionSweep, json.loads(text))) == to_plain(fraction_sweep)
-    json.dumps(fraction_sweep.summary(), allow_nan=False)
-    frame = fraction_sweep.frame()
-    assert len(frame) == 2 * 2 * 3
-    assert {"null_nll", "skill", "against_lo", "delta_hi"} <= set(frame)
-    widths = frame.groupby(["calibrator", "panel"])[["nll_lo", "nll_hi"]].apply(
-        lambda part: float((part["nll_hi"] - part["nll_lo"]).min())
-    )
-    for entry in fraction_sweep.summary()["narrowest"]:
-        assert entry["width"] == pytest.approx(widths[entry["calibrator"], entry["panel"]])
 
 
 @pytest.mark.parametrize(

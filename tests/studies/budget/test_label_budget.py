@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from functools import cache, reduce
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,11 +14,10 @@ from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.recommended import average_on
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,
@@ -244,24 +242,6 @@ def test_few_groups_leave_small_budgets_out():
     assert abs(label_budget.labels[0] - 90) < 5
 
 
-def test_chunks_in_any_order_give_the_same_bits():
-    wanted = spec(budgets=(20,), settings=Settings(splits=12), calibrators=("beta",))
-    chunks = LABEL_BUDGET.plan(wanted)
-    parts = [run_chunk(votes(), wanted, chunk) for chunk in chunks]
-    label_budget = merge(votes(), wanted, reduce(combine, parts))
-    other = merge(votes(), wanted, reduce(lambda a, b: combine(b, a), parts[::-1]))
-    assert to_plain(label_budget) == to_plain(other)
-    assert merge(votes(), wanted, parts[0]).partial
-    assert not label_budget.partial
-
-
-def test_the_order_of_judges_changes_nothing():
-    wanted = spec(budgets=(20,), settings=Settings(splits=2))
-    shuffled = votes().with_judges(votes().judges[::-1])
-    first, other = (run(LABEL_BUDGET, v, wanted, jobs=1) for v in (votes(), shuffled))
-    assert to_plain(first) == to_plain(other)
-
-
 def test_one_split_has_levels_and_no_intervals():
     wanted = spec(budgets=(20,), settings=Settings(splits=2))
     chunk = replace(LABEL_BUDGET.plan(wanted)[0], count=1)
@@ -286,22 +266,6 @@ def test_any_aggregator_can_be_asked_on_few_labels(aggregator):
     label_budget = run(LABEL_BUDGET, votes(), wanted, jobs=1)
     assert np.isfinite(label_budget.nll.value).all()
     assert label_budget.nll.value[0, -1, -1] < label_budget.null_nll[-1]
-
-
-def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
-    label_budget = result()
-    text = json.dumps(to_plain(label_budget), allow_nan=False)
-    assert to_plain(from_plain(LabelBudget, json.loads(text))) == to_plain(label_budget)
-    content = json.loads(
-        result_json(result_content(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45)), label_budget))
-    )
-    assert content["summary"]["budgets"] == [20, 30, 45, 60]
-    frame = label_budget.frame()
-    assert len(frame) == 2 * 2 * 4
-    assert (frame[frame["panel"] == "all 9"]["verdict"] == "reference").all()
-    assert frame[frame["panel"] == "top-3"]["delta"].notna().all()
-    assert {"null_nll", "skill", "band_lo", "joint_p", "next_100_gain"} <= set(frame)
-    np.testing.assert_allclose(frame["skill"], 1 - frame["nll"] / frame["null_nll"])
 
 
 def test_a_second_aggregator_is_held_against_the_first_on_the_same_labels():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from judgepanel.kernels.calibration import INPUT_CLIP
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
 from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -29,7 +27,6 @@ from judgepanel.studies.paper.claim import (
     apply,
     codings,
     fitted_maps,
-    merge,
     one_class,
     run_chunk,
 )
@@ -242,25 +239,6 @@ def test_joint_stands_beside_one_coin_at_the_panels_compared():
     assert frame.loc[frame["step"] == "joint", "panel"].tolist() == ["top-3", "top-5", "all"]
     assert not result().has("joint")
     assert result().reversal("joint", 3) is None
-
-
-def test_any_order_of_chunks_gives_the_same_result_and_a_part_is_marked():
-    spec = ClaimSpec(Settings(splits=12), panels=(3,))
-    parts = [run_chunk(votes(), spec, chunk) for chunk in CLAIM.plan(spec)]
-    forth = merge(votes(), spec, combine(combine(parts[0], parts[1]), parts[2]))
-    back = merge(votes(), spec, combine(parts[2], combine(parts[1], parts[0])))
-    assert result_json(to_plain(forth)) == result_json(to_plain(back))
-    part = merge(votes(), spec, parts[2])
-    assert part.partial
-    assert part.n_splits == 2
-    assert not forth.partial
-
-
-def test_a_result_is_read_back_as_it_was_written():
-    content = json.loads(json.dumps(to_plain(one_class_result()), allow_nan=False))
-    assert to_plain(from_plain(Claim, content)) == content
-    written = result_content(CLAIM, flattering(), ClaimSpec(SETTINGS), one_class_result())
-    assert "NaN" not in result_json(written)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -12,16 +11,12 @@ import pytest
 
 from judgepanel.models.calibrators import SplitConformal
 from judgepanel.scoring.conformal import labels_needed, nonconformity
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contract import Settings, prepare, split_chunks
-from judgepanel.studies.results import combine
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.conformal import (
     CONFORMAL,
     Conformal,
     ConformalSpec,
-    merge,
-    run_chunk,
     sets_within,
     strata_of,
 )
@@ -81,21 +76,6 @@ def test_sets_are_those_of_the_estimator():
     peer = SplitConformal(level=0.9, mondrian="class").fit(own, labels)
     np.testing.assert_array_equal(within, peer.predict_kinds(new))
     assert "class" in strata_of(prepared, spec)
-
-
-def test_partials_add_up_in_any_order_and_json_is_lossless():
-    made, spec = votes(), ConformalSpec(SETTINGS)
-    first, second = (run_chunk(made, spec, chunk) for chunk in split_chunks(6))
-    left, other = (
-        merge(made, spec, combine(first, second)),
-        merge(made, spec, combine(second, first)),
-    )
-    np.testing.assert_array_equal(left.coverage.lo, other.coverage.lo)
-    again = from_plain(Conformal, json.loads(json.dumps(to_plain(left), allow_nan=False)))
-    np.testing.assert_array_equal(again.kinds, left.kinds)
-    assert again.methods == left.methods
-    blank = merge(made, spec, run_chunk(made, spec, split_chunks(1)[0]))
-    assert blank.kept(0, 0, 0) == "open"
 
 
 def test_under_symmetric_there_are_no_classes_and_that_is_said():

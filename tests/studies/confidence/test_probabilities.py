@@ -66,13 +66,6 @@ def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, predict
     assert float(of.null_nll[rows].mean()) == pytest.approx(scores.null_nll)
 
 
-def test_splits_add_up_to_the_same_bits_in_any_order(votes, predictions):
-    first, second = (run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
-    other = combine(second, first)
-    for field in fields(OutOfSample):
-        np.testing.assert_array_equal(getattr(other, field.name), getattr(predictions, field.name))
-
-
 def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all(votes):
     chunk = split_chunks(7)[0]
     everyone = run_chunk(votes, SPEC, chunk)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from judgepanel.scoring.metrics import recalibrate
-from judgepanel.studies.codec import from_plain, result_content, to_plain
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, split_chunks
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
@@ -65,15 +65,6 @@ def test_calibration_brings_the_slope_to_one_and_the_error_down():
     assert ((lo <= mean) & (mean <= hi)).all()
 
 
-def test_a_result_is_lossless_json_and_knows_its_null():
-    outcome = result()
-    again = from_plain(Reliability, json.loads(json.dumps(to_plain(outcome), allow_nan=False)))
-    np.testing.assert_array_equal(again.bins[0].accuracy.value, outcome.bins[0].accuracy.value)
-    content = result_content(RELIABILITY, votes(), ReliabilitySpec(SETTINGS), outcome)
-    assert "NaN" not in json.dumps(content, allow_nan=False)
-    assert outcome.null_nll == pytest.approx(np.log(2), abs=0.02)
-
-
 def test_the_base_rate_is_that_of_all_other_studies_of_these_splits():
     curve = run(PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, ks=(3,), compare=(3,)), jobs=1)
     assert result().null_nll == pytest.approx(curve.null_nll, abs=1e-12)
@@ -90,15 +81,6 @@ def test_swapping_responses_changes_nothing_under_symmetric():
     np.testing.assert_allclose(first.bins[0].items, other.bins[0].items)
     assert np.isnan(first.intercept.value).all()
     assert any("intercept is 0 by construction" in note for note in first.warnings)
-
-
-def test_labels_of_one_class_are_not_flattered():
-    coded = make_votes(2, 100, 8, one_class=True)
-    outcome = run(RELIABILITY, coded, ReliabilitySpec(SETTINGS), jobs=1)
-    assert outcome.null_nll == pytest.approx(np.log(2))
-    assert outcome.accuracy.value[1] < 1.0
-    assert outcome.nll.value[1] > 0.1
-    assert not outcome.measures_coding
 
 
 def test_a_slope_that_cannot_be_fitted_is_said():

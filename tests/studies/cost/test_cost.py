@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -12,11 +11,9 @@ import pandas as pd
 import pytest
 
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
-from judgepanel.studies.decide.cost import COST, Cost, CostSpec, merge, readings, run_chunk
+from judgepanel.studies.decide.cost import COST, Cost, CostSpec, readings, run_chunk
 from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -112,26 +109,6 @@ def test_labels_of_evaluation_rows_move_no_choice():
     assert (tally.scores.split_means != other.scores.split_means).any()
 
 
-def test_chunks_in_any_order_and_results_through_json_are_the_same():
-    made, wanted = votes(), spec(aggregator="one_coin")
-    parts = [run_chunk(made, wanted, Chunk(n, n, 1)) for n in range(3)]
-    forward = combine(combine(parts[0], parts[1]), parts[2])
-    backward = combine(parts[2], combine(parts[1], parts[0]))
-    first, second = (to_plain(merge(made, wanted, tally)) for tally in (forward, backward))
-    assert first == second == to_plain(result("one_coin"))
-    plain = json.loads(json.dumps(to_plain(result()), allow_nan=False))
-    assert to_plain(from_plain(Cost, plain)) == to_plain(result())
-    json.dumps(result().summary(), allow_nan=False)
-    assert len(result().frame()) == len(result().points) + 1
-
-
-def test_permuting_judges_changes_no_figure():
-    made, wanted = votes(), spec(2, aggregator="one_coin")
-    order = [made.judges[j] for j in (3, 1, 6, 0, 2, 5, 4)]
-    outcome, other = (run(COST, v, wanted, jobs=1) for v in (made, made.with_judges(order)))
-    assert to_plain(outcome) == to_plain(other)
-
-
 def test_a_budget_has_a_point_of_its_own_and_a_poor_one_is_refused():
     cost = run(COST, votes(), spec(2, budget=0.33, aggregator="one_coin"), jobs=1)
     assert cost.asked.budget == 0.33
@@ -173,13 +150,6 @@ def test_calibrated_points_choose_anew_in_folds():
     assert np.isnan(cost.points[0].figures.optimism.value)
     plain = run(COST, votes(), spec(2, aggregator="one_coin", calibrator="platt"), jobs=1)
     assert np.isfinite(plain.points[0].figures.optimism.value)
-
-
-def test_one_class_labels_flatter_nobody():
-    coded = votes(one_class=True, low=0.5, high=0.5, missing=0.0)
-    cost = run(COST, coded, spec(2, points=2), jobs=1)
-    assert cost.orientation == "symmetric"
-    assert min(point.figures.nll.value for point in cost.points) > 0.5
 
 
 def test_a_known_best_buy_is_found():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -12,7 +11,6 @@ import pytest
 
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.escalation import (
     ESCALATION,
@@ -23,7 +21,6 @@ from judgepanel.studies.decide.escalation import (
     merge,
     run_chunk,
 )
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust import probabilities
 from judgepanel.studies.trust.probabilities import PanelSpec
@@ -142,29 +139,6 @@ def test_labels_of_evaluation_rows_move_neither_panel_nor_threshold(aggregator):
     np.testing.assert_array_equal(outcome.scores.logits, other.scores.logits)
 
 
-def test_chunks_in_any_order_and_results_through_json_are_the_same():
-    made, wanted = votes(), spec()
-    parts = [run_chunk(made, wanted, Chunk(n, n, 1)) for n in range(3)]
-    forward = combine(combine(parts[0], parts[1]), parts[2])
-    backward = combine(parts[2], combine(parts[1], parts[0]))
-    first, second = (
-        to_plain(merge(made, wanted, escalation)) for escalation in (forward, backward)
-    )
-    assert first == second == to_plain(result())
-    plain = json.loads(json.dumps(to_plain(result()), allow_nan=False))
-    assert to_plain(from_plain(Escalation, plain)) == to_plain(result())
-    json.dumps(result().summary(), allow_nan=False)
-    frame = result().frame()
-    assert list(frame["arm"]) == ["fixed"] * 4 + ["recommended"]
-
-
-def test_permuting_judges_changes_no_figure():
-    made = votes()
-    order = [made.judges[j] for j in (3, 1, 6, 0, 2, 5, 4)]
-    other = run(ESCALATION, made.with_judges(order), spec(), jobs=1)
-    assert to_plain(other) == to_plain(result())
-
-
 def test_joint_panels_escalate_too():
     escalation = run(ESCALATION, votes(), EscalationSpec(Settings(splits=2), cheapest=2), jobs=1)
     assert escalation.full.verdict == "tie"
@@ -184,13 +158,6 @@ def test_without_costs_judges_are_counted_and_odd_panels_are_said():
     assert any("nothing to escalate to" in line for line in everyone.warnings)
     free = run(ESCALATION, votes((0.0,) * 7), spec(2, cheapest=2), jobs=1)
     assert free.recommended.cost.value == 0.0
-
-
-def test_one_class_labels_flatter_nobody():
-    coded = votes(one_class=True, low=0.5, high=0.5, missing=0.0)
-    escalation = run(ESCALATION, coded, spec(2), jobs=1)
-    assert escalation.orientation == "symmetric"
-    assert min(row.nll.value for row in escalation.rows) > 0.6
 
 
 @pytest.mark.parametrize(

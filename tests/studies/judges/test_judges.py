@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -92,18 +91,6 @@ def test_halves_that_put_two_judges_together_are_counted_pair_by_pair(judges_res
     assert together.max() <= judges_result.n_rounds
 
 
-def test_any_order_and_any_workers_give_the_same_bits(judges_result):
-    votes = family_votes()
-    pieces = [run_chunk(votes, SPEC, chunk) for chunk in JUDGES.plan(SPEC)]
-    expected = content(judges_result)
-    for order in permutations(pieces):
-        partial = order[0]
-        for piece in order[1:]:
-            partial = combine(partial, piece)
-        assert content(merge(votes, SPEC, partial)) == expected
-    assert content(run(JUDGES, votes, SPEC, jobs=2)) == expected
-
-
 def test_a_part_of_the_halves_is_a_result_marked_partial_with_the_same_point_values(judges_result):
     votes = family_votes()
     first = merge(votes, SPEC, run_chunk(votes, SPEC, JUDGES.plan(SPEC)[0]))
@@ -112,31 +99,6 @@ def test_a_part_of_the_halves_is_a_result_marked_partial_with_the_same_point_val
     assert first.effective.value == judges_result.effective.value
     assert first.aggregators == ()
     assert len(judges_result.aggregators) >= 4
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.95])
-def test_json_and_back_is_the_same_result(missing):
-    result = study(family_votes(3, 60, missing=missing))
-    text = content(result)
-    assert content(from_plain(Judges, json.loads(text))) == text
-
-
-def test_judges_in_another_order_have_the_same_figures(judges_result):
-    votes = family_votes()
-    other = study(votes.with_judges(votes.judges[::-1]))
-    pd.testing.assert_frame_equal(
-        other.frame().sort_values("judge", ignore_index=True),
-        judges_result.frame().sort_values("judge", ignore_index=True),
-    )
-    assert content(other) == content(judges_result)
-
-
-def test_swapped_items_have_the_same_errors(judges_result):
-    votes = family_votes()
-    other = study(flip_items(votes, np.random.default_rng(0).random(votes.n_items) < 0.5))
-    assert list(other.effective) == list(judges_result.effective)
-    np.testing.assert_array_equal(other.map_correlation, judges_result.map_correlation)
-    np.testing.assert_array_equal(other.cluster, judges_result.cluster)
 
 
 def test_one_class_labels_change_no_correlation(judges_result):

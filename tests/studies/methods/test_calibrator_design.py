@@ -7,12 +7,10 @@ from scipy.stats import spearmanr
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.calibrator_design import (
     CALIBRATOR_DESIGN,
-    CalibratorDesign,
     CalibratorDesignSpec,
     merge,
     run_chunk,
@@ -20,7 +18,7 @@ from judgepanel.studies.paper.calibrator_design import (
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
-from tests.helpers import flip_items, make_votes
+from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=8)
 
@@ -84,14 +82,6 @@ def test_shapes_rise_and_the_raw_score_is_its_own(result):
     assert auto in ("temperature", "platt", "beta", "isotonic")
 
 
-def test_chunks_in_any_order_and_json_keep_every_bit(votes, parts, result):
-    spec = CalibratorDesignSpec(SETTINGS)
-    assert len(parts) == 2
-    backward = combine(parts[1], parts[0])
-    assert to_plain(merge(votes, spec, backward)) == to_plain(result)
-    assert to_plain(from_plain(CalibratorDesign, to_plain(result))) == to_plain(result)
-
-
 def test_the_table_has_a_row_for_every_panel_and_calibrator(result):
     frame = result.frame()
     assert len(frame) == 3 * len(CALIBRATORS)
@@ -106,11 +96,3 @@ def test_the_table_has_a_row_for_every_panel_and_calibrator(result):
 def test_what_is_not_known_is_refused(options):
     with pytest.raises(InputError):
         CalibratorDesignSpec(SETTINGS, **options)
-
-
-def test_rank_correlation_does_not_depend_on_how_pairs_were_written_down(votes):
-    turned = flip_items(votes, np.random.default_rng(0).random(votes.n_items) < 0.5)
-    settings = Settings(splits=4, orientation="symmetric")
-    spec = CalibratorDesignSpec(settings, calibrators=("beta_clipped", "isotonic"))
-    first, other = (run(CALIBRATOR_DESIGN, which, spec, jobs=1) for which in (votes, turned))
-    np.testing.assert_allclose(first.rho.value, other.rho.value, rtol=0, atol=1e-12)

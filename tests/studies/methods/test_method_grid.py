@@ -8,15 +8,11 @@ import pytest
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.evaluation import Pipelines, Recipe, evaluate_grid, evaluate_split
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand.method_grid import (
     METHOD_GRID,
-    MethodGrid,
     MethodGridSpec,
-    merge,
     run_chunk,
 )
 from judgepanel.votes import InputError
@@ -97,37 +93,6 @@ def test_equal_cells_are_tied():
     votes = make_votes(5, 80, 1)  # one judge: every aggregator with a free slope is the same
     method_grid = run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1)
     assert method_grid.tied.all()
-
-
-def test_chunks_in_any_order_give_the_same_bits():
-    votes, spec = make_votes(6, 90, 6), spec_of(calibrators=("none", "platt", "isotonic"))
-    parts = [run_chunk(votes, spec, chunk) for chunk in METHOD_GRID.plan(spec)]
-    forward, backward = parts[0], parts[-1]
-    for tally in parts[1:]:
-        forward = combine(forward, tally)
-    for tally in parts[-2::-1]:
-        backward = combine(backward, tally)
-    first, other = (to_plain(merge(votes, spec, part)) for part in (forward, backward))
-    assert first == other
-
-
-def test_a_result_survives_json_and_its_table_has_every_cell(result):
-    assert to_plain(from_plain(MethodGrid, to_plain(result))) == to_plain(result)
-    frame = result.frame()
-    assert len(frame) == len(QUICK) * len(NAMES)
-    assert frame["nll"].is_monotonic_increasing
-    assert not frame.drop(columns=["aggregator", "calibrator"]).isna().any().any()
-    best = result.summary()["best"]
-    assert (best["aggregator"], best["calibrator"]) == tuple(
-        frame.loc[0, ["aggregator", "calibrator"]]
-    )
-
-
-def test_a_partial_result_says_so():
-    votes, spec = make_votes(7, 60, 4), spec_of()
-    method_grid = merge(votes, spec, run_chunk(votes, spec, METHOD_GRID.plan(spec)[0]))
-    assert method_grid.partial
-    assert method_grid.n_splits == METHOD_GRID.chunk
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -13,20 +12,17 @@ import pytest
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.prefixes import prefix_scores
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.curators import (
     CURATORS_STUDY,
     Curators,
     CuratorsSpec,
-    merge,
-    run_chunk,
     stability,
 )
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.curated import CURATORS, NAMES, ORACLE, SELECTOR, curated, evidence_in
 from judgepanel.studies.panel.curator import Known, Rules, known_judges
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
@@ -246,25 +242,6 @@ def test_the_oracle_is_marked_and_never_looks_best():
     assert curator.nll.value <= accuracy.nll.value + 1e-12
 
 
-def test_results_are_the_same_in_any_order_and_part_of_the_splits_is_marked():
-    wanted = spec(4, curators=("accuracy", "backward", SELECTOR, "random"))
-    parts = [run_chunk(votes(), wanted, Chunk(n, n, 1)) for n in range(4)]
-    forth = combine(combine(parts[0], parts[1]), combine(parts[2], parts[3]))
-    back = combine(combine(parts[3], parts[1]), combine(parts[0], parts[2]))
-    assert to_plain(merge(votes(), wanted, forth)) == to_plain(merge(votes(), wanted, back))
-    some = merge(votes(), wanted, parts[0])
-    assert some.partial
-    assert np.isnan(some.curators[1].delta.lo)
-    assert some.curators[1].verdict == "undecided"
-
-
-def test_results_survive_json():
-    plain = json.loads(json.dumps(to_plain(result()), allow_nan=False))
-    assert to_plain(from_plain(Curators, plain)) == to_plain(result())
-    json.dumps(result().summary(), allow_nan=False)
-    assert len(result().frame()) == len(NAMES) + 1
-
-
 def test_permuting_the_columns_of_a_file_changes_no_figure():
     wanted = spec(2, curators=("beam", "lasso", "exhaustive", "one_per_family", "cheapest"))
     made = votes()
@@ -299,16 +276,6 @@ def test_chosen_judges_can_be_refitted_jointly():
         jobs=1,
     )
     assert curators.everyone.nll.value == pytest.approx(float(curve.nll.value[0, -1]), abs=1e-9)
-
-
-def test_one_class_labels_flatter_nobody():
-    coded = make_votes(2, 120, 4, low=0.5, high=0.5, one_class=True, missing=0.0)
-    wanted = spec(2, curators=("backward", "accuracy", ORACLE))
-    curators = run(CURATORS_STUDY, coded, wanted, jobs=1)
-    assert curators.orientation == "symmetric"
-    assert curators.null_nll == pytest.approx(np.log(2))
-    assert min(curator.nll.value for curator in curators.curators) > 0.6
-    assert curators.constant_nll == pytest.approx(np.log(2))
 
 
 def test_what_is_missing_is_said():

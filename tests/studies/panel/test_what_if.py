@@ -10,9 +10,9 @@ import pytest
 from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.decide.what_if import SPLITS, WHAT_IF, WhatIf, WhatIfSpec
+from judgepanel.studies.decide.what_if import SPLITS, WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel import recommended
 from judgepanel.studies.panel.candidates import compete
 from judgepanel.studies.panel.recommended import average_on
@@ -158,11 +158,3 @@ def test_the_average_is_refused_under_the_papers_protocol():
 def test_an_unknown_judge_is_named(votes):
     with pytest.raises(InputError, match="nobody"):
         found_for(votes, keep=("nobody",))
-
-
-def test_a_result_survives_json(votes):
-    result = found_for(votes, splits=2)
-    back = from_plain(WhatIf, json.loads(json.dumps(to_plain(result), allow_nan=False)))
-    assert to_plain(back) == to_plain(result)
-    assert list(result.frame()["panel"]) == ["kept", "against"]
-    assert result.summary()["verdict"] == result.verdict

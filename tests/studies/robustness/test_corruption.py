@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -14,11 +13,9 @@ from judgepanel.kernels.evaluation import evaluate_split
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.recommended import average_on
-from judgepanel.studies.results import combine
 from judgepanel.studies.robustness.corruption import (
     CORRUPTION,
     DRAWS,
@@ -32,7 +29,7 @@ from judgepanel.studies.robustness.corruption import (
 )
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
-from tests.helpers import flip_items, make_ballots, make_votes
+from tests.helpers import make_ballots, make_votes
 
 SETTINGS = Settings(splits=6)
 
@@ -217,30 +214,6 @@ def test_the_gap_is_the_difference_of_rises_and_decides_by_its_band():
         lo, hi = corruption.gap.lo[0, i], corruption.gap.hi[0, i]
         slower = corruption.slower(0, i)
         assert slower == ("all judges" if lo > 0 else "the top k" if hi < 0 else "not told apart")
-
-
-def test_swapping_the_responses_of_one_class_items_changes_nothing_and_nothing_flatters():
-    entry = make_votes(2, 100, 6, one_class=True, high=0.8)
-    turned = flip_items(entry, np.arange(100) % 2 == 0)
-    settings = Settings(splits=3, orientation="symmetric")
-    left, right = (run(CORRUPTION, v, spec(settings=settings), jobs=1) for v in (entry, turned))
-    np.testing.assert_allclose(left.nll.value, right.nll.value, atol=1e-9)
-    assert left.nll.value.min() > 0.1
-    assert left.null_nll == pytest.approx(np.log(2))
-
-
-def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
-    wanted = spec(settings=Settings(splits=11))
-    parts = [run_chunk(votes(), wanted, chunk) for chunk in CORRUPTION.plan(wanted)]
-    forth = merge(votes(), wanted, combine(combine(*parts[:2]), parts[2]))
-    back = merge(votes(), wanted, combine(parts[2], combine(*parts[1::-1])))
-    assert to_plain(forth) == to_plain(back)
-    assert to_plain(from_plain(Corruption, json.loads(json.dumps(to_plain(forth))))) == to_plain(
-        forth
-    )
-    corruption = merge(votes(), wanted, parts[0])
-    assert corruption.partial
-    json.loads(result_json(result_content(CORRUPTION, votes(), wanted, corruption)))
 
 
 def test_a_single_split_has_levels_and_no_interval():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache, reduce
 
@@ -16,7 +15,7 @@ from judgepanel.present.robustness.difficulty_transfer import present
 from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.results import combine
@@ -33,7 +32,7 @@ from judgepanel.studies.robustness.slice_transfer import difficulty_strata
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
-from tests.helpers import flip_items, make_votes
+from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)
 
@@ -207,20 +206,6 @@ def test_weights_repair_a_shift_that_they_can_repair_and_only_that():
     assert apart.cell("platt", "weighted", "easy", "hard").gain.value > cell.gain.value / 2
 
 
-def test_one_class_votes_get_the_null_of_swapped_items_and_no_flattery():
-    coded = make_votes(4, 180, 8, one_class=True)
-    difficulty_transfer = run(DIFFICULTY_TRANSFER, coded, spec(), jobs=1)
-    np.testing.assert_allclose(difficulty_transfer.null_nll, np.log(2))
-    np.testing.assert_allclose(difficulty_transfer.constant_nll, np.log(2), atol=1e-9)
-    flip = np.random.default_rng(0).random(180) < 0.5
-    turned = replace(flip_items(coded, flip), groups=None)
-    symmetric = Settings(splits=4, orientation="symmetric")
-    first, other = (
-        run(DIFFICULTY_TRANSFER, v, spec(settings=symmetric), jobs=1) for v in (coded, turned)
-    )
-    np.testing.assert_allclose(first.nll.value, other.nll.value, atol=1e-9)
-
-
 def test_chunks_in_any_order_give_the_same_bits_and_one_split_has_no_bounds():
     wanted = spec(settings=Settings(splits=10))
     parts = [run_chunk(votes(), wanted, chunk) for chunk in DIFFICULTY_TRANSFER.plan(wanted)]
@@ -253,22 +238,6 @@ def test_splits_with_easy_or_hard_items_on_one_side_give_a_result_without_figure
     sentence, *_ = present(empty, wanted)
     assert sentence.text == NO_SPLIT
     assert worst_finding(empty, "beta").sentence == NO_SPLIT
-
-
-def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
-    difficulty_transfer = result()
-    text = json.dumps(to_plain(difficulty_transfer), allow_nan=False)
-    assert to_plain(from_plain(DifficultyTransfer, json.loads(text))) == to_plain(
-        difficulty_transfer
-    )
-    wanted = spec(calibrators=("beta", "platt"))
-    content = json.loads(
-        result_json(result_content(DIFFICULTY_TRANSFER, votes(), wanted, difficulty_transfer))
-    )
-    assert len(content["summary"]["abroad"]) == 2 * 3 * 2
-    frame = difficulty_transfer.frame()
-    assert len(frame) == 2 * 3 * 3 * 2
-    assert {"null_nll", "constant_nll", "skill", "p_holm", "effective"} <= set(frame)
 
 
 def test_too_few_items_and_no_difference_in_difficulty_say_what_is_needed():

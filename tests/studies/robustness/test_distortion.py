@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
 import numpy as np
 import pytest
 
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.distortion import (
     DISTORTION,
     Distortion,
     DistortionSpec,
-    merge,
-    run_chunk,
 )
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
@@ -112,20 +107,6 @@ def test_stronger_noise_costs_more_and_noise_is_never_repaired_for_free():
     for name in ("temperature", "beta"):
         assert cell(distortion, "noise_strong", name) > cell(distortion, "noise_weak", name)
         assert cell(distortion, "binary_noise", name) > cell(distortion, "undistorted", name) + 0.02
-
-
-def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
-    wanted = DistortionSpec(SETTINGS)
-    parts = [run_chunk(votes(), wanted, chunk) for chunk in DISTORTION.plan(wanted)]
-    assert to_plain(merge(votes(), wanted, combine(*parts))) == to_plain(
-        merge(votes(), wanted, combine(*parts[::-1]))
-    )
-    distortion = merge(votes(), wanted, parts[1])
-    assert set(np.ravel(distortion.outcomes[1:])) == {"undecided"}
-    assert to_plain(
-        from_plain(Distortion, json.loads(json.dumps(to_plain(distortion))))
-    ) == to_plain(distortion)
-    json.loads(result_json(result_content(DISTORTION, votes(), wanted, result())))
 
 
 @pytest.mark.parametrize(

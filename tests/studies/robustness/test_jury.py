@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -12,10 +11,8 @@ from scipy.stats import norm
 
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.jury import JURY, Jury, JurySpec, merge, run_chunk
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
@@ -119,15 +116,3 @@ def test_panels_are_fitted_on_what_is_not_left_for_evaluation_thinned_or_not(mon
     assert n_scored < 60
     assert float(majority.hi[0]) == pytest.approx(min(1.0, float(expected.hi[0])))
     assert float(majority.hi[0]) > float(majority.value[0])
-
-
-def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
-    votes, wanted = make_votes(1, 80, 6), JurySpec(SETTINGS)
-    parts = [run_chunk(votes, wanted, chunk) for chunk in JURY.plan(wanted)]
-    forth = merge(votes, wanted, combine(*parts))
-    assert to_plain(forth) == to_plain(merge(votes, wanted, combine(*parts[::-1])))
-    alone = merge(votes, wanted, parts[1])
-    assert alone.partial
-    assert np.isnan(alone.gap.lo).all()
-    assert to_plain(from_plain(Jury, json.loads(json.dumps(to_plain(forth))))) == to_plain(forth)
-    json.loads(result_json(result_content(JURY, votes, wanted, alone)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -13,7 +12,7 @@ import pytest
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.paper.permutation import (
     PERMUTATION,
@@ -191,17 +190,6 @@ def test_chunks_in_any_order_give_the_same_and_the_real_labels_may_come_last():
     assert np.isnan(early.nll.value)
     assert not left.partial
     assert len(left.permuted_nll) == 9
-
-
-def test_the_result_survives_json_and_real_labels_are_the_first_row():
-    permutation = result()
-    text = json.dumps(to_plain(permutation), allow_nan=False)
-    assert to_plain(from_plain(Permutation, json.loads(text))) == to_plain(permutation)
-    content = result_content(PERMUTATION, make_votes(1, 120, 9), spec(), permutation)
-    assert json.loads(result_json(content))["summary"]["p"] == 0.05
-    frame = permutation.frame()
-    assert frame["labels"].tolist() == ["real", *["permuted"] * 19]
-    assert frame["nll"][0] == permutation.nll.value
 
 
 @pytest.mark.parametrize(

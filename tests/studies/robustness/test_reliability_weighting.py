@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -12,7 +11,6 @@ import pytest
 
 from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import estimate
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.reliability_weighting import (
@@ -20,11 +18,8 @@ from judgepanel.studies.paper.reliability_weighting import (
     ReliabilityWeighting,
     ReliabilityWeightingSpec,
     Signal,
-    merge,
-    run_chunk,
     signals,
 )
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
@@ -129,17 +124,6 @@ def test_a_faint_weighting_of_simple_votes_is_equivalent_to_none():
     )
 
 
-def test_one_class_votes_get_an_honest_level():
-    reliability_weighting = run(
-        RELIABILITY_WEIGHTING,
-        make_votes(2, 120, 6, one_class=True, high=0.8),
-        ReliabilityWeightingSpec(Settings(splits=3)),
-        jobs=1,
-    )
-    assert min(reliability_weighting.base_nll.value, reliability_weighting.nll.min()) > 0.1
-    assert reliability_weighting.null_nll == pytest.approx(np.log(2))
-
-
 def simulated(rng, shift, repeats, n=200, n_splits=20, spread=0.02, influence=0.15):
     """Values of items and splits of arms that differ by ``shift`` on new items.
 
@@ -188,21 +172,6 @@ def test_draws_of_a_split_are_not_taken_for_doubt_about_its_labels():
     value = interval.value + noise.mean(axis=0)
     covered = np.mean(np.abs(value) <= interval.hi - interval.value)
     assert 0.93 < covered <= 0.995
-
-
-def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
-    wanted = ReliabilityWeightingSpec(SETTINGS)
-    parts = [run_chunk(votes(), wanted, chunk) for chunk in RELIABILITY_WEIGHTING.plan(wanted)]
-    assert to_plain(merge(votes(), wanted, combine(*parts))) == to_plain(
-        merge(votes(), wanted, combine(*parts[::-1]))
-    )
-    reliability_weighting = merge(votes(), wanted, parts[1])
-    assert set(reliability_weighting.absolute) == {"inconclusive"}
-    plain = json.loads(json.dumps(to_plain(result())))
-    assert to_plain(from_plain(ReliabilityWeighting, plain)) == to_plain(result())
-    json.loads(
-        result_json(result_content(RELIABILITY_WEIGHTING, votes(), wanted, reliability_weighting))
-    )
 
 
 @pytest.mark.parametrize(

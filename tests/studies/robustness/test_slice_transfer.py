@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -12,7 +11,7 @@ import pytest
 
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
+from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.results import combine
@@ -193,13 +192,6 @@ def test_judges_that_are_wrong_in_one_slice_are_found_out():
     assert elsewhere > slice_transfer.null_nll[g, 1] > own
 
 
-def test_one_class_votes_get_the_null_of_swapped_items():
-    coded = featured(make_votes(4, 120, 6, one_class=True), kind=kinds(120))
-    slice_transfer = run(SLICE_TRANSFER, coded, spec(), jobs=1)
-    np.testing.assert_allclose(slice_transfer.null_nll, np.log(2))
-    assert slice_transfer.nll.value.min() > 0.1
-
-
 def test_chunks_in_any_order_give_the_same_bits():
     wanted = spec(settings=Settings(splits=7))
     parts = [run_chunk(votes(), wanted, chunk) for chunk in SLICE_TRANSFER.plan(wanted)]
@@ -211,19 +203,6 @@ def test_chunks_in_any_order_give_the_same_bits():
     assert np.isfinite(early.delta.value).all()
     assert np.isnan(early.band.lo).all()
     assert early.outcome(0) == "undecided"
-
-
-def test_the_result_survives_json_and_the_table_has_a_row_a_panel():
-    slice_transfer = result()
-    text = json.dumps(to_plain(slice_transfer), allow_nan=False)
-    assert to_plain(from_plain(SliceTransfer, json.loads(text))) == to_plain(slice_transfer)
-    content = json.loads(
-        result_json(result_content(SLICE_TRANSFER, votes(), spec(), slice_transfer))
-    )
-    assert [entry["slice"] for entry in content["summary"]["slices"]] == list(slice_transfer.slices)
-    frame = slice_transfer.frame()
-    assert len(frame) == 9
-    assert (frame[frame["labels_from"] == "own"]["outcome"] == "reference").all()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A group of judges, with and without: its members, the change, and refusals."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +8,10 @@ import pytest
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.group_change import (
     GROUP_CHANGE,
-    GroupChange,
     GroupChangeSpec,
     group_names,
     run_chunk,
@@ -135,15 +131,3 @@ def test_a_cluster_holds_the_judge_and_its_copies(hard):
 def test_a_group_that_is_not_there_is_refused(by, group, says):
     with pytest.raises(InputError, match=says):
         change(make_votes(4), by, group)
-
-
-def test_a_result_survives_json_and_the_order_of_the_chunks():
-    votes = make_votes(5, 60, 5)
-    spec = GroupChangeSpec(Settings(splits=7), "judges", ("judge002",), ("one_coin", "majority"))
-    first, two = (run_chunk(votes, spec, chunk) for chunk in GROUP_CHANGE.plan(spec))
-    forth = GROUP_CHANGE.merge(votes, spec, combine(first, two))
-    back = GROUP_CHANGE.merge(votes, spec, combine(two, first))
-    text = json.dumps(to_plain(forth), allow_nan=False)
-    assert text == json.dumps(to_plain(back), allow_nan=False)
-    assert json.dumps(to_plain(from_plain(GroupChange, json.loads(text)))) == text
-    assert GROUP_CHANGE.merge(votes, spec, two).partial

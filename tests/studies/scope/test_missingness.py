@@ -10,7 +10,6 @@ from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.trust.missingness import missingness, relative_ease
 from judgepanel.studies.trust.parse import ALPHA
 from judgepanel.votes import MISSING
-from judgepanel.votes.simulate import sample_votes
 from tests.helpers import make_votes
 
 AS_GIVEN = Settings(orientation="as_given")
@@ -163,9 +162,3 @@ def test_judges_that_miss_a_handful_are_not_tested():
     gone[:4, 0] = True
     result = found_in(without(votes, gone))
     assert (result.n_tests, result.n_judges, result.n_missing) == (0, 0, 4)
-
-
-def test_the_order_of_the_judges_changes_nothing():
-    votes = sample_votes("hard_panel")
-    turned = votes.with_judges(votes.judges[::-1])
-    assert found_in(votes) == found_in(turned)

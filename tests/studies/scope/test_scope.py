@@ -10,12 +10,11 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.prefixes import rank
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.panel.recommended import recommended_on
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec, compared_splits, run_chunk
+from judgepanel.studies.trust.scope import SCOPE, ScopeSpec, compared_splits
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import find_sample, sample_votes, simulate
 from judgepanel.words.sentences import check_numbers
@@ -108,19 +107,6 @@ def test_a_panel_of_one_has_no_course_and_no_gaps_to_compare():
     assert result.saturation is None
 
 
-def test_chunks_in_any_order_give_the_same_bits():
-    votes = make_votes(2, 80, 8)
-    spec = ScopeSpec(Settings(splits=12), others=("majority",))
-    parts = [run_chunk(votes, spec, chunk) for chunk in SCOPE.plan(spec)]
-    first, two, three = parts
-    forth = combine(combine(first, two), three)
-    back = combine(three, combine(two, first))
-    assert text(SCOPE.merge(votes, spec, forth)) == text(SCOPE.merge(votes, spec, back))
-    partial = SCOPE.merge(votes, spec, first)
-    assert partial.partial
-    assert partial.n_splits == 2
-
-
 def test_the_recommended_panel_is_recommended_again_from_the_judges_of_every_point():
     votes, settings = make_votes(2, 80, 6, missing=0.0), Settings(splits=2)
     spec = ScopeSpec(settings, "average", "temperature", others=("majority",))
@@ -147,19 +133,6 @@ def test_the_recommended_panel_is_recommended_again_from_the_judges_of_every_poi
     assert float(majority.nll.value) == float(alone.nll.value)
     with pytest.raises(InputError, match="in-sample scores"):
         replace(spec, settings=Settings(protocol="paper"))
-
-
-def test_a_result_survives_json(hard):
-    again = from_plain(Scope, json.loads(text(hard)))
-    assert text(again) == text(hard)
-    assert again.checks[1].outcome == "fail"
-
-
-def test_the_order_of_the_judges_changes_nothing():
-    votes = make_votes(3, 70, 7)
-    turned = votes.with_judges(votes.judges[::-1])
-    spec = ScopeSpec(Settings(splits=4), others=("majority",))
-    assert text(run(SCOPE, votes, spec, jobs=1)) == text(run(SCOPE, turned, spec, jobs=1))
 
 
 def test_the_table_has_every_judge_share_and_aggregator(hard):

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contract import Chunk, Settings, prepare
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.one_split import (
     STAND_IN,
     Rules,
@@ -21,8 +20,7 @@ from judgepanel.studies.decide.one_split import (
     plan_of,
     values_of,
 )
-from judgepanel.studies.decide.value import VALUE, Value, ValueSpec, merge, run_chunk
-from judgepanel.studies.results import combine
+from judgepanel.studies.decide.value import VALUE, Value, ValueSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
@@ -254,41 +252,6 @@ def test_removal_is_free_only_while_every_step_is():
             assert row.band.lo <= row.delta.lo <= row.delta.value <= row.delta.hi <= row.band.hi
             assert not row.free or row.delta.hi < value.margin
             assert row.nll.value == pytest.approx(value.nll_all.value + row.delta.value)
-
-
-def test_chunks_add_up_in_any_order():
-    votes, given = small(), spec(6)
-    parts = [run_chunk(votes, given, chunk) for chunk in VALUE.plan(given)]
-    assert len(parts) == 2
-    first, other = (merge(votes, given, combine(*order)) for order in (parts, parts[::-1]))
-    pd.testing.assert_frame_equal(first.frame(), other.frame(), check_exact=True)
-    pd.testing.assert_frame_equal(first.removal_frame(), other.removal_frame(), check_exact=True)
-
-
-def test_a_part_of_the_splits_says_that_it_is_one():
-    votes, given = small(), spec(6)
-    value = merge(votes, given, run_chunk(votes, given, Chunk(0, 0, 1)))
-    assert value.partial
-    assert value.droppable_judges == ()
-    assert all(judge.rank == 0 and np.isnan(judge.inner) for judge in value.judges)
-    assert np.isnan(value.judges[0].value.lo)
-    assert np.isfinite(value.judges[0].value.value)
-    json.dumps(value.summary(), allow_nan=False)
-
-
-def test_results_survive_a_file():
-    value = result()
-    again = from_plain(Value, json.loads(json.dumps(to_plain(value), allow_nan=False)))
-    pd.testing.assert_frame_equal(value.frame(), again.frame())
-    assert to_plain(again) == to_plain(value)
-    json.dumps(value.summary(), allow_nan=False)
-
-
-def test_the_order_of_columns_moves_nothing():
-    turned = small().with_judges(small().judges[::-1])
-    outcome, again = of(small(), spec(2)), of(turned, spec(2))
-    pd.testing.assert_frame_equal(outcome.frame(), again.frame())
-    pd.testing.assert_frame_equal(outcome.removal_frame(), again.removal_frame())
 
 
 def test_splits_are_capped():

@@ -1,0 +1,50 @@
+"""What holds for every study: whatever order judges, responses and chunks come in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.present.registry import STUDIES
+from judgepanel.studies.runner import run
+from tests.helpers import flip_items
+from tests.present.results import result_of, spec_of, votes
+
+SWAPS_MATTER = {
+    *("distortion", "narrow_band", "permutation"),  # A swap meets other draws.
+    *("claim", "estimate", "items"),  # They are about the labels as given, or list them.
+}
+
+
+def rows(result) -> pd.DataFrame:
+    """The table of a result, its rows in an order that does not depend on that of the judges."""
+    frame = result.frame()
+    texts = [name for name in frame if frame[name].dtype.kind not in "fiub"]
+    return frame.sort_values([*texts, *frame.columns.difference(texts)], ignore_index=True)
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_the_order_of_judges_changes_no_figure(name: str) -> None:
+    turned = votes().with_judges(votes().judges[::-1])
+    other = run(STUDIES[name], turned, spec_of(name), jobs=1)
+    pd.testing.assert_frame_equal(rows(result_of(name)), rows(other), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", sorted(set(STUDIES) - SWAPS_MATTER))
+def test_swapped_responses_change_no_figure_where_the_order_means_nothing(name: str) -> None:
+    spec = spec_of(name)
+    spec = replace(spec, settings=replace(spec.settings, orientation="symmetric"))
+    swapped = flip_items(votes(), np.arange(votes().n_items) % 3 == 0)
+    first, other = (rows(run(STUDIES[name], it, spec, jobs=1)) for it in (votes(), swapped))
+    pd.testing.assert_frame_equal(first, other, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(set(STUDIES) - {"claim"}))
+def test_one_class_labels_are_held_against_even_odds(name: str) -> None:
+    result = result_of(name, one_class=True)
+    if hasattr(result, "null_nll"):
+        nulls = np.ravel(result.null_nll)
+        assert nulls[np.isfinite(nulls)] == pytest.approx(np.log(2))
