@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from judgepanel.decision.recommend_result import CandidateFigures, Reading, Recommendation
 from judgepanel.scoring.interval import Interval
 
@@ -86,5 +88,7 @@ def saved_cost(best: Card, lean: Card) -> float:
 
 
 def _panel(result: Recommendation, reading: Reading) -> CandidateFigures:
+    """Return the panel of a reading; an average of one pipeline is that pipeline."""
     singles = result.candidates[:-1]
-    return reading.average if reading.taken == len(singles) else singles[reading.taken]
+    members = np.flatnonzero(reading.used)
+    return singles[members[0]] if len(members) == 1 else reading.average
