@@ -19,6 +19,7 @@ from judgepanel.words.tables import Column, differences, numbers, text
 from judgepanel.words.text import (
     all_judges,
     capital,
+    compared,
     counted,
     fixed,
     level,
@@ -33,15 +34,16 @@ MOST_NAMES = 6
 """Judges of a card that are named; more are counted."""
 _NAME = 40
 WAYS: dict[Preference, str] = {
-    "nll": "Best: lowest expected NLL",
-    "lean": "Lean: the smallest panel within the loss accepted",
-    "single": "one pipeline: the heaviest of the average",
+    "nll": "best",
+    "lean": "lean",
+    "single": "one pipeline",
     "everyone": "all judges",
-    "robust": "robust: lowest NLL while a family of judges is absent",
-    "simplest": "simplest of those tied with the best",
-    "cheapest": "cheapest of those tied with the best",
-    "fewest": "fewest judges of those tied with the best",
+    "robust": "robust",
+    "simplest": "simplest",
+    "cheapest": "cheapest",
+    "fewest": "fewest judges",
 }
+"""Names of the preferences."""
 
 
 def cards_block(result: Recommendation, price: float) -> Facts:
@@ -176,7 +178,11 @@ def ways_table(result: Recommendation, price: float = PRICE) -> Table:
     ]
     rows.sort(key=lambda reading: list(WAYS).index(reading.prefer))
     against = Interval.stacked(reading.against_best for reading in rows)
-    best = {place: "Best" for place, row in enumerate(rows) if row.prefer == "nll"}
+    same = {
+        place: "" if row.prefer == "nll" else "the same"
+        for place, row in enumerate(rows)
+        if compared(*map(float, row.against_best)) == "the same"
+    }
     singles = result.candidates[:-1]
     panels = [row.average if row.taken == len(singles) else singles[row.taken] for row in rows]
     costs = [panel.cost for panel in panels]
@@ -188,6 +194,9 @@ def ways_table(result: Recommendation, price: float = PRICE) -> Table:
         **cost,
         "accuracy": numbers([row.accuracy for row in rows], "share"),
         "NLL": numbers([float(row.nll.value) for row in rows]),
-        "against Best": differences(against, best),
+        "against Best": differences(against, same),
     }
-    return Table(columns, "What each way takes, chosen again in every split.")
+    return Table(
+        columns,
+        "What each way takes; NLL and difference are those of choosing this way in every split.",
+    )

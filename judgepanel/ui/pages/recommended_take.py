@@ -28,7 +28,7 @@ from judgepanel.decision.score import score
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.blocks import Document, Table
 from judgepanel.present.decide.candidate_rows import weights_frame
-from judgepanel.present.decide.cards import price_text
+from judgepanel.present.decide.cards import WAYS, price_text
 from judgepanel.present.decide.cost import cost_spec
 from judgepanel.present.decide.escalation import escalation_spec
 from judgepanel.present.decide.value import ValueView, value_spec
@@ -65,16 +65,6 @@ from judgepanel.words.sentences import pipeline_name, recommend_command, score_c
 from judgepanel.words.tables import as_columns, csv_text
 from judgepanel.words.text import csv_name, plain
 
-_PREFER: dict[Preference, str] = {
-    "nll": "best",
-    "lean": "lean",
-    "single": "one pipeline",
-    "everyone": "all judges",
-    "robust": "robust",
-    "simplest": "simplest",
-    "cheapest": "cheapest",
-    "fewest": "fewest judges",
-}
 _HELD = (0, 10, 20, 30)
 
 
@@ -140,7 +130,7 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
         required=True,
         key="prefer",
         bind="query-params",
-        format_func=_PREFER.__getitem__,
+        format_func=WAYS.__getitem__,
         help="One pipeline: the heaviest member of Best's average alone. All judges: the average "
         "over pipelines that keep all judges. Robust: the lowest NLL while a family of judges is "
         "absent, which needs a run of its own. Simplest, cheapest and fewest judges choose among "
