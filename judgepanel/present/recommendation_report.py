@@ -43,7 +43,7 @@ from judgepanel.words.text import counted, fixed, interval, plain, sig, with_int
 
 _FIGURE_SHARE = 0.52
 _FIGURE_FONT = 10
-NAME_LINES = 75
+NAME_LINES = 45
 """Lines of names that fit below the largest number of caveats, over all columns and lists."""
 _COLUMNS = 5
 """Columns of names on paper."""
