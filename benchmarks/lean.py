@@ -25,7 +25,7 @@ from judgepanel.votes.simulate import SimulationSpec, sample_votes, simulate
 MATRICES = ("llmbar", "rewardbench", "sentpop", "mozafari")
 SAMPLES = ("clean_pairwise", "hard_panel", "sparse_humans")
 LABELS = (100, 200)
-CAUTIONS = (0.0, 0.25, 0.5, 1.0)
+CAUTIONS = (0.0, 0.1, 0.2, 0.5, 1.0)
 LEAST = 0.95
 
 
@@ -78,6 +78,7 @@ def run(seeds: int = 10, splits: int = 10) -> Report:
                     "draws within 2 %, worlds",
                     "Lean marked",
                     "saved when marked",
+                    "lost when marked",
                 ),
                 by_caution,
                 "Caution is the part of the upper half of the interval of the nested loss that "
@@ -102,6 +103,8 @@ def run(seeds: int = 10, splits: int = 10) -> Report:
             f"{LEAST:.0%}: {met}).",
             f"Lean is marked in {np.mean(marked):.0%} of {len(marked)} draws, and then saves "
             f"{_mean(savings):.0%} of the judges or of the cost.",
+            f"By the point estimate alone: {_within(cells, PRICE, 0.0):.0%} of the cells within "
+            f"{PRICE:.0%}.",
         ],
     )
 
@@ -189,6 +192,7 @@ def _cautious(cells: dict[str, Draws], caution: float) -> tuple[str, ...]:
         f"{np.mean(worlds <= PRICE):.0%}",
         f"{len(marked) / len(every):.0%}",
         f"{_mean([d.saved for d in marked]):.0%}",
+        f"{_mean([d.hidden for d in marked]):+.1%}",
     )
 
 

@@ -22,7 +22,7 @@ CardName = Literal["Best", "Lean"]
 
 SAVES = 1.0 / 3.0
 """Share of the judges or of the cost that a recommended Lean saves at least."""
-CAUTION = 0.5
+CAUTION = 0.2
 """Which part of the upper half of the interval of its loss must be within the price too."""
 
 

@@ -69,7 +69,8 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.get_by_role("button", name="Share").click()
     page.get_by_test_id("stPopoverBody").wait_for()
     yield "curve, share"
-    page.goto(address(server, RECOMMENDED, analysis))
+    opened = dict.fromkeys(("ways", "why-this-panel", "all-candidates", "what-if"), "true")
+    page.goto(address(server, RECOMMENDED, analysis, **opened))
     finished_panel(page)
     yield "panel, filled"
     page.goto(address(server, JUDGES, analysis))

@@ -36,6 +36,7 @@ from tests.browser.driver import (
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
+WHAT_IF = {"what-if": "true"}
 
 
 def new_votes() -> bytes:
@@ -52,7 +53,8 @@ def new_votes() -> bytes:
 def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
+    analysis = prepared(server.home, "hard_panel")
+    page.goto(address(server, RECOMMENDED, analysis, **{"score-new-votes": "true"}))
     finished_panel(page)
     expect(answer(page)).to_contain_text("expected NLL 0.")
     exported = downloaded(page, "Download panel.json").decode()
@@ -92,7 +94,8 @@ def test_a_term_explains_itself_where_it_stands(page: Page, server: Server) -> N
 def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
+    analysis = prepared(server.home, "hard_panel")
+    page.goto(address(server, RECOMMENDED, analysis, **{"score-new-votes": "true"}))
     finished_panel(page)
     upload(page, as_upload("other.csv", "item_id,x,y\na,1,0\nb,0,1\n"), NEW_VOTES)
     refused(page, "none of the panel's judges is in this file")
@@ -125,7 +128,7 @@ def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
     page: Page, server: Server, guard: Guard, tmp_path: Path
 ) -> None:
     analysis = prepared(server.home, "hard_panel")
-    page.goto(address(server, RECOMMENDED, analysis))
+    page.goto(address(server, RECOMMENDED, analysis, **WHAT_IF))
     finished_panel(page)
     idle(page)
     expect(page.get_by_text("This is the recommended panel itself")).to_have_count(1)
@@ -154,7 +157,7 @@ def test_a_link_shows_the_judges_that_were_left_out_and_opens_them_as_an_analysi
     page: Page, server: Server, guard: Guard
 ) -> None:
     analysis = prepared(server.home, "hard_panel")
-    page.goto(address(server, RECOMMENDED, analysis, without="1"))
+    page.goto(address(server, RECOMMENDED, analysis, without="1", **WHAT_IF))
     finished_panel(page)
     expect(shown_text(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
     page.get_by_role("button", name="Open as a new analysis").click()
@@ -170,7 +173,7 @@ def test_a_preference_and_a_budget_in_the_link_are_what_is_recommended_under(
     analysis = prepared(server.home, "hard_panel")
     page.goto(address(server, RECOMMENDED, analysis, prefer="fewest%20judges"))
     finished_panel(page)
-    page.get_by_text("How this was computed").first.click()
+    page.get_by_text("How this was computed").last.click()
     expect(page.get_by_text("--prefer=fewest").first).to_be_visible()
     guard.check()
 

@@ -67,8 +67,11 @@ def column(grid: Locator, heading: str) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("name", "finished", "heading"),
-    [(RECOMMENDED, finished_panel, "NLL 95 %"), (CURVE, finished_curve, "skill")],
+    ("name", "finished", "heading", "opened"),
+    [
+        (RECOMMENDED, finished_panel, "NLL 95 %", {"all-candidates": "true"}),
+        (CURVE, finished_curve, "skill", {}),
+    ],
 )
 def test_estimates_sort_by_number_and_there_is_no_raw_csv(
     page: Page,
@@ -77,8 +80,9 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(
     name: str,
     finished: Callable[[Page], None],
     heading: str,
+    opened: dict[str, str],
 ) -> None:
-    page.goto(address(server, name, prepared(server.home, "hard_panel")))
+    page.goto(address(server, name, prepared(server.home, "hard_panel"), **opened))
     finished(page)
     idle(page)
     grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
