@@ -20,7 +20,6 @@ from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
 from judgepanel.ui.pages import paper
 from judgepanel.votes import load_votes
-from judgepanel.votes.choices import Choices
 from judgepanel.votes.simulate import SAMPLES, SimulationSpec, simulate
 from tests.pages.driver import (
     CURVE,
@@ -289,7 +288,7 @@ def test_sections_of_the_recommended_panel_are_computed_when_they_are_opened() -
     app = until_done(open_app(RECOMMENDED, analysis=analysis))
     assert "Runner-up" not in text_of(app)
     assert "Judge by judge" not in text_of(app)
-    opened = {"why-this-panel": "true", "value": "true", "what-if": "true", "curators": "true"}
+    opened = {"why-this-panel": "true", "value": "true"}
     app = until_done(open_app(RECOMMENDED, analysis=analysis, **opened))
     checked(app.run())
     sentences = htmls(app, "jp-text")
@@ -336,7 +335,7 @@ def two_cards() -> str:
     frame.insert(0, "label", votes.labels)
     frame.insert(0, "item_id", list(votes.item_ids))
     file = frame.replace(-1, "").to_csv(index=False).encode()
-    loaded = load_votes(file, name="votes.csv", choices=Choices(task="pairwise"))
+    loaded = load_votes(file, name="votes.csv", task="pairwise")
     return session.workspace().create(loaded, Settings(splits=4), "votes").id
 
 

@@ -71,7 +71,7 @@ def judges_words(result: Recommendation, card: Card) -> str:
         who = f"{len(names)} of {result.n_judges} judges"
     else:
         who = listed([plain(name, _NAME) for name in names])
-    return f"{who}, {pipeline_words(card)}."
+    return f"{who} with {pipeline_words(card)}."
 
 
 def pipeline_words(card: Card) -> str:
