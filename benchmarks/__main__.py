@@ -19,6 +19,8 @@ BENCHES = {
     "faults": "many readers while server, workers and database are killed: errors, lost results; "
     "--sessions 40 --views 2000 --kills 9",
     "decision": "the recommendation on held-out halves against the best candidate in hindsight",
+    "lean": "Best or Lean: the marked panel on hidden items against the price; "
+    "--seeds 10 --splits 10",
     "expected": "the expected NLL and its interval against the NLL on new items; --seeds 10",
     "dawid_skene": "Dawid-Skene against crowd-kit; sparse panels",
     "grades": "grades against the votes cut from them on held-out halves; --splits 20",

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-ENGINE = 14
+ENGINE = 15
 """Raised whenever golden figures change; stored results of an older engine are marked."""
 
 _NAMES = {

@@ -41,8 +41,10 @@ from judgepanel.decision.recommend_result import (
     choose,
     contest_of,
     cost_of,
+    reading_of,
     shared_run,
 )
+from judgepanel.decision.sure import SureSums, sure_levels, sure_sums
 from judgepanel.decision.training_items import held_out_warnings
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.calibration import Calibrator
@@ -62,7 +64,7 @@ from judgepanel.studies.compare import (
     mean_sizes,
     settled,
 )
-from judgepanel.studies.contract import Chunk, Study, grouped_votes
+from judgepanel.studies.contract import Chunk, Prepared, Study, grouped_votes
 from judgepanel.studies.panel.candidates import (
     FINAL,
     Candidate,
@@ -82,7 +84,7 @@ from judgepanel.studies.panel.recommended import (
     fits_memory,
     remember,
 )
-from judgepanel.studies.results import by_split, frozen
+from judgepanel.studies.results import absorb, by_split, frozen
 from judgepanel.studies.runner import one_thread
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import find_repeats, reversal
@@ -116,23 +118,22 @@ class FinalChoice:
 
 
 def readings_of(
-    totals: Tally,
-    taken: Ints,
-    units: Ints,
+    scores: Scores,
+    prepared: Prepared,
     candidates: tuple[Candidate, ...],
     final: FinalChoice,
     positions: tuple[ConstantPosition, ...],
-    *,
-    rare: bool,
 ) -> tuple[tuple[CandidateFigures, ...], tuple[Reading, ...]]:
     """Figures of all n candidates, and the reading of every preference of the final choice.
 
-    ``totals`` has the candidates followed by one arm per preference with its selection in each
-    split; ``taken`` (S, n_preferences) are the positions of these selections, and ``positions``
-    compare the preferences with a constant position, empty if not applicable. :func:`read_figures`
-    fills in the figures that depend on a preference. ``rare`` as in :func:`grid_estimates`.
+    ``positions`` compare the choices with a constant position, empty if not applicable.
+    :func:`read_figures` fills in the figures that depend on a preference.
     """
-    n, prefers = len(candidates), tuple(final.choices.by_preference)
+    totals, taken = scores.tally, scores.taken
+    units, rare = prepared.ballots.units, errs_rarely(prepared)
+    n, prefers = len(candidates), [prefer for prefer, _, _ in final.choices.all]
+    sure, sure_right = sure_levels(scores.sure, totals, units)
+    judges = _by_accuracy(prepared)
     estimated = Estimator.of(totals, units)
     grid = grid_estimates(totals, estimated, rare=rare)
     levels = {metric: level[0] for metric, level in grid.items()}
@@ -164,18 +165,28 @@ def readings_of(
 
     listed = tuple(figures(i, _described(candidates[i], final, i)) for i in range(n))
     readings = []
-    for place, (prefer, choice) in enumerate(final.choices.by_preference.items()):
-        # A single chosen candidate is compared with the average that was not chosen.
-        own = prefer if choice.taken is None else "nll"
+    for place, (prefer, price, choice) in enumerate(final.choices.all):
+        # A single chosen candidate is compared with the average that was not chosen, and where
+        # nothing leaner is within the price, lean is that average.
+        own = prefer if choice.taken is None and prefer != "lean" else "nll"
         arm = n + prefers.index(own)
         against = behind(arm if choice.taken is None else choice.taken)
         shares = np.bincount(taken[:, place], minlength=n + len(prefers)) / len(taken)
         rows = [*range(n), arm]
+        panel = np.asarray(final.panels[choice.used > 0.0].any(axis=0))
         readings.append(
             Reading(
                 prefer=prefer,
+                price=price,
+                judges=tuple(name for column, name in judges if panel[column]),
+                against_best=behind(n + prefers.index("nll"))[n + place],
+                right=levels["accuracy"][n + place],
+                sure=sure[place],
+                sure_right=sure_right[place],
                 taken=n if choice.taken is None else choice.taken,
-                average=figures(arm, _described_average(final, prefer)),
+                average=figures(
+                    arm, _described_average(final, "nll" if prefer == "lean" else prefer)
+                ),
                 weights=np.append(choice.weights, 1.0),
                 chosen_shares=shares[[*range(n), n + place]],
                 behind=against[rows],
@@ -185,6 +196,14 @@ def readings_of(
             )
         )
     return listed, tuple(readings)
+
+
+def _by_accuracy(prepared: Prepared) -> list[tuple[int, str]]:
+    """Columns and names of the judges, the most accurate on all labelled rows first."""
+    agree = prepared.ballots.votes * prepared.ballots.signs[:, None]
+    right, voted = (agree > 0).sum(axis=0), (agree != 0).sum(axis=0)
+    order = np.argsort(-(right + 1) / (voted + 2), kind="stable").tolist()
+    return [(column, prepared.judges[column]) for column in order]
 
 
 def read_figures(
@@ -335,9 +354,9 @@ def preferring(
         A preference that the costs or the budget do not allow.
     """
     contest = contest_of(votes, replace(spec, prefer=prefer))
-    if prefer == result.prefer:
+    reading = result.reading(prefer, spec.price)
+    if (reading.prefer, reading.price) == (result.prefer, result.price):
         return result
-    reading = next(reading for reading in result.readings if reading.prefer == prefer)
     with one_thread():
         model = fitted_panel(votes, spec, reading.used, _fitted(result))
     return replace(
@@ -399,6 +418,7 @@ def fields_of(
     return {
         "model": model,
         "prefer": reading.prefer,
+        "price": reading.price,
         "chosen": chosen,
         "lowest": min((row for row in rows[:-1] if row.allowed), key=lambda row: row.smoothed_nll),
         "runner_up": runner,
@@ -507,13 +527,15 @@ _THREADS = 2
 class Scores:
     """Scores of the candidates in S splits, and of each preference's choice, one arm each.
 
-    ``taken`` (S, n_preferences) are the positions of the choices among the arms of ``tally``: a
+    ``taken`` (S, n_choices) are the positions of the choices among the arms of ``tally``: a
     candidate, or the arm itself if an average was chosen. Nothing here depends on the preference of
     the spec. ``averages`` are the logits of the default average in each split, for studies that use
     it (:mod:`studies.contest.recommended`); None if it is another average, or too large to store.
+    ``sure`` counts the decisions of these choices that are sure.
     """
 
     tally: Tally
+    sure: SureSums
     taken: Ints = by_split()
     averages: tuple[Averaged, ...] = by_split()
 
@@ -526,25 +548,24 @@ def run_chunk(
     """
     contest = contest_of(votes, spec)
     ballots, candidates = contest.prepared.ballots, contest.choices.all()
-    positions, averages = [], []
+    positions, averages, choice_losses = [], [], []
     has_averages = _is_default(spec) and fits_memory(ballots.n_items, spec.settings)
 
     def arms(drawn: Split) -> tuple[Split, Arms]:
-        n_choices = len(contest.offered)
-        held = compete(ballots, drawn, contest.choices, contest.terms, n_choices=n_choices)
+        held = compete(ballots, drawn, contest.choices, contest.terms, n_choices=contest.n_readings)
         rows, losses = drawn.calibration, held.standing.losses
-        choices = _choose(held.standing, rows, contest, spec, (drawn.number, 1)).by_preference
+        made = _choose(held.standing, rows, contest, spec, (drawn.number, 1)).all
+        choices = [choice for _, _, choice in made]
         signs = ballots.signs[drawn.evaluation].astype(np.float64)
         n = end = len(losses)
-        for choice in choices.values():
+        for choice in choices:
             scores = average_scores(held.items, choice.used, signs, symmetric=ballots.symmetric)
             end = held.arms.put(end, scores)
-        inner = [average_losses(losses, choice.used).mean() for choice in choices.values()]
+        inner = [average_losses(losses, choice.used).mean() for choice in choices]
         if has_averages:
-            averages.append(averaged_of(held, choices["nll"].weights, signs))
-        positions.append(
-            [n + i if c.taken is None else c.taken for i, c in enumerate(choices.values())]
-        )
+            averages.append(averaged_of(held, choices[0].weights, signs))
+        positions.append([n + i if c.taken is None else c.taken for i, c in enumerate(choices)])
+        choice_losses.append((drawn, held.arms.nll[n:end]))
         return drawn, Arms(
             nll=held.arms.nll[None],
             brier=held.arms.brier[None],
@@ -564,11 +585,20 @@ def run_chunk(
         seed=spec.settings.seed,
         into=None if into is None else into.tally,
     )
-    scores = Scores(totals, np.array(positions, dtype=np.int64), tuple(averages))
+    scores = Scores(
+        totals,
+        sure_sums(ballots.n_items, choice_losses),
+        np.array(positions, dtype=np.int64),
+        tuple(averages),
+    )
     if into is None:
         return scores
-    taken = np.concatenate([into.taken, scores.taken])
-    return replace(scores, taken=taken, averages=into.averages + scores.averages)
+    return replace(
+        scores,
+        sure=absorb(into.sure, scores.sure),
+        taken=np.concatenate([into.taken, scores.taken]),
+        averages=into.averages + scores.averages,
+    )
 
 
 def extend(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk, into: Scores | None) -> Scores:
@@ -585,7 +615,7 @@ def _is_default(spec: RecommendSpec) -> bool:
 def large(votes: VoteMatrix, spec: RecommendSpec) -> bool:
     """Whether the scores of a split have so many cells that workers would need too much memory."""
     contest = contest_of(votes, spec)
-    n_arms = len(contest.choices.all()) + len(contest.offered)
+    n_arms = len(contest.choices.all()) + contest.n_readings
     return contest.prepared.ballots.n_items * n_arms >= _LARGE
 
 
@@ -631,20 +661,12 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
         remember(votes, spec.settings, number, average)
     prepared = contest.prepared
     listed = contest.choices.all()
-    n_arms = len(listed) + len(final.choices.by_preference)
+    n_arms = len(listed) + contest.n_readings
     positions = against_position(
         prepared, spec.settings, totals, [(0, arm) for arm in range(n_arms)]
     )
-    candidates, readings = readings_of(
-        totals,
-        scores.taken,
-        prepared.ballots.units,
-        listed,
-        final,
-        positions[len(listed) :],
-        rare=errs_rarely(prepared),
-    )
-    reading = next(reading for reading in readings if reading.prefer == spec.prefer)
+    candidates, readings = readings_of(scores, prepared, listed, final, positions[len(listed) :])
+    reading = reading_of(readings, spec.prefer, spec.price)
     model = fitted_panel(votes, spec, reading.used)
     n_calibration, n_evaluation = mean_sizes(totals)
     result = Recommendation(

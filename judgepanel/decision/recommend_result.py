@@ -9,6 +9,9 @@ Under ``nll`` and ``everyone`` members are averaged (:mod:`studies.contest.avera
 used alone. Under ``robust`` the choice is between the average and the candidate, tied with the
 best, that has the lowest NLL while a family of judges is absent, whichever has the lower NLL then.
 
+Under ``lean`` the smallest candidate within a price of the average is taken
+(:mod:`judgepanel.decision.lean`), once for every price.
+
 The other preferences choose one of the candidates tied with the best. Cross-validated NLL is noisy,
 and the lowest of many is often lucky, so candidates are compared by their expected loss if labels
 followed the *blend* of all plausible candidates: much of the label noise drops out, and the
@@ -23,7 +26,7 @@ Regression Trees*, section 3.4).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -34,6 +37,7 @@ import pandas as pd
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
+from judgepanel.decision.lean import PRICE, PRICES, lean_choice, sizes_of
 from judgepanel.decision.training_items import check_share, fitting_votes
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
@@ -61,7 +65,9 @@ from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Repeats
 from judgepanel.votes.matrix import cached
 
-Preference = Literal["nll", "single", "everyone", "robust", "simplest", "cheapest", "fewest"]
+Preference = Literal[
+    "nll", "lean", "single", "everyone", "robust", "simplest", "cheapest", "fewest"
+]
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 
 POWER = 0.5
@@ -88,16 +94,27 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
-    """What every available preference chooses, in ``by_preference``, and how candidates compare.
+    """What every available preference chooses, and how candidates compare.
 
+    ``by_preference`` has the choice of all but lean, which chooses at every price, in ``lean``.
     ``allowed`` (A,) are those within the budget, ``smoothed`` (A,) is their mean NLL if labels
     followed the blend, infinite if not allowed, and ``tied`` (A,) are those tied with the lowest.
     """
 
     by_preference: dict[Preference, Choice]
+    lean: dict[float, Choice]
     allowed: Bools
     smoothed: Floats
     tied: Bools
+
+    @property
+    def all(self) -> tuple[tuple[Preference, float | None, Choice], ...]:
+        """Every choice with its preference, and its price if it is lean; lean is last."""
+        plain = ((prefer, None, choice) for prefer, choice in self.by_preference.items())
+        lean: tuple[tuple[Preference, float | None, Choice], ...] = tuple(
+            ("lean", price, choice) for price, choice in self.lean.items()
+        )
+        return (*plain, *lean)
 
 
 def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
@@ -106,6 +123,11 @@ def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
     ``losses`` (A, n) are cross-validated on the rows of the choice, ``units`` (n,) the clusters of
     these rows.
     """
+    return _smoothed(losses, units, allowed)[0]
+
+
+def _smoothed(losses: Floats, units: Ints, allowed: Bools) -> tuple[Floats, Floats]:
+    """Return the same, and the probability (n,) of the true label in the blend."""
     mean = np.where(allowed, losses.mean(axis=1), np.inf)
     weights = np.exp(-POWER * len(np.unique(units)) * (mean - mean.min()))
     weights /= weights.sum()
@@ -114,7 +136,12 @@ def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
     blend = weights @ p
     np.negative(p, out=p)
     values = losses @ blend - np.log1p(p, out=p) @ (1.0 - blend)
-    return np.where(allowed, values / losses.shape[1], np.inf)
+    return np.where(allowed, values / losses.shape[1], np.inf), np.asarray(blend)
+
+
+def _under(blend: Floats, losses: Floats) -> float:
+    """Mean NLL if labels followed the blend, of one panel with these losses (n,)."""
+    return float((losses * blend - np.log1p(-np.exp(-losses)) * (1.0 - blend)).mean())
 
 
 def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
@@ -162,7 +189,7 @@ def choose(
     """
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
-    smoothed = smoothed_nll(losses, units, allowed)
+    smoothed, blend = _smoothed(losses, units, allowed)
     tied = tied_with_best(losses, units, smoothed)
     prior = candidates.prior(allowed)
     if not prior.any():
@@ -179,18 +206,24 @@ def choose(
             best, key=lambda i: (*_rank(listed[i], panels[i], prefer, costs), smoothed[i], i)
         )
 
-    choices = {
+    choices: dict[Preference, Choice] = {
         "nll": Choice(average, None),
         "single": Choice(average, int(average.argmax())),
         "everyone": Choice(everyone, None),
     }
     if absent is not None:
         choices["robust"] = Choice(average, _least_absent(absent, average, best))
-    chosen = {
+    chosen: dict[Preference, Choice] = {
         prefer: choices.get(prefer) or Choice(average, first(prefer))
         for prefer in offered(costs, budget, robust=absent is not None)
+        if prefer != "lean"
     }
-    return Choices(chosen, allowed, smoothed, tied)
+    sizes = sizes_of(panels, costs)
+    (own,) = sizes_of(np.atleast_2d(panels[average > 0.0].any(axis=0)), costs)
+    averaged = average_losses(losses, average)
+    loss = np.maximum(smoothed / _under(blend, averaged), losses.mean(axis=1) / averaged.mean())
+    lean = {price: Choice(average, lean_choice(sizes, loss - 1.0, own, price)) for price in PRICES}
+    return Choices(chosen, lean, allowed, smoothed, tied)
 
 
 def _least_absent(absent: Floats, average: Floats, tied: list[int]) -> int | None:
@@ -298,9 +331,21 @@ class Reading:
     under this preference. ``weights`` in the average, ``chosen_shares`` and ``behind`` (relative to
     the choice) are (n_candidates,). The other fields are the figures of the nested choice, as in
     :class:`Recommendation`.
+
+    ``price`` is that of a lean choice, None under other preferences; ``judges`` are those of the
+    panel on all labelled rows, the most accurate first. ``against_best`` = its NLL - that of Best,
+    both chosen in every split. ``right`` is the share of new items on which its decision is right,
+    ``sure`` the share on which it is at least 90 % sure and ``sure_right`` how often it is right on
+    these (NaN if there are none).
     """
 
     prefer: Preference
+    price: float | None
+    judges: tuple[str, ...]
+    against_best: Interval
+    right: Interval
+    sure: Interval
+    sure_right: Interval
     taken: int
     average: CandidateFigures
     weights: Floats
@@ -322,6 +367,12 @@ class Reading:
         return (alone if self.taken < len(self.weights) - 1 else self.weights)[:-1]
 
 
+def reading_of(readings: Sequence[Reading], prefer: Preference, price: float) -> Reading:
+    """Return the reading of a preference; ``price`` matters for lean only."""
+    at = price if prefer == "lean" else None
+    return next(entry for entry in readings if (entry.prefer, entry.price) == (prefer, at))
+
+
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """The recommended panel, and its uncertainty.
@@ -331,10 +382,11 @@ class Recommendation:
     minus the NLL of the choices. ``delta`` compares it with the reference, all judges under
     one-coin and beta: below 0 the recommendation is better.
 
-    ``prefer`` is the preference (:mod:`decision.preference`), which chooses the average of
-    ``candidates``, the last of them, or one of them. ``lowest`` is the candidate of lowest smoothed
-    NLL within the ``budget``, ``runner_up`` the one of lowest NLL out of sample besides the chosen
-    one. About ``labels_to_settle`` labels would decide between these two. ``cost`` is the cost per
+    ``prefer`` is the preference, with its ``price`` if that is lean, else None. It chooses the
+    average of ``candidates``, the last of them, or one of them. ``lowest`` is the candidate of
+    lowest smoothed NLL within the ``budget``, ``runner_up`` the one of lowest NLL out of sample
+    besides the chosen one. About ``labels_to_settle`` labels would decide between these two.
+    ``cost`` is the cost per
     item, None if costs are unknown. ``absence`` has the panel's losses when judges are absent.
     ``measures_coding``: labels are so lopsided, and used as given, that figures show how they were
     coded and not how good the judges are. ``position`` compares the choice with a constant
@@ -352,6 +404,7 @@ class Recommendation:
 
     model: Mixture
     prefer: Preference
+    price: float | None
     budget: float | None
     chosen: CandidateFigures
     lowest: CandidateFigures
@@ -436,6 +489,10 @@ class Recommendation:
         """The single pipeline with the largest weight, under any preference."""
         alone = next(reading for reading in self.readings if reading.prefer == "single")
         return self.candidates[alone.taken]
+
+    def reading(self, prefer: Preference, price: float) -> Reading:
+        """Return the reading of a preference; ``price`` matters for lean only."""
+        return reading_of(self.readings, prefer, price)
 
     @property
     def keeps_all(self) -> bool:
@@ -541,7 +598,7 @@ _NEAR = 5
 class RecommendSpec:
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
 
-    ``prefer`` and ``candidate`` only select from a result (:mod:`decision.reading`). A separate run
+    ``prefer``, ``price`` and ``candidate`` only select from a result. A separate run
     is needed for a ``budget``, since panels within it are searched for, for a held-out share
     (``conformal``), which leaves fewer labels for the fit, and for the preference ``robust``, for
     which all candidates are scored without each family.
@@ -549,8 +606,8 @@ class RecommendSpec:
     Raises
     ------
     InputError
-        The paper's protocol, fewer than 2 folds, an unknown list or preference, a budget that is
-        not above 0, a held-out share outside [0, 1).
+        The paper's protocol, fewer than 2 folds, an unknown list, preference or price, a budget
+        that is not above 0, a held-out share outside [0, 1).
     """
 
     settings: Settings = Settings()
@@ -564,9 +621,17 @@ class RecommendSpec:
     prefer: Preference = field(
         default="nll",
         metadata={
-            "help": "what to take: the average of lowest NLL (nll), its heaviest pipeline alone "
-            "(single), the average over everyone, what is best while a family is absent (robust), "
+            "help": "what to take: the average of lowest NLL (nll), the smallest panel within a "
+            "price (lean), the average's heaviest pipeline alone (single), the average over "
+            "everyone, what is best while a family is absent (robust), "
             "or the simplest, cheapest, or fewest judges among candidates tied with the best"
+        },
+    )
+    price: float = field(
+        default=PRICE,
+        metadata={
+            "help": "largest loss that lean accepts, as a share of the NLL of the average: "
+            + ", ".join(f"{price:g}" for price in PRICES)
         },
     )
     budget: float | None = field(
@@ -595,6 +660,12 @@ class RecommendSpec:
             raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
         check_known("list of candidates", tuple(LISTS), (self.candidates,))
         check_known("preference", PREFERENCES, (self.prefer,))
+        if self.price not in PRICES:
+            raise InputError(
+                "the largest loss accepted is not one of those that a run chooses for",
+                value=self.price,
+                allowed=", ".join(f"{price:g}" for price in PRICES),
+            )
         if self.budget is not None and not 0.0 < self.budget < float("inf"):
             raise InputError(
                 "the budget is not a price", value=self.budget, allowed="a number above 0"
@@ -620,6 +691,11 @@ class Contest:
     def offered(self) -> tuple[Preference, ...]:
         """Preferences that can be requested."""
         return offered(self.costs, self.terms.rules.budget, robust=bool(self.families))
+
+    @property
+    def n_readings(self) -> int:
+        """Number of choices in every split: one per preference, and lean at every price."""
+        return len(self.offered) - 1 + len(PRICES)
 
 
 def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
@@ -656,7 +732,7 @@ def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
 def shared_run(spec: RecommendSpec) -> RecommendSpec:
     """Return the spec of the run, without the options that only select from its result."""
     prefer: Preference = "robust" if spec.prefer == "robust" else RecommendSpec().prefer
-    return replace(spec, prefer=prefer, candidate="")
+    return replace(spec, prefer=prefer, price=PRICE, candidate="")
 
 
 @cached(4)

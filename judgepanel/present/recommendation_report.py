@@ -31,7 +31,7 @@ from judgepanel.present.blocks import (
     Table,
     opening,
 )
-from judgepanel.present.decide.candidate_rows import RecommendationView, candidate_name, same_panel
+from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import study_blocks
@@ -43,7 +43,7 @@ from judgepanel.words.text import counted, fixed, interval, plain, sig, with_int
 
 _FIGURE_SHARE = 0.52
 _FIGURE_FONT = 10
-NAME_LINES = 75
+NAME_LINES = 45
 """Lines of names that fit below the largest number of caveats, over all columns and lists."""
 _COLUMNS = 5
 """Columns of names on paper."""
@@ -103,6 +103,7 @@ def _facts(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Fa
         ),
         ("Candidates", f"{spec.candidates} list, {len(result.candidates):,}"),
         ("Preference", spec.prefer),
+        ("Largest loss accepted", f"{spec.price:g} of the NLL"),
         ("Version", f"judgepanel {__version__}, engine {ENGINE}"),
     ]
     if spec.budget is not None:
@@ -123,12 +124,13 @@ def decision_sheet(
     first = [block for block in blocks if isinstance(block, Answer)]
     figures = [_low(block) for block in blocks if isinstance(block, Figure)]
     notes, more_notes = _fitting([block for block in blocks if isinstance(block, Caveat)])
-    rest = [block for block in blocks if not isinstance(block, Answer | Figure | Caveat)]
+    cards = [pair for block in blocks if isinstance(block, Facts) for pair in block.pairs]
+    rest = [block for block in blocks if not isinstance(block, Answer | Figure | Caveat | Facts)]
     sheet = (
         *first,
         *figures,
         *_judges(result, NAME_LINES + _COLUMNS * (_CAVEAT_LINES - _height(notes))),
-        Facts((*_numbers(result), *_identity(votes, seed=result.seed))),
+        Facts((*cards, *_numbers(result), *_identity(votes, seed=result.seed))),
         *notes,
         _repeated_by(command),
     )
@@ -207,14 +209,6 @@ def _numbers(result: Recommendation) -> Iterator[tuple[str, str]]:
         "Against all judges, one-coin + beta",
         f"{with_interval(*result.delta, sign=True)} NLL",
     )
-    opposite = "Fewer judges, at best" if result.keeps_all else "All judges, at best"
-    rivals = {"Runner-up": result.runner_up, opposite: result.best(everyone=not result.keeps_all)}
-    if rivals[opposite] == result.runner_up:
-        del rivals[opposite]
-    for title, row in rivals.items():
-        if row is not None and not same_panel(result, row):
-            change = with_interval(*row.behind, sign=True)
-            yield title, f"{candidate_name(row)}, {change} NLL against the panel above"
     yield (
         "Splits",
         f"{result.n_splits:,}; in each {result.n_calibration:,.0f} labels calibrate and "

@@ -90,7 +90,7 @@ def finished_curve(page: Page) -> None:
 
 
 def finished_panel(page: Page) -> None:
-    """Wait for the final recommendation, and for what each judge is worth."""
+    """Wait for the final recommendation, and for the sections that are open."""
     page.get_by_role("button", name="Download panel.json").wait_for()
     settled(page)
 

@@ -76,7 +76,8 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
 
 def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
     """Pages of studies with all that they show unasked."""
-    page.goto(address(server, RECOMMENDED, analysis))
+    opened = dict.fromkeys(("ways", "why-this-panel", "all-candidates", "what-if"), "true")
+    page.goto(address(server, RECOMMENDED, analysis, **opened))
     finished_panel(page)
     yield "panel, filled"
     page.goto(address(server, JUDGES, analysis))

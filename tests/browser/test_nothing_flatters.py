@@ -23,7 +23,14 @@ from tests.browser.service import prepared_votes
 PAGES = (START, *(page.file for page in MENU))
 PAPER = PAPER_PAGE.file
 SECTIONS = {entry.name: "true" for entry in entries_of(PAPER_PAGE) if entry.name != CLAIM.name}
-ASKED_FOR = {"pages/recommended_panel.py": {"prices": "true"}, PAPER: SECTIONS}
+OPENED = (
+    *("ways", "why-this-panel", "the-panel", "all-candidates", "what-if", "score-new-votes"),
+    *("value", "cost"),
+)
+ASKED_FOR = {
+    "pages/recommended_panel.py": dict.fromkeys(OPENED, "true"),
+    PAPER: SECTIONS,
+}
 """Sections that are computed when asked for are read as well."""
 LEVELS = ("pages/panel_curve.py", "pages/label_budget.py", "pages/methods.py", PAPER)
 N_ITEMS, N_JUDGES = 120, 14

@@ -35,6 +35,7 @@ from tests.browser.driver import (
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
+WHAT_IF = {"what-if": "true"}
 
 
 def new_votes() -> bytes:
@@ -51,7 +52,8 @@ def new_votes() -> bytes:
 def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
+    analysis = prepared(server.home, "hard_panel")
+    page.goto(address(server, RECOMMENDED, analysis, **{"score-new-votes": "true"}))
     finished_panel(page)
     expect(answer(page)).to_contain_text("expected NLL 0.")
     exported = downloaded(page, "Download panel.json").decode()
@@ -111,7 +113,7 @@ def test_judges_are_ticked_off_and_the_rest_is_shared_exported_and_analysed(
     page: Page, server: Server, guard: Guard, tmp_path: Path
 ) -> None:
     analysis = prepared(server.home, "hard_panel")
-    page.goto(address(server, RECOMMENDED, analysis))
+    page.goto(address(server, RECOMMENDED, analysis, **WHAT_IF))
     finished_panel(page)
     idle(page)
     expect(page.get_by_text("This is the recommended panel itself")).to_have_count(1)

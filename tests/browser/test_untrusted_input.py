@@ -122,7 +122,7 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
     page.get_by_text("How this was computed").click()
 
     few = prepared_votes(server.home, hostile_votes(), "v.csv")
-    page.goto(address(server, RECOMMENDED, few))
+    page.goto(address(server, RECOMMENDED, few, **{"score-new-votes": "true"}))
     finished_panel(page)
     decode = downloaded(page, "Download weights (CSV)").decode()
     names = [row[1] for row in csv.reader(io.StringIO(decode, newline=""))][1:]

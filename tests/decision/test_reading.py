@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from judgepanel.decision import recommend
+from judgepanel.decision.lean import PRICE, PRICES
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import (
     RECOMMEND,
@@ -78,14 +79,20 @@ def general(priced):
     return run(RECOMMEND, priced, SPEC, jobs=1)
 
 
-@pytest.mark.parametrize("prefer", [p for p in PREFERENCES if p != "robust"])
-def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(priced, general, prefer):
-    asked = run(RECOMMEND, priced, replace(SPEC, prefer=prefer), jobs=1)
-    read = preferring(priced, SPEC, general, prefer)
-    assert read.prefer == prefer
-    assert json.dumps(to_plain(with_absence(priced, SPEC, read))) == json.dumps(to_plain(asked))
+@pytest.mark.parametrize(
+    ("prefer", "price"),
+    [*((p, PRICE) for p in PREFERENCES if p != "robust"), ("lean", min(PRICES))],
+)
+def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(
+    priced, general, prefer, price
+):
+    spec = replace(SPEC, prefer=prefer, price=price)
+    asked = run(RECOMMEND, priced, spec, jobs=1)
+    read = preferring(priced, spec, general, prefer)
+    assert (read.prefer, read.price) == (prefer, price if prefer == "lean" else None)
+    assert json.dumps(to_plain(with_absence(priced, spec, read))) == json.dumps(to_plain(asked))
     stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(general))))
-    again = preferring(priced, SPEC, stored, prefer)
+    again = preferring(priced, spec, stored, prefer)
     assert json.dumps(to_plain(again)) == json.dumps(to_plain(read))
 
 

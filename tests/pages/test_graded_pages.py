@@ -43,7 +43,7 @@ def analysis(tmp_path: Path) -> str:
 
 
 def test_the_recommendation_reads_grades_and_every_page_opens_beside_it(analysis: str) -> None:
-    app = open_app(RECOMMENDED, analysis=analysis)
+    app = open_app(RECOMMENDED, analysis=analysis, **{"why-this-panel": "true"})
     until(app, lambda: htmls(app, "jp-answer"))
     until_done(app)
     assert "on grades" in answer_of(app)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -15,10 +16,12 @@ from judgepanel.present.pages import PAGES as MENU
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import ENTRIES, Entry
 from judgepanel.service.basics import NotFound, ServerProblem
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
 from judgepanel.ui.pages import paper
-from judgepanel.votes.simulate import SAMPLES
+from judgepanel.votes import load_votes
+from judgepanel.votes.simulate import SAMPLES, SimulationSpec, simulate
 from tests.pages.driver import (
     CURVE,
     PAGES,
@@ -272,9 +275,8 @@ def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link
         session.workspace().open(analysis_in(app)[:-1] + "!")
 
 
-def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> None:
+def test_the_recommended_panel_opens_with_two_cards_and_can_be_taken_away() -> None:
     app = until_done(open_app(RECOMMENDED, analysis=prepared("clean_pairwise", 2)))
-    checked(app.run())
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
     assert downloads_of(app)[:4] == [
         "Download panel.json",
@@ -282,23 +284,69 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
         "Download weights (CSV)",
         "Download report (HTML)",
     ]
-    sentence = htmls(app, "jp-text")
-    assert any(text.startswith("Runner-up") for text in sentence)
-    assert any(text.startswith("Judge by judge under one pipeline ") for text in sentence)
-    headers = [header.value for header in app.header]
+    cards = htmls(app, "jp-badge")
+    assert sum("Recommended" in card for card in cards) == 1
+    uses = [text for text in htmls(app) if "of new items; 90 % sure on " in text]
+    assert len(uses) in (1, 2)
+    sections = [section.label for section in app.get("expander")]
     for wanted in ("What if", "What each judge is worth", "Cost", "Curators", "Score new votes"):
-        assert wanted in headers
+        assert wanted in sections
+
+
+def test_sections_of_the_recommended_panel_are_computed_when_they_are_opened() -> None:
+    analysis = prepared("clean_pairwise", 2)
+    app = until_done(open_app(RECOMMENDED, analysis=analysis))
+    assert "Runner-up" not in text_of(app)
+    assert "Judge by judge" not in text_of(app)
+    opened = {"why-this-panel": "true", "value": "true"}
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, **opened))
+    checked(app.run())
+    sentences = htmls(app, "jp-text")
+    assert any(text.startswith("Runner-up") for text in sentences)
+    assert any(text.startswith("Judge by judge under one pipeline ") for text in sentences)
 
 
 def test_sections_of_the_recommended_panel_say_which_pipeline_they_show_and_why() -> None:
     analysis = prepared("clean_pairwise", 2)
-    app = until_done(open_app(RECOMMENDED, analysis=analysis))
+    opened = {"value": "true", "what-if": "true"}
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, **opened))
     why = "of the recommended panel's main pipeline, since every judge left out would need"
     assert why in text_of(app)
     assert "compared with what is recommended from all judges" in text_of(app)
-    app = until_done(open_app(RECOMMENDED, analysis=analysis, prefer="one pipeline"))
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, prefer="one pipeline", **opened))
     assert why not in text_of(app)
     assert "since one pipeline is chosen above" in text_of(app)
+
+
+def test_a_card_that_is_used_is_the_panel_of_the_downloads_and_of_the_link() -> None:
+    analysis = two_cards()
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, price="5 %"))
+    keeps = answer_of(app)
+    assert "Lean against Best: NLL " in text_of(app)
+    app.button(key="use-lean").click()
+    checked(app.run())
+    assert answer_of(app) != keeps
+    assert "lean: a loss of up to 5 % is accepted" in answer_of(app)
+    assert any("--prefer=lean" in block.value for block in app.code)
+    assert "The other pages show Best." in text_of(app)
+    shared = open_app(RECOMMENDED, analysis=analysis, price="5 %", prefer="lean")
+    assert answer_of(shared) == answer_of(app)
+    shared.button(key="use-best").click()
+    assert answer_of(checked(shared.run())) == keeps
+
+
+def two_cards() -> str:
+    """The id of an analysis where two of seven judges are about as good as all."""
+    spec = SimulationSpec(
+        n_items=300, n_judges=7, accuracies=(0.95, 0.93, *(0.52,) * 5), costs=False, seed=1
+    )
+    votes = simulate(spec)
+    frame = pd.DataFrame(votes.votes, columns=list(votes.judges))
+    frame.insert(0, "label", votes.labels)
+    frame.insert(0, "item_id", list(votes.item_ids))
+    file = frame.replace(-1, "").to_csv(index=False).encode()
+    loaded = load_votes(file, name="votes.csv", task="pairwise")
+    return session.workspace().create(loaded, Settings(splits=4), "votes").id
 
 
 def test_another_preference_or_candidate_is_read_from_the_same_run(
@@ -311,12 +359,13 @@ def test_another_preference_or_candidate_is_read_from_the_same_run(
         raise AssertionError("a change of preference starts no work")
 
     monkeypatch.setattr(type(session.workspace()), "submit", started)
-    app = checked(open_app(RECOMMENDED, analysis=analysis, prefer="fewest judges"))
+    why = {"why-this-panel": "true"}
+    app = checked(open_app(RECOMMENDED, analysis=analysis, prefer="fewest judges", **why))
     assert "The candidate with the fewest judges" in text_of(app)
     assert any("--prefer=fewest" in block.value for block in app.code)
     assert "Download panel.json" in downloads_of(app)
     taken = "top-5, one-coin + temperature"
-    app = checked(open_app(RECOMMENDED, analysis=analysis, candidate=taken))
+    app = checked(open_app(RECOMMENDED, analysis=analysis, candidate=taken, **why))
     assert answer_of(app).startswith("Taken by hand: top-5 with one-coin + temperature; NLL ")
     assert "not corrected for that" in text_of(app)
     assert any("--candidate=top-5, one_coin, temperature" in block.value for block in app.code)
@@ -327,7 +376,8 @@ def test_robust_is_offered_where_families_are_known() -> None:
     unknown = open_app(RECOMMENDED, analysis=prepared("clean_pairwise", 2))
     assert "robust" not in preferences_of(unknown)
     known = with_families("clean_pairwise", 2)
-    app = until_done(open_app(RECOMMENDED, analysis=known, prefer="robust"))
+    opened = {"prefer": "robust", "why-this-panel": "true"}
+    app = until_done(open_app(RECOMMENDED, analysis=known, **opened))
     assert "robust" in preferences_of(app)
     assert "Robust takes, of the average and the candidates tied" in text_of(app)
     assert any("--prefer=robust" in block.value for block in app.code)
@@ -337,20 +387,23 @@ def preferences_of(app: AppTest) -> list[str]:
     return next(group.options for group in app.button_group if group.key == "prefer")
 
 
+WHAT_IF = {"what-if": "true"}
+
+
 def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_there() -> None:
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
-    app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3-999-x"))
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3-999-x", **WHAT_IF))
     assert any("these 22 judges" in text.lower() for text in htmls(app, "jp-text"))
     nobody = "-".join(str(place) for place in range(1, 25))
-    app = until_done(open_app(RECOMMENDED, analysis=analysis, without=nobody))
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, without=nobody, **WHAT_IF))
     assert any("Keep at least one judge" in caption.value for caption in app.caption)
 
 
 def test_a_panel_picked_by_hand_is_measured_and_can_be_exported() -> None:
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
-    app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3"))
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3", **WHAT_IF))
     next(toggle for toggle in app.toggle if toggle.label == "Export this panel").set_value(True)
     app.run()
     until(app, lambda: "Download this panel (panel.json)" in downloads_of(app))

@@ -9,10 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.decision.cards import cards_of
+from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
-from judgepanel.present.blocks import Answer, Paragraph
+from judgepanel.present.blocks import Answer, Facts, Paragraph
 from judgepanel.present.decide.candidate_rows import candidate_name
+from judgepanel.present.decide.cards import rule_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.recommend import (
     RecommendationView,
@@ -111,6 +114,9 @@ def check(votes, splits=2):
     for page in (curve, scope):
         assert any(text.startswith(decision_sentence(decided)) for text in texts(page))
     assert decision in plain(report)
+    _both_cards_are_the_same_on_page_sheet_and_terminal(
+        decided, panel, plain(report), terminal_text(panel)
+    )
     _notes_of_pages_say_the_decision(decided)
     _one_figure_for_one_thing(decided, results[PANEL_CURVE.name].result, results[SCOPE.name].result)
     _what_beats_or_loses_to_the_panel_is_the_same_on_page_sheet_and_terminal(
@@ -123,6 +129,20 @@ def check(votes, splits=2):
 
 def plain(markdown):
     return html.unescape(markdown).replace("\\", "")
+
+
+def _both_cards_are_the_same_on_page_sheet_and_terminal(decided, panel, report, terminal):
+    """Best is the panel of the decision, and one card is recommended, by the rule, everywhere."""
+    cards = cards_of(decided, PRICE)
+    assert set(cards.best.reading.judges) == set(decided.model.judges)
+    assert cards.best.reading.nll == decided.nll
+    (facts,) = (block for block in panel if isinstance(block, Facts))
+    assert sum(name.endswith("(recommended)") for name, _ in facts.pairs) == 1
+    assert f"{cards.marked} (recommended)" in dict(facts.pairs)
+    assert dict(facts.pairs)["Which of them"] == rule_sentence(cards)
+    for name, words in facts.pairs:
+        assert f"{name}: {words}" in report
+        assert f"{name}: {words}" in terminal
 
 
 def _notes_of_pages_say_the_decision(decided):
@@ -208,7 +228,7 @@ def _a_better_row_is_explained(decided):
     )
     if float(best.nll.value) < float(decided.chosen.nll.value) and decided.averages:
         assert decided.runner_up == best
-        assert "It leads the table below" in rival_sentence(decided)
+        assert "Its figure is flattered" in rival_sentence(decided)
 
 
 def _a_check_that_drops_judges_knows_of_the_decision(result, blocks, decided):

@@ -89,9 +89,9 @@ def test_a_row_that_leads_the_table_is_explained():
     lead = Interval.single(-0.01, -0.02, 0.01)
     runner = replace(outcome.runner_up, behind=lead, stands="undecided")
     sentence = rival_sentence(replace(outcome, runner_up=runner))
-    assert "It leads the table below" in sentence
-    assert "expect less of it on new items" in sentence
-    assert "leads the table" not in rival_sentence(
+    assert "Its figure is flattered" in sentence
+    assert "will be higher on new ones" in sentence
+    assert "flattered" not in rival_sentence(
         replace(outcome, runner_up=replace(runner, behind=Interval.single(0.01, -0.01, 0.02)))
     )
 
@@ -103,9 +103,9 @@ def test_other_advice_has_its_price():
     sentence = prices_sentence(apart)
     for row in (everyone, fewer):
         assert with_interval(*row.behind, sign=True) in sentence
-    assert "all judges NLL" in sentence
-    assert "fewer judges NLL" in sentence
-    assert "all judges NLL" not in prices_sentence(replace(outcome, runner_up=everyone))
+    assert "With all judges, the best single pipeline is" in sentence
+    assert "With fewer judges, the best single pipeline is" in sentence
+    assert "With all judges" not in prices_sentence(replace(outcome, runner_up=everyone))
 
 
 def test_the_recommended_panel_is_drawn_on_top_and_its_rivals_best_first():

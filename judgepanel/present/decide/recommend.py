@@ -39,6 +39,7 @@ from judgepanel.present.decide.candidate_rows import (
     shared_lead,
     way_sentence,
 )
+from judgepanel.present.decide.cards import cards_block, price_text, ways_table
 from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -70,6 +71,8 @@ from judgepanel.words.text import (
     with_interval,
 )
 
+WAYS_TITLE = "Other ways to choose"
+
 
 def recommendation_sentence(result: Recommendation) -> str:
     """Name judges, pipeline and NLL, and say whether that beats the base rate.
@@ -100,12 +103,15 @@ def _answer(result: Recommendation) -> str:
             f"No panel is shown to beat the base rate (NLL {fixed(result.null_nll, 3)}). The best "
             f"panel: {who} with {pipeline}; {expected}.{coding}"
         )
-    if size < total and not curating_is_safe(result):
+    if size < total and result.price is None and not curating_is_safe(result):
         return (
             f"Undecided, leaning to {size} of {total} judges with {pipeline}: not shown to "
             f"be as good as keeping all; {expected}.{coding}"
         )
-    return f"{capital(who)} with {pipeline}; {expected}.{coding}"
+    accepted = ""
+    if result.price is not None and not result.averages:
+        accepted = f" (lean: a loss of up to {price_text(result.price)} is accepted)"
+    return f"{capital(who)} with {pipeline}{accepted}; {expected}.{coding}"
 
 
 def advice_sentence(result: Recommendation) -> str:
@@ -113,7 +119,7 @@ def advice_sentence(result: Recommendation) -> str:
     size, total, who = len(result.model.judges), result.n_judges, _who(result)
     if not beats_null(result):
         text = f"no panel is shown to beat the base rate; the best one would {who}."
-    elif size < total and not curating_is_safe(result):
+    elif size < total and result.price is None and not curating_is_safe(result):
         text = f"undecided, leaning to {size} of {total} judges."
     else:
         text = f"{who}."
@@ -207,17 +213,19 @@ def prices_sentence(result: Recommendation) -> str:
 
     The runner-up has its own sentence.
     """
-    parts = []
+    sentences = []
     for who, row in (
-        ("all judges", result.best(everyone=True)),
-        ("fewer judges", result.best(everyone=False)),
+        ("With all judges", result.best(everyone=True)),
+        ("With fewer judges", result.best(everyone=False)),
     ):
         if row is not None and row != result.runner_up and not same_panel(result, row):
             change = with_interval(*row.behind, sign=True)
-            parts.append(f"{who} NLL {sig(float(row.nll.value))} ({candidate_name(row)}), {change}")
-    if not parts:
-        return ""
-    return f"The best single pipelines, against this: {'; '.join(parts)}."
+            nll = sig(float(row.nll.value))
+            sentences.append(
+                f"{who}, the best single pipeline is {candidate_name(row)}: NLL {nll}, {change} "
+                "against this panel."
+            )
+    return " ".join(sentences)
 
 
 def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
@@ -251,8 +259,8 @@ def rival_sentence(result: Recommendation) -> str:
     luck = ""
     if float(rival.behind.value) < 0.0:
         luck = (
-            f" It leads the table below, but it is the best of {len(result.candidates)} on these "
-            "very items, which the choice did not see: expect less of it on new items."
+            f" Its figure is flattered: it is the lowest of {len(result.candidates)} on these "
+            "items, and will be higher on new ones."
         )
     return (
         text
@@ -274,6 +282,7 @@ def preference_sentence(result: Recommendation) -> str:
     if result.prefer == "nll":
         return ""
     asked = {
+        "lean": "Lean is the smallest panel within the loss accepted.",
         "single": "One pipeline only: the heaviest of the average.",
         "everyone": "All judges are kept: only pipelines that use all judges are averaged.",
         "robust": "Robust takes, of the average and the candidates tied with the best, the one "
@@ -298,6 +307,7 @@ def present(
     """Present the verdict, the judges, losses under absence, and all candidates."""
     return [
         Answer(recommendation_sentence(result)),
+        cards_block(result, spec.price),
         _evidence(result, view),
         *paragraphs(
             *_certainty(result),
@@ -308,6 +318,8 @@ def present(
         *([] if view.votes is None else [_judges(result, view.votes)]),
         *_members(result),
         *_absences(result),
+        Heading(WAYS_TITLE, 3),
+        ways_table(result, spec.price),
         Heading("All candidates", 3),
         Paragraph(
             "A candidate's own figures do not allow for having been picked among many; the "

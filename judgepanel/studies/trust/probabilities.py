@@ -211,7 +211,19 @@ def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
     )
 
 
-def ratios(of: Repeats, sums: Sums) -> tuple[Estimate, Floats]:
+class Means(Protocol):
+    """What means over new items are estimated from, such as :class:`Repeats`."""
+
+    @property
+    def units(self) -> Ints: ...
+
+    @property
+    def n_splits(self) -> int: ...
+
+    def estimated(self, items: Floats, splits: Floats) -> Estimate: ...
+
+
+def ratios(of: Means, sums: Sums) -> tuple[Estimate, Floats]:
     """Ratios of means (n,), by linearisation, and the number of items; 0 if it is 0.
 
     The value of an item is A + (x - A w) / mean(w): its mean is A, its variance that of A to first
@@ -241,7 +253,7 @@ def _linearised(sums: Sums) -> tuple[Floats, Floats]:
     return items, splits
 
 
-def shares(of: Repeats, sums: Sums) -> tuple[Interval, Floats]:
+def shares(of: Means, sums: Sums) -> tuple[Interval, Floats]:
     """Shares (n,), NaN if no item counts, and the number of items.
 
     Their intervals are those of :func:`share_intervals`. If all or none are right, whole groups are
@@ -253,7 +265,7 @@ def shares(of: Repeats, sums: Sums) -> tuple[Interval, Floats]:
 
 
 def share_intervals(
-    of: Repeats, value: Floats, se: Floats, at_ends: Floats, items: Floats
+    of: Means, value: Floats, se: Floats, at_ends: Floats, items: Floats
 ) -> Interval:
     """Shares (n,) with 95 % intervals for new items and new panels; NaN ends from a single split.
 
@@ -271,7 +283,7 @@ def share_intervals(
     return Interval(value, *wilson(value * effective, effective), unit="share")
 
 
-def _groups(of: Repeats, w_items: Floats) -> Floats:
+def _groups(of: Means, w_items: Floats) -> Floats:
     """Effective number of groups (n,): (sum W)^2 / sum W^2 over the weight W of each."""
     _, codes = np.unique(of.units, return_inverse=True)
     by_group = np.zeros((int(codes.max()) + 1, len(w_items)))

@@ -5,7 +5,10 @@ What if: tick judges on and off, and see the effect on items that the panel has 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +19,18 @@ from streamlit.delta_generator import DeltaGenerator
 from judgepanel.arrays import Bools
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
 from judgepanel.decision.recommend_result import Recommendation, cost_of, shared_run
-from judgepanel.present.blocks import Block, opening
+from judgepanel.present.blocks import (
+    Block,
+    Caveat,
+    Figure,
+    Heading,
+    Paragraph,
+    Row,
+    Table,
+)
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.recommend import (
+    WAYS_TITLE,
     beats_null,
     curating_is_safe,
     explained_by_position,
@@ -34,11 +46,16 @@ from judgepanel.present.decide.what_if import (
 )
 from judgepanel.present.pages import RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.contract import prepare
+from judgepanel.present.study import Entry
+from judgepanel.studies.contract import Spec, prepare
+from judgepanel.studies.decide.cost import COST
+from judgepanel.studies.decide.curators import CURATORS_STUDY
+from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel.curator import known_judges
 from judgepanel.ui.frame import PageContext, answer, caption, problem, show_errors
 from judgepanel.ui.pages.judges import labels_of
+from judgepanel.ui.pages.recommended_cards import draw_cards
 from judgepanel.ui.pages.recommended_take import (
     WORTH,
     costs,
@@ -53,13 +70,14 @@ from judgepanel.ui.pages.recommended_take import (
     value,
     with_candidate,
 )
+from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import (
     Caveats,
     draw_blocks,
     draw_how,
     page_blocks,
     section_answer,
-    show_others,
+    show_closed,
     show_study,
 )
 from judgepanel.ui.reporting import download_button
@@ -70,12 +88,12 @@ from judgepanel.words.sentences import recommend_command, so_far
 from judgepanel.words.text import in_html, percent, sig
 
 WITHOUT = "without"
+WHY_TITLE = "Why this panel"
 _VERSION, _BASE = "what-if-version", "what-if-base"
 
 
 def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommendation) -> None:
     """Draw the editor and its answer; the URL has the positions of judges that are left out."""
-    st.header("What if")
     names = tuple(sorted((*recommendation.model.judges, *recommendation.left_out)))
     if len(names) < 2:
         st.caption("There is only one judge, so there is nothing to leave out.")
@@ -317,48 +335,111 @@ def _open(
 
 
 def page(context: PageContext) -> None:
-    """Draw the recommendation as it grows; then what rests on it, one section after the other.
+    """Draw both cards and the panel in use; what else there is stays closed until it is opened.
 
     One run serves all preferences and candidates: another choice is read from its result.
     """
-    caveats, asked = Caveats(), recommend_spec(context)
-    verdict = st.container()
+    verdict, price = st.container(), st.container()
+    ways = st.expander(WAYS_TITLE, key="ways", bind="query-params")
     try:
-        spec = with_candidate(context, asked)
-        _recommendation(context, spec, verdict, caveats)
+        with price:
+            asked = recommend_spec(context, ways)
+        spec = with_candidate(context, asked, ways)
+        _recommendation(context, spec, verdict, ways)
     except InputError as error:  # The costs or the budget allow no panel.
         with verdict:
             problem(str(error))
 
 
 def _recommendation(
-    context: PageContext, spec: RecommendSpec, place: DeltaGenerator, caveats: Caveats
+    context: PageContext, spec: RecommendSpec, place: DeltaGenerator, ways: DeltaGenerator
 ) -> None:
+    caveats, in_use = Caveats(), st.container()
     run = shared_run(spec)
-    evidence, how = list[Block](), list[Block]()
+    blocks, how = list[Block](), list[Block]()
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, spec, general)
         view = _view(context, spec, result)
-        blocks, how[:] = page_blocks(
+        blocks[:], how[:] = page_blocks(
             ENTRIES[RECOMMEND.name], context, spec, result, view, caveats=caveats
         )
-        verdict, evidence[:] = opening(blocks)
-        _verdict(result, verdict)
-        if result.partial:
-            st.caption("The panel can be exported when all splits are done.")
-            _evidence(evidence, how)
+        if _doubtful(result):
+            _answer(result)
+        draw_cards(result, spec)
+        with in_use:
+            _in_use(result, [block for block in blocks if isinstance(block, Caveat)])
 
     with place:
         ended = show_result(RECOMMEND, context, run, draw)
+    if not blocks:
+        return
+    opened, sections = _sections(blocks)
+    with ways:
+        draw_blocks(sections.pop(WAYS_TITLE), key="ways")
     general = stored_result(RECOMMEND, context, run) if ended else None
-    if general is not None and not general.partial:
-        result = as_asked(context.votes, spec, general)
-        exports(context, spec, result)
-        what_if(context, spec, result)
-        scoring(context, spec, result)
-        _evidence(evidence, how)
-        _worth(context, spec, result, caveats)
+    if general is None or general.partial:
+        draw_blocks(_tables(opened), key=RECOMMEND.name)
+        draw_how(how, key=RECOMMEND.name)
+        return
+    result = as_asked(context.votes, spec, general)
+    exports(context, spec, result)
+    draw_blocks(_tables(opened), key=RECOMMEND.name)
+    why: list[Block] = [block for block in opened if isinstance(block, Figure | Paragraph)]
+    for title, part in {WHY_TITLE: why, **sections}.items():
+        _closed(title, partial(draw_blocks, part, key=_key(title)))
+    _more(context, spec, result, caveats)
+    draw_how(how, key=RECOMMEND.name)
+
+
+def _more(
+    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
+) -> None:
+    """List what can be done with the panel, and what judges are worth and cost."""
+    _closed("What if", lambda: what_if(context, spec, result))
+    _closed("Score new votes", lambda: scoring(context, spec, result))
+    for name, draw in {VALUE.name: value, COST.name: costs, CURATORS_STUDY.name: curators}.items():
+        title = ENTRIES[name].study.title
+        _closed(title, partial(draw, context, spec, result, caveats), key=name)
+    drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
+    show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats, ask=_default_spec(context))
+
+
+def _default_spec(context: PageContext) -> Callable[[Entry], tuple[Spec, Any]]:
+    """Return what asks for the first default spec of a study, and no view."""
+    known = known_recommendation(context)
+    return lambda entry: (
+        entry.specs(context.votes, context.analysis.settings, known)[0],
+        None,
+    )
+
+
+def _closed(title: str, draw: Callable[[], object], *, key: str = "") -> None:
+    """A section that is drawn, and computed, once it is opened; the URL says which are."""
+    section = st.expander(title, key=key or _key(title), bind="query-params")
+    if section.open:
+        with section:
+            draw()
+
+
+def _key(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _sections(blocks: list[Block]) -> tuple[list[Block], dict[str, list[Block]]]:
+    """Return what stands before the first heading, and the blocks of each heading."""
+    opened, sections = list[Block](), dict[str, list[Block]]()
+    part = opened
+    for block in blocks:
+        if isinstance(block, Heading):
+            part = sections.setdefault(block.text, [])
+        else:
+            part += block.blocks if isinstance(block, Row) else (block,)
+    return opened, sections
+
+
+def _tables(blocks: list[Block]) -> list[Block]:
+    return [block for block in blocks if isinstance(block, Table)]
 
 
 def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
@@ -371,43 +452,35 @@ def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> 
     return RecommendationView(context.votes, known_statuses(context, spec, result), worth)
 
 
-def _verdict(result: Recommendation, blocks: list[Block]) -> None:
-    """Draw the banner, and what comes before the first heading."""
-    sentence = so_far(result) + recommendation_sentence(result)
-    answer(sentence, _tone(result))
+def _in_use(result: Recommendation, notes: list[Block]) -> None:
+    """Draw the panel that downloads and report have; where it is in doubt the page begins so."""
+    st.header("The panel in use")
+    if not _doubtful(result):
+        _answer(result)
     if result.prefer != "nll" or result.instead_of is not None:
-        caption("The other pages show the panel that is recommended for the lowest NLL.")
-    draw_blocks(blocks, key=RECOMMEND.name, skip=(sentence,))
+        caption("Downloads and report have this panel. The other pages show Best.")
+    draw_blocks(notes, key=RECOMMEND.name)
+    if result.partial:
+        st.caption("The panel can be exported when all splits are done.")
 
 
-def _evidence(blocks: list[Block], how: list[Block]) -> None:
-    """Draw the panel, absences and all candidates."""
-    draw_blocks(blocks, key=f"{RECOMMEND.name}-evidence")
-    draw_how(how, key=RECOMMEND.name)
+def _answer(result: Recommendation) -> None:
+    answer(so_far(result) + recommendation_sentence(result), _tone(result))
 
 
-def _worth(
-    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
-) -> None:
-    """Draw what judges are worth and cost, one study after the other."""
-    if (
-        value(context, spec, result, caveats)
-        and costs(context, spec, result, caveats)
-        and curators(context, spec, result, caveats)
-    ):
-        study_names = {RECOMMEND.name, WHAT_IF.name, *WORTH}
-        show_others(context, RECOMMENDED_PAGE, study_names, caveats=caveats)
-
-
-def _tone(result: Recommendation) -> str:
-    if (
+def _doubtful(result: Recommendation) -> bool:
+    return bool(
         result.instead_of is not None
         or not beats_null(result)
         or reservations(result)
         or open_questions(result)
         or explained_by_position(result)
-    ):
+    )
+
+
+def _tone(result: Recommendation) -> str:
+    if _doubtful(result):
         return "open"
     if result.keeps_all:
         return "keep"
-    return "curate" if curating_is_safe(result) else "open"
+    return "curate" if result.price is not None or curating_is_safe(result) else "open"

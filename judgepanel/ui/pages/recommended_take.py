@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import cast
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from judgepanel.decision.lean import PRICE, PRICES
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json, script
 from judgepanel.decision.recommend import with_absence
 from judgepanel.decision.recommend_result import (
@@ -26,6 +28,7 @@ from judgepanel.decision.score import score
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.blocks import Document, Table
 from judgepanel.present.decide.candidate_rows import weights_frame
+from judgepanel.present.decide.cards import WAYS, price_text
 from judgepanel.present.decide.cost import cost_spec
 from judgepanel.present.decide.escalation import escalation_spec
 from judgepanel.present.decide.value import ValueView, value_spec
@@ -47,7 +50,7 @@ from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui.frame import PageContext, caption, notes, problem
-from judgepanel.ui.pipeline import folded, known_recommendation, note_other
+from judgepanel.ui.pipeline import known_recommendation, note_other
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study, table
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, link_parameters
@@ -62,15 +65,6 @@ from judgepanel.words.sentences import pipeline_name, recommend_command, score_c
 from judgepanel.words.tables import as_columns, csv_text
 from judgepanel.words.text import csv_name, plain
 
-_PREFER = {
-    "nll": "lowest NLL",
-    "single": "one pipeline",
-    "everyone": "all judges",
-    "robust": "robust",
-    "simplest": "simplest",
-    "cheapest": "cheapest",
-    "fewest": "fewest judges",
-}
 _HELD = (0, 10, 20, 30)
 
 
@@ -79,7 +73,9 @@ def known_of(context: PageContext) -> Known:
     return known_judges(context.votes, prepare(context.votes, context.analysis.settings))
 
 
-def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
+def with_candidate(
+    context: PageContext, spec: RecommendSpec, ways: DeltaGenerator
+) -> RecommendSpec:
     """The spec with the requested candidate in place of the recommended one.
 
     Raises
@@ -95,7 +91,7 @@ def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
         entry = listed[title]
         return f"{entry.name}, {pipeline_name(entry.aggregator, entry.calibrator)}"
 
-    candidate = st.selectbox(
+    candidate = ways.selectbox(
         "Use another candidate",
         ("", *listed),
         key="candidate",
@@ -107,31 +103,41 @@ def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
     return replace(spec, candidate=candidate if candidate in listed else "")
 
 
-def recommend_spec(context: PageContext) -> RecommendSpec:
-    """The spec that the controls ask for; costs are offered if they are known."""
+def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
+    """The spec that the controls ask for; costs are offered if they are known.
+
+    The largest loss accepted is drawn here, all other controls in ``ways``.
+    """
     known = known_of(context)
     costs = known.costs
     unknown = {"cheapest": costs is None, "robust": not families_absent(known.families)}
     offered = [prefer for prefer in PREFERENCES if not unknown.get(prefer, False)]
-    left, right = st.columns([3, 1], vertical_alignment="top")
-    with right:
-        more = folded("Candidates, sets, cost" if costs else "Candidates, sets")
+    left, _ = st.columns([1, 2])
+    price = left.select_slider(
+        "Largest loss accepted",
+        PRICES,
+        value=PRICE,
+        key="price",
+        bind="query-params",
+        format_func=price_text,
+        help="How much higher than Best's the expected NLL of Lean may be.",
+    )
     # In its own container the row of preferences wraps if it does not fit.
-    prefer: Preference = left.container().segmented_control(
+    prefer: Preference = ways.container().segmented_control(
         "Prefer",
         offered,
         default="nll",
         required=True,
         key="prefer",
         bind="query-params",
-        format_func=_PREFER.__getitem__,
-        help="Lowest NLL: an average of pipelines, weighted by how well each does on labels it has "
-        "not seen. One pipeline: its heaviest member alone. All judges: the average over pipelines "
-        "that keep all judges. Robust: the lowest NLL while a family of judges is absent, which "
-        "needs a run of its own. The others choose among the candidates that are at most one "
-        "standard error of the difference behind the best.",
+        format_func=WAYS.__getitem__,
+        help="One pipeline: the heaviest member of Best's average alone. All judges: the average "
+        "over pipelines that keep all judges. Robust: the lowest NLL while a family of judges is "
+        "absent, which needs a run of its own. Simplest, cheapest and fewest judges choose among "
+        "the candidates that are at most one standard error of the difference behind the best.",
     )
-    listed = more.segmented_control(
+    left, right = ways.columns(2)
+    listed = left.segmented_control(
         "Candidates",
         tuple(LISTS),
         default="default",
@@ -141,7 +147,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
         help="Wide adds every aggregator, isotonic calibration and searches for panels; it takes "
         "about ten times as long.",
     )
-    held = more.selectbox(
+    held = right.selectbox(
         "Labels held out for conformal sets (%)",
         _HELD,
         key="held-out",
@@ -152,7 +158,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
     budget = None
     if costs is not None:
         most = float(sum(costs))
-        asked = more.number_input(
+        asked = ways.number_input(
             "Max cost per item (0 = no limit)",
             min_value=0.0,
             max_value=max(most, 1e-9),
@@ -169,6 +175,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
         settings=context.analysis.settings,
         candidates=listed if listed in LISTS else "default",
         prefer=prefer if prefer in offered else "nll",
+        price=price if price in PRICES else PRICE,
         budget=budget,
         conformal=share,
     )
@@ -180,17 +187,16 @@ WORTH = (VALUE.name, COST.name, ESCALATION.name, CURATORS_STUDY.name)
 
 def value(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
-) -> bool:
-    """Draw the section, computed once the panel is known; return whether the work has ended."""
+) -> None:
+    """Draw what each judge is worth."""
     entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
-    st.header(entry.study.title)
     _name_pipeline(entry, asked, recommendation)
 
     def draw(result: Value) -> None:
         view = ValueView(statuses_of(context.votes, asked, result))
         draw_study(entry, context, asked, result, view, caveats=caveats)
 
-    return show_result(VALUE, context, asked, draw)
+    show_result(VALUE, context, asked, draw)
 
 
 def known_statuses(
@@ -213,56 +219,35 @@ def known_value(
 
 def costs(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
-) -> bool:
-    """Draw the section, or say what it needs; return whether the work has ended."""
+) -> None:
+    """Draw what better panels cost, and asking a cheap panel first; or say what is needed."""
     frontier, doubt = ENTRIES[COST.name], ENTRIES[ESCALATION.name]
-    st.header(frontier.study.title)
     if known_of(context).costs is None:
         st.caption(
             "These votes have no costs. A judge table with a column `cost` (per item, for every "
             "judge) adds the price of better panels and of asking all judges only when in doubt."
         )
-        return True
+        return
     if recommendation.n_judges < 2:
         st.caption("There is only one judge, so there is nothing to save.")
-        return True
-    wanted = st.toggle(
-        "Compute what better panels cost",
-        key="prices",
-        bind="query-params",
-        help="Finds the best panel under each of a few budgets, and asks a cheap one first: about "
-        "a minute for 65 judges.",
-    )
-    if not wanted:
-        return True
+        return
     priced = cost_spec(spec, recommendation)
     escalated = escalation_spec(spec, recommendation)
     _name_pipeline(frontier, priced, recommendation)
     if not show_study(frontier, context, priced, caveats=caveats):
-        return False
+        return
     st.header(doubt.study.title)
     _name_pipeline(doubt, escalated, recommendation)
-    return show_study(doubt, context, escalated, caveats=caveats)
+    show_study(doubt, context, escalated, caveats=caveats)
 
 
 def curators(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
-) -> bool:
-    """Draw the section, computed only when the user asks; return whether the work has ended."""
-    entry = ENTRIES[CURATORS_STUDY.name]
-    st.header(entry.study.title)
-    wanted = st.toggle(
-        "Compare ways of choosing judges",
-        key="curators",
-        bind="query-params",
-        help="Each way chooses judges on the calibration items of a split, is refitted, and is "
-        "compared with all judges on the other items.",
-    )
-    if not wanted:
-        return True
-    asked = CuratorsSpec(settings=spec.settings)
+) -> None:
+    """Draw ways of choosing judges, each compared with all judges."""
+    entry, asked = ENTRIES[CURATORS_STUDY.name], CuratorsSpec(settings=spec.settings)
     _name_pipeline(entry, asked, recommendation)
-    return show_study(entry, context, asked, caveats=caveats)
+    show_study(entry, context, asked, caveats=caveats)
 
 
 def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> None:
@@ -288,7 +273,6 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     workspace is read now.
     """
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
-    st.header("Download")
     _scope(context)
     left, middle, right, last = st.columns([1, 1, 1, 1])
     download_button(
@@ -367,7 +351,6 @@ def _report(
 
 def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
     """Score new votes with the panel as it would be downloaded."""
-    st.header("Score new votes")
     upload = None
     if not is_reader():
         upload = file_upload(

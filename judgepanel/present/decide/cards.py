@@ -1,0 +1,202 @@
+"""Best and Lean in words: what each does on new items, what it costs, and which is recommended.
+
+Other ways to choose, as one table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from judgepanel.decision.cards import SAVES, Card, Cards, cards_of, saved, saved_cost
+from judgepanel.decision.lean import PRICE
+from judgepanel.decision.recommend_result import Preference, Reading, Recommendation
+from judgepanel.present.blocks import Facts, Table
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.words.sentences import pipeline_name
+from judgepanel.words.tables import Column, differences, numbers, text
+from judgepanel.words.text import (
+    all_judges,
+    capital,
+    compared,
+    counted,
+    fixed,
+    level,
+    listed,
+    percent,
+    plain,
+    sig,
+    with_interval,
+)
+
+MOST_NAMES = 6
+"""Judges of a card that are named; more are counted."""
+_NAME = 40
+WAYS: dict[Preference, str] = {
+    "nll": "best",
+    "lean": "lean",
+    "single": "one pipeline",
+    "everyone": "all judges",
+    "robust": "robust",
+    "simplest": "simplest",
+    "cheapest": "cheapest",
+    "fewest": "fewest judges",
+}
+"""Names of the preferences."""
+
+
+def cards_block(result: Recommendation, price: float) -> Facts:
+    """Return both cards, their difference and the rule as pairs of names and sentences."""
+    cards = cards_of(result, price)
+    return Facts(tuple(_pairs(result, cards)))
+
+
+def _pairs(result: Recommendation, cards: Cards) -> Iterator[tuple[str, str]]:
+    for card in cards.all:
+        name = f"{card.name} (recommended)" if card.name == cards.marked else card.name
+        words = (judges_words(result, card), use_words(result, card), price_words(card))
+        yield name, " ".join(filter(None, words))
+    if cards.lean is not None:
+        yield "Lean against Best", difference_words(cards)
+    yield "Which of them", rule_sentence(cards)
+
+
+def judges_words(result: Recommendation, card: Card) -> str:
+    """Name a card's judges if they are few, else count them; and its pipeline."""
+    names = card.reading.judges
+    if len(names) == result.n_judges and len(names) > 1:
+        who = capital(all_judges(len(names)))
+    elif len(names) > MOST_NAMES:
+        who = f"{len(names)} of {result.n_judges} judges"
+    else:
+        who = listed([plain(name, _NAME) for name in names])
+    return f"{who} with {pipeline_words(card)}."
+
+
+def pipeline_words(card: Card) -> str:
+    """Return a card's pipeline in a few words."""
+    if card.panel.panel == AVERAGE:
+        return "an average of pipelines"
+    return pipeline_name(card.panel.aggregator, card.panel.calibrator)
+
+
+def use_words(result: Recommendation, card: Card) -> str:
+    """Say what a panel does on new items; nothing where figures show how labels were coded."""
+    constant = result.position is not None and result.position.explains
+    return "" if result.measures_coding or constant else use_sentence(card.reading)
+
+
+def price_words(card: Card) -> str:
+    """Return a card's NLL, calls and cost."""
+    return f"NLL {level(*card.reading.nll)}; {cost_words(card)}."
+
+
+def use_sentence(reading: Reading) -> str:
+    """Say what a panel does on new items: how often it is right, and how often it is sure."""
+    right = f"Right on {_share(reading.right)} of new items"
+    sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
+    if not sure > 0.0 or not math.isfinite(sure_right):
+        return f"{right}; never 90 % sure."
+    on_these = f"then right on {fixed(100.0 * sure_right, 0)} %"
+    return f"{right}; 90 % sure on {fixed(100.0 * sure, 0)} % of them, {on_these}."
+
+
+def _share(right: Interval) -> str:
+    value, lo, hi = (100.0 * float(end) for end in right)
+    if not (math.isfinite(lo) and math.isfinite(hi)):
+        return f"{fixed(value, 0)} %"
+    return f"{fixed(value, 0)} % [{fixed(lo, 0)}, {fixed(hi, 0)}]"
+
+
+def cost_words(card: Card) -> str:
+    """Return the number of calls of an item, and their cost if it is known."""
+    calls = f"{counted(len(card.reading.judges), 'call')} an item"
+    return calls if card.panel.cost is None else f"{calls}, cost {sig(card.panel.cost)}"
+
+
+def difference_words(cards: Cards) -> str:
+    """Return what Lean loses against Best on new items, and what it saves; empty without Lean."""
+    if cards.lean is None:
+        return ""
+    share = 1.0 / float(cards.best.reading.nll.value)
+    loss = f"NLL {with_interval(*cards.loss, sign=True)}"
+    relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
+    return f"{loss} ({relative} %); {_savings(cards)}."
+
+
+def _savings(cards: Cards) -> str:
+    if cards.lean is None:
+        return ""
+    best, lean = cards.best.reading.judges, cards.lean.reading.judges
+    fewer = len(best) - len(lean)
+    parts = [f"{counted(fewer, 'judge')} fewer"] if fewer > 0 else []
+    if fewer < 0:
+        parts = [f"{counted(-fewer, 'judge')} more"]
+    cheaper = saved_cost(cards.best, cards.lean)
+    if cheaper:
+        parts.append(f"{percent(cheaper)} less cost")
+    return listed(parts)
+
+
+def price_text(price: float) -> str:
+    """Return a largest loss accepted in per cent."""
+    return f"{100.0 * price:g} %"
+
+
+def rule_sentence(cards: Cards) -> str:
+    """Say which card is recommended, and by which rule."""
+    accepted = f"the {price_text(cards.price)} accepted"
+    if cards.lean is None:
+        return f"Best is Lean too: no smaller panel loses less than {accepted}."
+    if cards.marked == "Lean":
+        return (
+            f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."
+        )
+    if saved(cards.best, cards.lean) < SAVES:
+        return "Best is recommended: Lean saves less than a third of the judges or of the cost."
+    return (
+        f"Best is recommended: Lean saves {_share_saved(cards)}, but is not shown to lose less "
+        f"than {accepted}."
+    )
+
+
+def _share_saved(cards: Cards) -> str:
+    if cards.lean is None:
+        return ""
+    cheaper = saved_cost(cards.best, cards.lean)
+    best, lean = len(cards.best.reading.judges), len(cards.lean.reading.judges)
+    if cheaper > 1.0 - lean / best:
+        return f"{percent(cheaper)} of the cost"
+    return f"{best - lean} of {best} judges"
+
+
+def ways_table(result: Recommendation, price: float = PRICE) -> Table:
+    """Return what every preference takes: judges, cost, NLL, and its difference from Best."""
+    rows = [
+        reading for reading in result.readings if reading.prefer != "lean" or reading.price == price
+    ]
+    rows.sort(key=lambda reading: list(WAYS).index(reading.prefer))
+    against = Interval.stacked(reading.against_best for reading in rows)
+    same = {
+        place: "" if row.prefer == "nll" else "the same"
+        for place, row in enumerate(rows)
+        if compared(*map(float, row.against_best)) == "the same"
+    }
+    singles = result.candidates[:-1]
+    panels = [row.average if row.taken == len(singles) else singles[row.taken] for row in rows]
+    costs = [panel.cost for panel in panels]
+    priced = [cost for cost in costs if cost is not None]
+    cost = {"cost": numbers(priced)} if len(priced) == len(costs) else {}
+    columns: dict[str, Column] = {
+        "way to choose": text([WAYS[row.prefer] for row in rows]),
+        "judges": numbers([len(row.judges) for row in rows], "whole"),
+        **cost,
+        "accuracy": numbers([row.accuracy for row in rows], "share"),
+        "NLL": numbers([float(row.nll.value) for row in rows]),
+        "against Best": differences(against, same),
+    }
+    return Table(
+        columns,
+        "What each way takes; NLL and difference are those of choosing this way in every split.",
+    )
