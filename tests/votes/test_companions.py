@@ -53,8 +53,7 @@ def test_labels_of_another_file_fill_those_that_are_blank():
     some = with_labels(["label", "A", "", "", "B"])
     filled = read(some, GOLD).votes
     assert filled.labels.tolist() == together.labels.tolist()
-    alone = read(some, "item_id,label\nq2,0\n").votes
-    assert alone.labels.tolist() == [1, 0, -1, 0]
+    assert read(some, "item_id,label\nq2,0\nq3,1\n").votes.labels.tolist() == [1, 0, 1, 0]
 
 
 def test_a_long_file_whose_label_is_the_verdict_takes_them_too():

@@ -180,7 +180,7 @@ def meetings_table(result: Estimates) -> dict[str, Column]:
         "against": text([names[i] for i in result.met_second]),
         "items": numbers(result.met_items, "whole"),
         "labels": numbers(result.met_labels, "whole"),
-        "wins": _shares(result.met_rate, "win_rate"),
+        "wins": Column(result.met_rate, "share level"),
     }
 
 
@@ -190,12 +190,12 @@ def judges_table(result: Estimates) -> dict[str, Column]:
     names = [*(one_line(name, _NAME) for name in result.group), ""]
     table = {
         "judge": text([one_line(result.judge[j], _NAME) for j in order]),
-        "same order": numbers(result.same_order[order], "share", of="same_order"),
-        "puts first": text([names[i] for i in result.best_by_judge[order]], of="puts_first"),
+        "same order": numbers(result.same_order[order], "share"),
+        "puts first": text([names[i] for i in result.best_by_judge[order]]),
     }
     if np.isfinite(result.own_family.value).any():
         favours = result.own_family[order].scaled(100.0, "points")
-        table["favours its family"] = differences(favours, of="favours_own_family")
+        table["favours its family"] = differences(favours)
     return table
 
 

@@ -284,27 +284,44 @@ def _arrays(votes: VoteMatrix, spec: EstimateSpec) -> tuple[Votes, Floats, Ints]
 
 
 def _reweighted(
-    votes: VoteMatrix, spec: EstimateSpec, fair: FairSample
-) -> tuple[Floats | None, str]:
-    """Return the weights of labelled items, and the feature of their strata if there are any.
+    votes: VoteMatrix, spec: EstimateSpec, traits: Mapping[str, NDArray[Any]]
+) -> tuple[Floats | None, str, FairSample]:
+    """Return the weights of labelled items, the feature of their strata, and how fair they are.
 
-    Groups that were labelled unevenly, while items within them are like each other, are strata: so
-    are items that were drawn for a comparison of the groups.
+    Groups that were labelled unevenly become strata, as where items were drawn for a comparison of
+    groups; then items are compared with those of their own group.
     """
+    fair = fair_sample(votes.labelled, traits, votes.units)
     if spec.weights is not None:
-        return weights_of(votes, spec.weights), ""
-    if spec.strata is not None:
-        return stratified(votes, spec.strata), spec.strata
-    if spec.by is None or not fair.differing:
-        return None, ""
-    pair = pair_of(votes, spec.by)
-    own = pair or (system_of(votes) if spec.by == SYSTEM else spec.by,)
-    if not {*fair.differing} <= {*own}:
-        return None, ""
+        return weights_of(votes, spec.weights), "", fair
+    strata = spec.strata
+    if strata is None and spec.by is not None:
+        pair = pair_of(votes, spec.by)
+        own = pair or (system_of(votes) if spec.by == SYSTEM else spec.by,)
+        strata = spec.by if {*own} & {*fair.differing} else None
+    if strata is None:
+        return None, "", fair
     try:
-        return stratified(votes, spec.by), spec.by
-    except InputError:  # A group without labels cannot be weighted.
-        return None, ""
+        weights = stratified(votes, strata)
+    except InputError:
+        if spec.strata is not None:
+            raise
+        return None, "", fair  # A group without labels cannot be weighted.
+    strata_of = np.unique(weights, return_inverse=True)[1]
+    within = {
+        name: _centred(values, strata_of)
+        for name, values in traits.items()
+        if values.dtype.kind in "fiub"
+    }
+    return weights, strata, fair_sample(votes.labelled, within, votes.units)
+
+
+def _centred(values: NDArray[Any], codes: Ints) -> Floats:
+    """Return numbers (n,) minus the mean of their group; NaN stays."""
+    known = np.isfinite(values.astype(np.float64))
+    sums = np.bincount(codes[known], values[known].astype(np.float64), int(codes.max()) + 1)
+    counts = np.bincount(codes[known], minlength=len(sums))
+    return np.asarray(values - (sums / np.maximum(counts, 1))[codes])
 
 
 Samples = list[Sample | Matches]
@@ -432,8 +449,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
     """Return rates of all items and of the groups, and their differences."""
     signs, labels, units = _arrays(votes, spec)
     groups = groups_of(votes, spec.by)
-    fair = fair_sample(votes.labelled, _traits(votes, signs), units)
-    weights, strata = _reweighted(votes, spec, fair)
+    weights, strata, fair = _reweighted(votes, spec, _traits(votes, signs))
     shares = (np.sign(signs.sum(axis=1, dtype=np.int64)) + 1.0) / 2.0
     whole = Sample.of(labels, None, units, weights)
     samples: Samples = [whole]
@@ -581,7 +597,7 @@ def _warnings(
             f"The groups by {quote_value(strata)} were labelled unevenly, so labels are reweighted "
             "to the items of each; rates of single groups do not depend on that."
         )
-    elif fair.differing and spec.weights is None and spec.strata is None:
+    if fair.differing and spec.weights is None:
         warnings.append(
             "The labelled items are not a fair sample: they differ from the others in "
             f"{listed(fair.differing, 3)}. Rates of all items hold only if that has nothing to do "

@@ -304,7 +304,7 @@ def test_system_stands_for_the_column_that_names_the_system():
     features = votes.features.rename(columns={"system": "model"})
     named = replace(votes, features=features)
     ours = run(ESTIMATE, named, EstimateSpec(by="system"), jobs=1)
-    assert ours.rate.value.tolist() == estimated(votes).rate.value.tolist()
+    assert ours.rate.value.tolist() == estimated(votes, by="system").rate.value.tolist()
     with pytest.raises(InputError, match="no such feature"):
         run(ESTIMATE, replace(votes, features=None), EstimateSpec(by="system"), jobs=1)
 
@@ -315,7 +315,7 @@ def test_groups_that_were_labelled_unevenly_are_reweighted():
     of_second = (votes.features["system"] == votes.features["system"].iloc[-1]).to_numpy()
     labels = np.where(of_second, truth, votes.labels).astype(np.int8)
     uneven = replace(votes, labels=labels)
-    result = estimated(uneven)
+    result = estimated(uneven, by="system")
     assert result.strata == "system"
     assert result.rate.lo[0] < truth.mean() < result.rate.hi[0]
     assert any("reweighted" in warning for warning in result.warnings)
