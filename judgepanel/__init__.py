@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from judgepanel.api.studies import StudyResult as StudyResult
     from judgepanel.api.studies import curve as curve
     from judgepanel.api.studies import estimate as estimate
+    from judgepanel.api.studies import items_to_label as items_to_label
     from judgepanel.api.studies import study as study
     from judgepanel.api.votes import DataWarning as DataWarning
     from judgepanel.api.votes import Inspection as Inspection
@@ -48,7 +49,7 @@ _NAMES = {
     "": ("models",),
     "api.panels": ("Panel", "RecommendedPanel", "load_panel", "recommend"),
     "api.reports": ("report",),
-    "api.studies": ("StudyResult", "curve", "estimate", "study"),
+    "api.studies": ("StudyResult", "curve", "estimate", "items_to_label", "study"),
     "api.votes": ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"),
     "votes.errors": ("InputError",),
     "votes.choices": ("Thresholds",),

@@ -466,11 +466,12 @@ def estimate(votes: AnyVotes, by: str | None = None, **options: Any) -> StudyRes
     votes : Votes or VoteMatrix
         What :func:`load` or :func:`from_frame` returned; most items may lack a label.
     by : str, optional
-        A feature whose values are the groups, such as ``"model"`` or ``"language"``.
+        A feature whose values are the groups, such as ``"language"``; ``"system"`` stands for the
+        column with the system, or for the two with the systems of a pair.
     **options
         ``about`` (``"auto"``, ``"file"`` for the items of the file, ``"population"`` for items like
-        these), ``weights``, a feature with sampling weights of labelled items, and ``seed`` and
-        ``judges``.
+        these), ``weights``, a feature with sampling weights of labelled items, ``strata``, a
+        feature within whose values they were drawn at random, and ``seed`` and ``judges``.
 
     Returns
     -------
@@ -496,6 +497,39 @@ def estimate(votes: AnyVotes, by: str | None = None, **options: Any) -> StudyRes
     """
     given = options if by is None else {"by": by, **options}
     return StudyResult(*_run(ESTIMATE, f"the study {ESTIMATE.name}", votes, Workers(1), given))
+
+
+def items_to_label(estimates: StudyResult, n: int, seed: int = 0) -> pd.DataFrame:
+    """Draw the items to label next: at random, where they narrow differences of groups most.
+
+    Parameters
+    ----------
+    estimates : StudyResult
+        What :func:`estimate` returned.
+    n : int
+        How many items, at most as many as have no label.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    DataFrame
+        One row per item: ``id``, its features and an empty ``label``. Filled in and saved, it is
+        read by :func:`load` as ``labels`` and joined to the labels there are.
+
+    Raises
+    ------
+    InputError
+        More items than have no label, or fewer than 1.
+
+    References
+    ----------
+    docs/estimate.md: why items are drawn at random.
+    """
+    from judgepanel.studies.decide.label_next import items_to_label as drawn  # noqa: PLC0415
+
+    spec: Any = estimates.spec
+    return drawn(estimates.votes.matrix, spec, estimates.result, n, seed=seed)
 
 
 def _run(

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from judgepanel.api.panels import DOCUMENTS, RecommendedPanel
-from judgepanel.api.studies import TABLES, StudyResult, StudyRun, Workers, run_study, study_spec
+from judgepanel.api.studies import (
+    TABLES,
+    StudyResult,
+    StudyRun,
+    Workers,
+    items_to_label,
+    run_study,
+    study_spec,
+)
 from judgepanel.api.votes import Votes
 from judgepanel.cli.options import refuse
 from judgepanel.cli.reading import check_out, grouping_option, load, reading_options
@@ -71,6 +79,15 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
         nargs=2,
         metavar=("OLD", "NEW"),
         help="exit 1 unless the group NEW is shown to be better than OLD",
+    )
+    parser.add_argument(
+        "--draw", type=int, metavar="N", help="how many items to draw for labelling next"
+    )
+    parser.add_argument(
+        "--draw-to",
+        type=Path,
+        metavar="FILE",
+        help=".csv: their ids and features, for labels that --labels reads",
     )
     parser.set_defaults(command=run_estimate)
 
@@ -161,7 +178,16 @@ def run_study_command(options: argparse.Namespace) -> None:
 
 def run_estimate(options: argparse.Namespace) -> int:
     """Estimate rates; exit status 1 if they fail a condition."""
+    check_out(options, ".csv", option="draw_to")
+    if (options.draw is None) != (options.draw_to is None):
+        raise InputError(
+            "items to label need their number and a file", allowed="--draw N --draw-to FILE.csv"
+        )
     result = _run_and_print(options)
+    if options.draw is not None:
+        write_whole(
+            options.draw_to, csv_text(items_to_label(result, options.draw, options.seed)).encode()
+        )
     pair = options.fail_unless_better
     reasons = failures(result.result, options.fail_under, None if pair is None else tuple(pair))
     for sentence in reasons:

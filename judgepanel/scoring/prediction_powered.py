@@ -56,6 +56,9 @@ PRIOR_LABELS = 20.0
 """Labels that have the slope within all groups, beside a group's own."""
 PRIOR_CASES = 2.0
 """Labels that have the variance which the proxies imply, beside those there are."""
+PRIOR_ERRORS = 1.0
+"""Labels that a proxy gets wrong, beside those there are, as far as it explains labels: errors of a
+good panel are rare, and z^2 / 4 more is what the score interval of a rare count has."""
 PSEUDO_LABELS = 4.0
 """Labels, half of them 1, that are added to a rate before it implies a variance."""
 
@@ -263,7 +266,13 @@ def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample
     after = sample.sums_labelled(sample.gaps(residual) ** 2) + PRIOR_CASES * prior
     before = sample.gaps(sample.labels[sample.rows]) ** 2
     known = sample.sums_labelled(before) + PRIOR_CASES * rate * (1.0 - rate)
-    return np.asarray(after / known)
+    if sample.n_groups > 1:
+        # The few labels of a group may show no error by chance.
+        common = np.nansum(after) / max(float(np.nansum(known)), 1e-300)
+        spread = PRIOR_LABELS * rate * (1.0 - rate)
+        after, known = after + common * spread, known + spread
+    share = after / known
+    return np.asarray(share + PRIOR_ERRORS * (1.0 - np.minimum(share, 1.0)) / known)
 
 
 def _influence(used: Floats, residual: Floats, seen: Floats, sample: Sample, target: Target) -> Any:

@@ -159,6 +159,11 @@ PAIR_NAMES = (
     *(("model_left", "model_right"), ("generator_1", "generator_2"), ("system_a", "system_b")),
 )
 """Names of columns that hold the models behind the first and the second response."""
+SYSTEM_NAMES = ordered(
+    "system|system_name|model|model_name|policy|variant|version|prompt|prompt_name|prompt_version|"
+    "config"
+)
+"""Names of columns that hold the system whose output was judged."""
 
 JUDGE_WORDS = words_in(
     "judge|judges|rater|raters|annotator|annotators|worker|evaluator|grader|reviewer|labeler|"

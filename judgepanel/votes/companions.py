@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -100,7 +101,7 @@ def with_labels(
     table : RawTable
         The votes, wide or long.
     roles : Roles
-        The roles of their columns; a label column is not needed.
+        The roles of their columns. Labels that they have are kept, and the others added.
     labels : RawTable
         One row per item with its id and its label; rows that repeat an item must agree.
     choices : Choices
@@ -110,15 +111,10 @@ def with_labels(
     Raises
     ------
     InputError
-        Votes without an id column or with labels of their own, a word that is not a label, an item
-        with two labels, and ids none of which is among the votes.
+        Votes without an id column, a word that is not a label, an item with two labels, in the
+        table or with that of the votes, and ids none of which is among the votes.
     """
     file, turn = quote_value(labels.name), f"if its rows are judges, turn it {errors.TRANSPOSE}"
-    if roles.label_column is not None:
-        problem = f"labels are here and in {file}"
-        remedy = f"leave it out {errors.IGNORE}"
-        error = InputError(problem, "labels in one of the two files", remedy)
-        raise error.in_header(table, roles.label_column)
     if not roles.id_column:
         problem = f"there is no column of item ids to find labels by in {file}"
         allowed = "a column with the same ids in both files"
@@ -132,10 +128,7 @@ def with_labels(
         check_label_words(labels, source.column, Columns(table).models(), vocabulary)
     items, ids = names_in(table, roles.id_column, "item id")
     rows_items, row_ids = names_in(labels, (source.id_column,), "item id")
-    # Synonyms count as the same label.
-    texts = zip(map(verdict_of, column.words), column.words, strict=True)
-    plain = [word.strip() if code == UNKNOWN else str(code) for code, word in texts]
-    meanings = pd.factorize(np.array(plain, dtype=object))[0][column.codes]
+    meanings = pd.factorize(_same_words(column))[0][column.codes]
     rows = given_rows(labels, source.column, meanings, column.present, rows_items, len(row_ids))
     places, unused = _matched(row_ids, ids)
     there = places >= 0
@@ -150,9 +143,14 @@ def with_labels(
         raise replace(error, file=labels.name, column=source.id_column)
     row_of_item = rows[places]
     of_item = np.where(there, column.codes[row_of_item], len(column.words))
-    name, is_taken = source.column, source.column in table.columns
-    name = f"{name} ({labels.name})" if is_taken else name
-    frame = table.frame.assign(**{name: text_column(of_item[items], [*column.words, ""])})
+    cells = text_column(of_item[items], [*column.words, ""])
+    if roles.label_column is not None:
+        name = roles.label_column
+        cells = _filled(table, name, Column(name, pd.Series(cells)), labels.name)
+    else:
+        name, is_taken = source.column, source.column in table.columns
+        name = f"{name} ({labels.name})" if is_taken else name
+    frame = table.frame.assign(**{name: cells})
     n_labelled = int((there & column.present[row_of_item]).sum())
     have = "items have" if n_labelled != 1 else "item has"
     notes = [
@@ -164,6 +162,32 @@ def with_labels(
         among = f"{len(unused):,} {what} not among the votes: {listed(unused)}."
         notes.append(f"{file} has labels for {among}")
     return replace(table, frame=frame, notes=(*table.notes, *notes), labels=source), name
+
+
+def _same_words(column: Column) -> NDArray[Any]:
+    """Return the distinct words (n_words,) of a column of labels, one for all synonyms."""
+    texts = zip(map(verdict_of, column.words), column.words, strict=True)
+    return np.array(
+        [word.strip() if code == UNKNOWN else str(code) for code, word in texts], dtype=object
+    )
+
+
+def _filled(table: RawTable, name: str, more: Column, file: str) -> pd.Categorical:
+    """Return a column of labels with those of another file where it is blank.
+
+    Raises InputError for the first label that contradicts the one in the other file.
+    """
+    own = Column(name, table.frame[name])
+    differs = own.present & more.present
+    differs &= _same_words(own)[own.codes] != _same_words(more)[more.codes]
+    if differs.any():
+        row = int(np.argmax(differs))
+        other = quote_value(str(more.words[more.codes[row]]))
+        problem = f"this item has another label in {quote_value(file)}: {other}"
+        remedy = "correct one of them, or leave one blank"
+        raise InputError(problem, "the same label in both files", remedy).in_cell(table, name, row)
+    codes = np.where(own.present, own.codes, len(own.words) + more.codes)
+    return text_column(codes, [*own.words, *more.words])
 
 
 def _matched(names: Sequence[str], wanted: Sequence[str]) -> tuple[NDArray[np.intp], list[str]]:

@@ -33,6 +33,7 @@ from judgepanel.votes.cells import (
     MEASURE_WORDS,
     PERSON_WORDS,
     RECORD,
+    SYSTEM_NAMES,
     TEXT_NAMES,
     UNKNOWN,
     VERDICT_WORDS,
@@ -457,9 +458,26 @@ class _Guess:
             roles,
             order_column=self.choices.order_column or next(orders, None),
             run_column=self.choices.run_column,
-            system_column=self.choices.system_column,
+            system_column=self.choices.system_column or self._systems(roles),
             feature_columns=self.features(roles.used),
         )
+
+    def _systems(self, roles: Roles) -> tuple[str, ...]:
+        """Return the columns that name the system of an item, or the two of a pair."""
+        if roles.layout == "wide" and not (roles.judge_columns or self.judges(roles.used)):
+            return ()
+        free = self.without((*roles.used, *self.choices.known))
+        pair = self.columns.pair
+        within = self._codes(roles.id_column)
+        named = pair if pair and {*pair} <= {*free} else _usual(free, SYSTEM_NAMES)[:1]
+        for name in named:
+            column = self.columns[name]
+            recurs = column.kind == "words" and 2 * len(column.given) <= self.table.n_rows
+            if not recurs or not (roles.layout == "wide" or self.is_constant(name, within)):
+                return ()
+        for name in named:
+            self.give(name, "system", "named as the system whose output was judged")
+        return tuple(named)
 
     def _codes(self, names: Sequence[str]) -> np.ndarray:
         """Return codes (n_rows,) of the combinations of columns."""

@@ -43,3 +43,28 @@ def test_an_unknown_group_is_refused_with_the_known_ones(cli, llmbar):
     ran = cli("estimate", llmbar, "--by", "subset", "--fail-unless-better", "Natural", "Unnatural")
     assert ran.status == 2
     assert "there is no such group (found 'Unnatural'); allowed: GPTInst, GPTOut" in ran.err
+
+
+def test_drawn_items_come_back_labelled_and_narrow_the_interval(cli, llmbar, tmp_path):
+    known = pd.read_csv(llmbar, dtype=str)
+    hidden = known.assign(label=known["label"].where(known.index % 4 == 0, ""))
+    votes, drawn, rates = (tmp_path / name for name in ("votes.csv", "draw.csv", "rates.csv"))
+    hidden.to_csv(votes, index=False)
+    options = ("estimate", votes, "--by", "subset", "--out", rates)
+    assert cli(*options, "--draw", 80, "--draw-to", drawn).status == 0
+    before = pd.read_csv(rates).iloc[0]
+    items = pd.read_csv(drawn, dtype=str)
+    assert list(items.columns)[:2] == ["id", "subset"]
+    assert items["label"].isna().all()
+    truth = known.set_index("item_id")["label"]
+    items.assign(label=items["id"].map(truth)).to_csv(drawn, index=False)
+    assert cli(*options, "--labels", drawn).status == 0
+    after = pd.read_csv(rates).iloc[0]
+    assert after["n_labels"] == before["n_labels"] + 80
+    assert after["rate_hi"] - after["rate_lo"] < before["rate_hi"] - before["rate_lo"]
+
+
+def test_items_to_label_need_a_number_and_a_file(cli, llmbar):
+    ran = cli("estimate", llmbar, "--draw", 50)
+    assert ran.status == 2
+    assert "items to label need their number and a file; allowed: --draw N --draw-to" in ran.err

@@ -15,6 +15,7 @@ from judgepanel.present.decide.estimate import (
     default_specs,
     estimate_sentence,
     judges_sentence,
+    order_sentence,
     present,
     worth_sentence,
 )
@@ -23,6 +24,7 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.estimate import ESTIMATE, Estimates, EstimateSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, VoteMatrix
+from tests.studies.estimate.test_estimate import pairs_file
 
 
 @cache
@@ -117,3 +119,19 @@ def test_pages_group_by_system_at_first():
     (spec,) = default_specs(votes, Settings(), Pipeline())
     assert spec.by == "system"
     assert ENTRY.specs(votes, Settings()) == (spec,)
+
+
+def test_systems_that_met_in_pairs_have_their_own_tables():
+    result = run(ESTIMATE, pairs_file(), EstimateSpec(by="system"), jobs=1)
+    blocks = list(flat(present(result, EstimateSpec(by="system"))))
+    assert "a is the best system." in estimate_sentence(result)
+    tables = [block.columns for block in blocks if isinstance(block, Table)]
+    assert [name for table in tables for name in table if name == "wins"] == ["wins"]
+    assert "favours its family" in next(table for table in tables if "same order" in table)
+    sentence = order_sentence(result)
+    assert "of 5 judges alone would give the same order." in sentence
+    assert sentence.endswith("Beyond what the labels say, mine favours its own family.")
+
+
+def test_nothing_is_said_of_the_order_without_groups():
+    assert not order_sentence(result_of((0.5, 0.8), None))

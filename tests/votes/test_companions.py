@@ -47,6 +47,15 @@ def test_labels_of_another_file_are_those_of_the_same_file(labels):
     assert read(WIDE, labels).votes.sha256 == beside.sha256
 
 
+def test_labels_of_another_file_fill_those_that_are_blank():
+    """As when drawn items come back labelled; synonyms are the same label."""
+    together = read(with_labels(["label", "1", "0", "1", "0"]), None).votes
+    some = with_labels(["label", "A", "", "", "B"])
+    filled = read(some, GOLD).votes
+    assert filled.labels.tolist() == together.labels.tolist()
+    assert read(some, "item_id,label\nq2,0\nq3,1\n").votes.labels.tolist() == [1, 0, 1, 0]
+
+
 def test_a_long_file_whose_label_is_the_verdict_takes_them_too():
     long = read(LONG, GOLD).votes
     assert long.labels.tolist() == [1, 0, 1, 0]
@@ -104,11 +113,12 @@ def test_names_of_models_and_ones_and_twos_are_labels():
             "both files",
         ),
         (
-            with_labels(["gold", "1", "0", "1", "0"]),
+            with_labels(["gold", "1", "", "0", "0"]),
             GOLD,
             {},
-            "votes.csv, row 1, column 'gold': labels are here and in 'the label table'; allowed: "
-            "labels in one of the two files; leave it out with --ignore",
+            "votes.csv, row 4, column 'gold': this item has another label in 'the label table': "
+            "'1' (found '0'); allowed: the same label in both files; correct one of them, or leave "
+            "one blank",
         ),
         (
             "a,b\n1,0\n0,1\n",

@@ -18,13 +18,8 @@ from judgepanel.present.blocks import (
 from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.decide.estimate import (
-    ESTIMATE,
-    REACH,
-    Estimates,
-    EstimateSpec,
-    usual_feature,
-)
+from judgepanel.studies.decide.estimate import ESTIMATE, REACH, Estimates, EstimateSpec
+from judgepanel.studies.decide.groups import SYSTEM, usual_feature
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, numbers, result_table, text
@@ -32,6 +27,10 @@ from judgepanel.words.text import counted, fixed, listed, one_line, percent, sha
 
 ABOUT: dict[str, str] = {"file": "the items of this file", "population": "items like these"}
 RATE = {"pointwise": "The pass rate", "pairwise": "The win rate of the first response"}
+WIN_RATES = (
+    "The rate of a system is how often it wins against the others, each met equally often, by "
+    "Bradley-Terry on corrected outcomes; its interval is Student's t. "
+)
 MOST_DRAWN = 25
 LITTLE = 1.05
 """A panel that is worth less than this many times as many labels does not help."""
@@ -96,7 +95,8 @@ def _points(difference: Interval) -> str:
 
 
 def _noun(result: Estimates) -> str:
-    return one_line(result.by, _NAME) if result.by else "group"
+    by = SYSTEM if result.pairs else result.by
+    return one_line(by, _NAME) if by else "group"
 
 
 def worth_sentence(result: Estimates) -> str:
@@ -172,6 +172,51 @@ def pairs_table(result: Estimates) -> dict[str, Column]:
     }
 
 
+def meetings_table(result: Estimates) -> dict[str, Column]:
+    """Return the win rates of pairs of systems."""
+    names = [one_line(name, _NAME) for name in result.group]
+    return {
+        "system": text([names[i] for i in result.met_first]),
+        "against": text([names[i] for i in result.met_second]),
+        "items": numbers(result.met_items, "whole"),
+        "labels": numbers(result.met_labels, "whole"),
+        "wins": Column(result.met_rate, "share level"),
+    }
+
+
+def judges_table(result: Estimates) -> dict[str, Column]:
+    """Return how judges alone rank the groups, those that agree least first."""
+    order = np.argsort(result.same_order, kind="stable")
+    names = [*(one_line(name, _NAME) for name in result.group), ""]
+    table = {
+        "judge": text([one_line(result.judge[j], _NAME) for j in order]),
+        "same order": numbers(result.same_order[order], "share"),
+        "puts first": text([names[i] for i in result.best_by_judge[order]]),
+    }
+    if np.isfinite(result.own_family.value).any():
+        favours = result.own_family[order].scaled(100.0, "points")
+        table["favours its family"] = differences(favours)
+    return table
+
+
+def order_sentence(result: Estimates) -> str:
+    """Say whether another judge would change the order of the groups."""
+    same = result.same_order[np.isfinite(result.same_order)]
+    if not len(same):
+        return ""
+    agree = int(np.count_nonzero(same == 1.0))
+    first = f"{agree} of {counted(len(same), 'judge')} alone would give the same order."
+    favour = [
+        one_line(name, _NAME)
+        for name, lo in zip(result.judge, result.own_family.lo, strict=True)
+        if lo > 0.0
+    ]
+    if favour:
+        verb = "favours its" if len(favour) == 1 else "favour their"
+        first += f" Beyond what the labels say, {listed(favour[:4], 'and')} {verb} own family."
+    return first
+
+
 def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
     """Present the rates, the differences between groups, and what the panel is worth."""
     blocks: list[Block] = [
@@ -185,7 +230,7 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
                 "labels alone": result.labels_alone[:MOST_DRAWN],
                 "labels and panel": result.rate[:MOST_DRAWN],
             },
-            "share of label 1",
+            "win rate against the others" if result.pairs else "share of label 1",
         ),
         Table(rates_table(result), "Bias in points."),
     ]
@@ -193,6 +238,12 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
         blocks += [
             Heading("Differences", 3),
             Table(pairs_table(result), "All pairs, the clearest first."),
+            *_order(result),
+        ]
+    if len(result.met_first):
+        blocks += [
+            Heading("Pair by pair", 3),
+            Table(meetings_table(result), "How often the first of two systems wins."),
         ]
     return [
         *blocks,
@@ -206,9 +257,28 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
             "mean error of the proxies on labelled items (prediction-powered, the proxy counting "
             "as much as makes the variance "
             "smallest). Intervals are Wilson's at the effective number of labels, for "
-            f"{ABOUT[result.about]}; items of one group of items count once. p-values of "
+            f"{ABOUT[result.about]}; items of one group of items count once. "
+            + WIN_RATES
+            * result.pairs
+            + "p-values of "
             "differences are adjusted by Holm over all pairs. Items to label are best drawn at "
             "random."
+        ),
+    ]
+
+
+def _order(result: Estimates) -> list[Block]:
+    sentence = order_sentence(result)
+    if not sentence:
+        return []
+    return [
+        Heading("Would another judge change the order?", 3),
+        Paragraph(sentence),
+        Table(
+            judges_table(result),
+            "Share of pairs of groups in the order of the estimates; judges that agree least "
+            "first. What a judge favours is in points, beyond the estimates.",
+            height=320,
         ),
     ]
 

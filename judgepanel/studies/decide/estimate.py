@@ -20,7 +20,12 @@ from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.distributions import norm_ppf, t_ppf
 from judgepanel.kernels.ballots import signs_of
 from judgepanel.kernels.cross_proxies import best_judge, cross_proxies
-from judgepanel.kernels.residual import FeatureColumns, feature_columns
+from judgepanel.scoring.bradley_terry import (
+    Matches,
+    estimate_win_rates,
+    strengths_of,
+    win_rates,
+)
 from judgepanel.scoring.clustered import ALPHA, FairSample, fair_sample
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
@@ -35,8 +40,20 @@ from judgepanel.scoring.prediction_powered import (
 )
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.decide.groups import (
+    SYSTEM,
+    Groups,
+    features_of,
+    groups_of,
+    pair_of,
+    stratified,
+    system_families,
+    system_of,
+    weights_of,
+)
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.results import column, frame_columns, frozen, long_frame, scalars
+from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
 from judgepanel.votes.matrix import BALANCED_SHARE, perfect_judges
@@ -44,14 +61,12 @@ from judgepanel.votes.matrix import BALANCED_SHARE, perfect_judges
 About = Literal["auto", "file", "population"]
 ABOUTS: tuple[About, ...] = get_args(About)
 ALL = "all items"
-QUANTILES = 4
-MOST_GROUPS = 50
 FEW_LABELS = 10
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64), Interval.full(0, np.nan, "share"), np.zeros(0)
 REACH = 0.03
 """Half width for which the number of labels is given."""
-SYSTEMS = ("system", "model", "policy", "variant", "version", "prompt", "config")
-"""Names of features that are the first choice for groups."""
+MOST_MET = 200
+"""Pairs of systems whose win rates are given."""
 
 
 @frozen
@@ -69,7 +84,15 @@ class Estimates:
     ``first`` and ``second`` (m,) are the positions of all pairs of groups, ``difference`` the rate
     of the first minus that of the second, ``p`` their p-values after Holm's correction over all
     pairs, ``more_labels`` how many more labels would decide them if the difference stays the same.
-    ``fair`` says in which traits labelled items differ from the others.
+    ``fair`` says in which traits labelled items differ from the others. ``strata`` is the feature
+    by which labels are reweighted, empty for none.
+
+    With ``pairs`` the groups are systems that met in pairs: their rate is the win rate against the
+    others (Bradley-Terry), and ``met_...`` (n_met,) are the items of every pair of systems and how
+    often its first system wins. ``judge`` (n_judges,) are the judges; ``same_order`` is the share
+    of pairs of groups that the judge alone puts in the order of the estimates, ``best_by_judge``
+    the group that it alone puts first (-1 without votes), and ``own_family`` how much more it
+    favours groups of its own family than others, beyond the estimates; NaN if families are unknown.
     """
 
     group: tuple[str, ...] = column("The group of items, all items first.", "group", "text")
@@ -102,6 +125,16 @@ class Estimates:
     may_be_best: Bools = column(
         "Whether no other group is shown to have a higher rate; blank for all items."
     )
+    pairs: bool
+    met_first: Ints
+    met_second: Ints
+    met_items: Ints
+    met_labels: Ints
+    met_rate: Interval
+    judge: tuple[str, ...]
+    same_order: Floats
+    best_by_judge: Ints
+    own_family: Interval
     first: Ints
     second: Ints
     difference: Interval
@@ -111,6 +144,7 @@ class Estimates:
     labels_for_reach: int
     fair: FairSample
     by: str
+    strata: str
     about: Target
     task: str
     orientation: str
@@ -152,12 +186,41 @@ class Estimates:
             },
         )
 
+    def meetings(self) -> pd.DataFrame:
+        """Return one row per pair of systems that met: how often the first wins."""
+        names = np.array(self.group, dtype=object)
+        return long_frame(
+            (len(self.met_first),),
+            {
+                "system": names[self.met_first],
+                "other": names[self.met_second],
+                "n_items": self.met_items,
+                "n_labels": self.met_labels,
+                "win_rate": self.met_rate,
+            },
+        )
+
+    def by_judge(self) -> pd.DataFrame:
+        """Return one row per judge: how it alone ranks the groups."""
+        names = np.array([*self.group, ""], dtype=object)
+        return long_frame(
+            (len(self.judge),),
+            {
+                "judge": np.array(self.judge, dtype=object),
+                "same_order": self.same_order,
+                "puts_first": names[self.best_by_judge],
+                "favours_own_family": self.own_family,
+            },
+        )
+
     def summary(self) -> dict[str, Any]:
         """Return the rate of all items, the differences, and the fairness of the sample."""
         return {
             "rate": to_plain([float(end[0]) for end in self.rate]),
             "worth": to_plain(float(self.worth[0])),
             "differences": to_plain(self.differences().to_dict("records")),
+            "meetings": to_plain(self.meetings().to_dict("records")),
+            "by_judge": to_plain(self.by_judge().to_dict("records")),
             "may_be_best": [
                 name for name, may in zip(self.group[1:], self.may_be_best[1:], strict=True) if may
             ],
@@ -171,7 +234,11 @@ class Estimates:
 class EstimateSpec(StudySpec):
     """Groups by a feature, and what the rates are about; splits are not used."""
 
-    by: str | None = option(None, "feature whose values are the groups, such as model or language")
+    by: str | None = option(
+        None,
+        "feature whose values are the groups, such as language; `system` stands for the column "
+        "with the system, or for the two with those of a pair",
+    )
     about: About = option(
         "auto",
         "whose rate: the items of the file, or items like these; auto: of the file, of items like "
@@ -179,6 +246,12 @@ class EstimateSpec(StudySpec):
     )
     weights: str | None = option(
         None, "feature with inverse probabilities of labelling, if they differ"
+    )
+    strata: str | None = option(
+        None,
+        "feature within whose values the labelled items were drawn at random; labels are "
+        "reweighted to the items of each (default: the groups, if only they were labelled "
+        "unevenly)",
     )
 
 
@@ -211,140 +284,191 @@ def _arrays(votes: VoteMatrix, spec: EstimateSpec) -> tuple[Votes, Floats, Ints]
     return signs, labels, votes.units
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Groups of items: names, and the group of each item (n,), -1 for none."""
+def _reweighted(
+    votes: VoteMatrix, spec: EstimateSpec, traits: Mapping[str, NDArray[Any]]
+) -> tuple[Floats | None, str, FairSample]:
+    """Return the weights of labelled items, the feature of their strata, and how fair they are.
 
-    names: tuple[str, ...]
-    codes: Ints
-
-
-def groups_of(votes: VoteMatrix, by: str | None) -> Groups:
-    """Return the groups by a feature: its values, or quantiles of many numbers.
-
-    Raises
-    ------
-    InputError
-        A feature that the votes do not have, or one of too many values.
+    Groups that were labelled unevenly become strata, as where items were drawn for a comparison of
+    groups; then items are compared with those of their own group.
     """
-    if by is None:
-        return Groups((), np.full(votes.n_items, -1, dtype=np.int64))
-    values = _feature(votes, by)
-    if values.dtype.kind in "fiub":
-        return _by_number(values.astype(np.float64))
-    texts = np.array(["" if value is None else str(value) for value in values.tolist()])
-    names, codes = np.unique(texts, return_inverse=True)
-    blank = names == ""
-    place = np.where(blank, -1, np.cumsum(~blank) - 1)
-    if np.count_nonzero(~blank) > MOST_GROUPS:
-        raise InputError(
-            f"the feature {quote_value(by)} has too many values to compare",
-            value=int(np.count_nonzero(~blank)),
-            allowed=f"at most {MOST_GROUPS} groups",
-            remedy="choose another feature, or give its values fewer names",
-        )
-    return Groups(tuple(names[~blank].tolist()), np.asarray(place[codes], dtype=np.int64))
+    fair = fair_sample(votes.labelled, traits, votes.units)
+    if spec.weights is not None:
+        return weights_of(votes, spec.weights), "", fair
+    strata = spec.strata
+    if strata is None and spec.by is not None:
+        pair = pair_of(votes, spec.by)
+        own = pair or (system_of(votes) if spec.by == SYSTEM else spec.by,)
+        strata = spec.by if {*own} & {*fair.differing} else None
+    if strata is None:
+        return None, "", fair
+    try:
+        weights = stratified(votes, strata)
+    except InputError:
+        if spec.strata is not None:
+            raise
+        return None, "", fair  # A group without labels cannot be weighted.
+    strata_of = np.unique(weights, return_inverse=True)[1]
+    within = {
+        name: _centred(values, strata_of)
+        for name, values in traits.items()
+        if values.dtype.kind in "fiub"
+    }
+    return weights, strata, fair_sample(votes.labelled, within, votes.units)
 
 
-def _by_number(values: Floats) -> Groups:
-    known = np.isfinite(values)
-    levels = np.unique(values[known])
-    if len(levels) > 2 * QUANTILES:
-        ends = np.unique(np.quantile(values[known], np.arange(1, QUANTILES) / QUANTILES))
-        place = np.searchsorted(ends, values, side="left")
-        present, codes = np.unique(place[known], return_inverse=True)
-        names = []
-        for part in present:
-            inside = values[known & (place == part)]
-            names.append(f"{inside.min():g} to {inside.max():g}")
-    else:
-        codes = np.searchsorted(levels, values[known])
-        names = [f"{level:g}" for level in levels]
-    every = np.full(len(values), -1, dtype=np.int64)
-    every[known] = codes
-    return Groups(tuple(names), every)
+def _centred(values: NDArray[Any], codes: Ints) -> Floats:
+    """Return numbers (n,) minus the mean of their group; NaN stays."""
+    known = np.isfinite(values.astype(np.float64))
+    sums = np.bincount(codes[known], values[known].astype(np.float64), int(codes.max()) + 1)
+    counts = np.bincount(codes[known], minlength=len(sums))
+    return np.asarray(values - (sums / np.maximum(counts, 1))[codes])
 
 
-def _features(votes: VoteMatrix) -> FeatureColumns:
-    return feature_columns(votes.features) or {}
+Samples = list[Sample | Matches]
 
 
-def _feature(votes: VoteMatrix, name: str) -> NDArray[Any]:
-    columns = _features(votes)
-    if name not in columns:
-        raise InputError(
-            "no such feature among the votes",
-            value=name,
-            allowed=", ".join(columns) or "none: these votes have no item features",
-        )
-    return columns[name]
+def _rates(proxy: Floats, samples: Samples, target: Target, *, tuned: bool = True) -> list[Rates]:
+    return [
+        estimate_win_rates(proxy, sample, target=target, tuned=tuned)
+        if isinstance(sample, Matches)
+        else estimate_rates(proxy, sample, target=target, tuned=tuned)
+        for sample in samples
+    ]
 
 
-def offered_features(votes: VoteMatrix) -> tuple[str, ...]:
-    """Return the features whose values can be groups, those that name systems first."""
-    columns = _features(votes)
-    kinds = {name: len(set(map(str, values.tolist()))) for name, values in columns.items()}
-    numeric = {name: values.dtype.kind in "fiub" for name, values in columns.items()}
-    few = [name for name, n in kinds.items() if n >= 2 and (numeric[name] or n <= MOST_GROUPS)]
-    places = {name: place for place, name in enumerate(SYSTEMS)}
-    return tuple(
-        sorted(few, key=lambda name: (places.get(name.lower(), len(places)), numeric[name]))
+def _as_voted(votes: Floats, sample: Sample | Matches) -> Floats:
+    """Return the rates (n_groups,) that votes alone imply; NaN votes are missing."""
+    given = np.isfinite(votes)
+    if isinstance(sample, Matches):
+        every = sample.every * given
+        every = every / max(float(every.sum()), 1e-300)
+        outcomes = every * np.nan_to_num(votes)
+        return win_rates(strengths_of(outcomes, sample, every, len(sample.met)))
+    n = sample.sums(given.astype(np.float64))
+    return np.where(n > 0, sample.sums(np.nan_to_num(votes)) / np.maximum(n, 1.0), np.nan)
+
+
+@frozen
+class _Judges:
+    """How judges alone rank groups, see :class:`Estimates`."""
+
+    judge: tuple[str, ...]
+    same_order: Floats
+    best_by_judge: Ints
+    own_family: Interval
+
+
+def _judges(
+    votes: VoteMatrix, spec: EstimateSpec, groups: Groups, signs: Votes, rates: Rates, sample: Any
+) -> _Judges:
+    """Compare the order of the groups under every judge alone with that of the estimates."""
+    if len(groups.names) < 2:
+        none = np.zeros(0)
+        return _Judges((), none, none.astype(np.int64), Interval.full(0, np.nan, "share"))
+    names = judges_of(votes, spec)
+    cast = np.where(signs == 0, np.nan, (signs + 1.0) / 2.0)
+    alone = np.array([_as_voted(cast[:, j], sample) for j in range(len(names))])
+    alone = alone.reshape(len(names), len(groups.names))
+    value = rates.rate.value
+    first, second = np.triu_indices(len(groups.names), 1)
+    ours = value[first] - value[second]
+    own = alone[:, first] - alone[:, second]
+    known = np.isfinite(own) & np.isfinite(ours)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        same = (known & (own * ours > 0.0)).sum(axis=1) / known.sum(axis=1)
+    voted = np.isfinite(alone)
+    best = np.where(voted.any(axis=1), np.where(voted, alone, -1.0).argmax(axis=1) + 1, -1)
+    families = dict(zip(votes.judges, families_of(votes), strict=True))
+    of_groups = np.array(system_families(groups.names, families))
+    favours = [
+        _favour(judge, (of_groups != "") & (of_groups == families[name]), rates, sample)
+        for name, judge in zip(names, alone, strict=True)
+    ]
+    value, lo, hi = np.array(favours).reshape(len(names), 3).T
+    return _Judges(
+        names, same, np.asarray(best, dtype=np.int64), Interval(value, lo, hi, unit="share")
     )
 
 
-def usual_feature(votes: VoteMatrix) -> str | None:
-    """Return the feature that pages group by at first: systems, else a few categories."""
-    offered = offered_features(votes)
-    if not offered or (
-        offered[0].lower() not in SYSTEMS and _features(votes)[offered[0]].dtype.kind in "fiub"
-    ):
-        return None
-    return offered[0]
+def _favour(
+    judge: Floats, own: Bools, rates: Rates, sample: Sample | Matches
+) -> tuple[float, float, float]:
+    """Return how much higher a judge rates own groups than others, beyond the estimates."""
+    value, lo, hi = rates.rate
+    known = np.isfinite(judge) & np.isfinite(value)
+    sides = [np.where(known & side, sample.n_items, 0.0) for side in (own, ~own)]
+    if not all(side.any() for side in sides):
+        return np.nan, np.nan, np.nan
+    contrast = sides[0] / sides[0].sum() - sides[1] / sides[1].sum()
+    gap = float(contrast @ np.where(known, judge - value, 0.0))
+    cross = (rates.influence.T @ rates.influence).toarray()
+    size = np.sqrt(np.maximum(np.diagonal(cross), 1e-300))
+    arms = np.where(known, contrast * (hi - lo) / 2.0, 0.0)
+    reach = float(np.sqrt(max(arms @ (cross / np.outer(size, size)) @ arms, 0.0)))
+    return gap, gap - reach, gap + reach
 
 
-def _weights(votes: VoteMatrix, name: str | None) -> Floats | None:
-    """Sampling weights (n,); InputError if one of a labelled item is missing or not above 0."""
-    if name is None:
-        return None
-    values = _feature(votes, name)
-    if values.dtype.kind not in "fiub":
-        raise InputError("sampling weights must be numbers", value=name)
-    weights = values.astype(np.float64)
-    wrong = votes.labelled & ~(np.isfinite(weights) & (weights > 0.0))
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        raise InputError(
-            f"item {quote_value(votes.item_ids[place])} has no usable sampling weight",
-            "a number above 0 for every labelled item",
-            value=float(weights[place]),
-        )
-    return np.where(np.isfinite(weights), weights, 1.0)
+@frozen
+class _Meetings:
+    """Win rates of the first of two systems, by pair; see :class:`Estimates`."""
+
+    first: Ints
+    second: Ints
+    items: Ints
+    labels: Ints
+    rate: Interval
+
+
+def _meetings(groups: Groups, sample: Sample | Matches, proxy: Floats, about: Target) -> _Meetings:
+    """Estimate every pair of systems that met by the items of both; none of too many pairs."""
+    if isinstance(sample, Sample):
+        none = np.zeros(0, dtype=np.int64)
+        return _Meetings(none, none, none, none, Interval.full(0, np.nan, "share"))
+    n = len(groups.names)
+    low, high = np.minimum(sample.first, sample.second), np.maximum(sample.first, sample.second)
+    cells, codes = np.unique((low * n + high)[sample.met], return_inverse=True)
+    if len(cells) > MOST_MET:
+        cells, codes = cells[:0], np.zeros(0, dtype=np.int64)
+    place = np.full(len(sample.labels), -1, dtype=np.int64)
+    if len(cells):
+        place[sample.met] = codes
+    turned = sample.first > sample.second
+    of_pairs = Sample.of(
+        np.where(turned, 1.0 - sample.labels, sample.labels),
+        place,
+        sample.units,
+        sample.weights,
+        len(cells),
+    )
+    rates = estimate_rates(np.where(turned, 1.0 - proxy, proxy), of_pairs, target=about)
+    n_items, n_labels = (part.astype(np.int64) for part in (of_pairs.n_items, of_pairs.n_labels))
+    return _Meetings(cells // n + 1, cells % n + 1, n_items, n_labels, rates.rate)
 
 
 def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
     """Return rates of all items and of the groups, and their differences."""
     signs, labels, units = _arrays(votes, spec)
-    groups, weights = groups_of(votes, spec.by), _weights(votes, spec.weights)
+    groups = groups_of(votes, spec.by)
+    weights, strata, fair = _reweighted(votes, spec, _traits(votes, signs))
     shares = (np.sign(signs.sum(axis=1, dtype=np.int64)) + 1.0) / 2.0
-    proxies = {"panel": partial.panel, "majority": shares, "best": partial.best}
-    samples = [Sample.of(labels, None, units, weights)]
+    whole = Sample.of(labels, None, units, weights)
+    samples: Samples = [whole]
     if groups.names:
-        samples.append(Sample.of(labels, groups.codes, units, weights, len(groups.names)))
+        samples.append(groups.sample(labels, units, weights))
 
     about = _about(votes, spec)
-
-    def rates(name: str, target: Target = about, *, tuned: bool = True) -> list[Rates]:
-        return [
-            estimate_rates(proxies[name], sample, target=target, tuned=tuned) for sample in samples
-        ]
-
-    ours, alone = rates("panel"), rates("panel", tuned=False)
+    ours = _rates(partial.panel, samples, about)
+    alone = _rates(partial.panel, samples, about, tuned=False)
     rate = _joined(ours)
-    judges = np.concatenate([s.sums(shares) / np.maximum(s.n_items, 1.0) for s in samples])
+    judges = np.concatenate([_as_voted(shares, sample) for sample in samples])
     pairs, gap, p = all_pairs(ours[-1]) if groups.names else _NO_PAIRS
     gap_alone = differences(alone[-1], pairs)[0] if groups.names else gap
     n_labels = np.concatenate([s.n_labels for s in samples]).astype(np.int64)
-    fair = fair_sample(votes.labelled, _traits(votes, signs), units)
+    meetings = _meetings(groups, samples[-1], partial.panel, about)
+    by_judge = _judges(
+        votes, spec, groups, signs, _rates(partial.panel, samples, "file")[-1], samples[-1]
+    )
     lopsided = votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE
     return Estimates(
         group=(ALL, *groups.names),
@@ -354,28 +478,39 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         labels_alone=_joined(alone),
         judges_alone=judges,
         judges_bias=judges - rate.value,
-        majority=_joined(rates("majority")),
-        best=_joined(rates("best")),
-        population=_joined(rates("panel", "population")),
+        majority=_joined(_rates(shares, samples, about)),
+        best=_joined(_rates(partial.best, samples, about)),
+        population=_joined(_rates(partial.panel, samples, "population")),
         worth=_worth(ours, alone),
         tuning=np.concatenate([part.tuning for part in ours]),
         may_be_best=_may_be_best(len(groups.names), pairs, gap, p),
+        pairs=isinstance(samples[-1], Matches),
+        met_first=meetings.first,
+        met_second=meetings.second,
+        met_items=meetings.items,
+        met_labels=meetings.labels,
+        met_rate=meetings.rate,
+        judge=by_judge.judge,
+        same_order=by_judge.same_order,
+        best_by_judge=by_judge.best_by_judge,
+        own_family=by_judge.own_family,
         first=pairs[:, 0] + 1,
         second=pairs[:, 1] + 1,
         difference=gap,
         difference_alone=gap_alone,
         p=p,
         more_labels=_more_labels(pairs, gap, samples[-1], about),
-        labels_for_reach=_labels_for(ours[0], samples[0]),
+        labels_for_reach=_labels_for(ours[0], whole),
         fair=fair,
         by=spec.by or "",
+        strata=strata,
         about=about,
         task=votes.task,
         orientation="as_given",
         measures_coding=lopsided,
         one_class=votes.minority_share == 0.0,
         seed=spec.settings.seed,
-        warnings=_warnings(votes, spec, groups, n_labels, fair),
+        warnings=_warnings(votes, spec, groups, n_labels, fair, strata),
     )
 
 
@@ -406,7 +541,7 @@ def _worth(ours: list[Rates], alone: list[Rates]) -> Floats:
     return np.where(np.isfinite(_joined(ours).value), worth, np.nan)
 
 
-def _more_labels(pairs: Ints, gap: Interval, sample: Sample, about: Target) -> Ints:
+def _more_labels(pairs: Ints, gap: Interval, sample: Sample | Matches, about: Target) -> Ints:
     """Labels (m,) that both groups need besides their own to be told apart at the level of all.
 
     -1 if that cannot be said. All items of the file are enough for the file.
@@ -442,25 +577,36 @@ def _traits(votes: VoteMatrix, signs: Votes) -> Mapping[str, NDArray[Any]]:
     cast = (signs != 0).sum(axis=1)
     share = np.where(cast > 0, signs.sum(axis=1) / np.maximum(cast, 1), np.nan)
     of_votes = {"share of votes for 1": share, "agreement of judges": np.abs(share)}
-    return {**of_votes, "number of votes": cast.astype(np.float64), **_features(votes)}
+    return {**of_votes, "number of votes": cast.astype(np.float64), **features_of(votes)}
 
 
 def _warnings(
-    votes: VoteMatrix, spec: EstimateSpec, groups: Groups, n_labels: Ints, fair: FairSample
+    votes: VoteMatrix,
+    spec: EstimateSpec,
+    groups: Groups,
+    n_labels: Ints,
+    fair: FairSample,
+    strata: str,
 ) -> tuple[str, ...]:
     warnings = []
+    if strata and spec.strata is None:
+        warnings.append(
+            f"The groups by {quote_value(strata)} were labelled unevenly, so labels are reweighted "
+            "to the items of each; rates of single groups do not depend on that."
+        )
     if fair.differing and spec.weights is None:
         warnings.append(
             "The labelled items are not a fair sample: they differ from the others in "
             f"{listed(fair.differing, 3)}. Rates of all items hold only if that has nothing to do "
-            "with the labels; label items drawn at random, or give their sampling weights."
+            "with the labels; label items drawn at random, give their sampling weights, or name as "
+            "strata the feature within which they were drawn."
         )
     if votes.labelled.all() and spec.about == "file":
         warnings.append("Every item has a label, so the rates of the file are known exactly.")
     elif n_labels[0] < FEW_LABELS:
         warnings.append(f"There are only {n_labels[0]} labels: intervals are wide.")
     if groups.names:
-        blank = int(np.count_nonzero(groups.codes < 0))
+        blank = int(np.count_nonzero((groups.codes < 0) | _unknown(groups)))
         if blank:
             warnings.append(f"{blank:,} items have no {quote_value(spec.by or '')}.")
         none = [name for name, n in zip(groups.names, n_labels[1:], strict=True) if n == 0]
@@ -475,6 +621,11 @@ def _warnings(
                 "answers, which the labels correct on average only."
             )
     return tuple(warnings)
+
+
+def _unknown(groups: Groups) -> Bools:
+    """Which items (n,) lack their second system."""
+    return np.zeros(len(groups.codes), bool) if groups.others is None else groups.others < 0
 
 
 ESTIMATE: Study[EstimateSpec, Proxies, Estimates] = Study(

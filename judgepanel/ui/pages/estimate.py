@@ -7,16 +7,14 @@ import streamlit as st
 from judgepanel.present.decide.estimate import ABOUT, estimate_sentence
 from judgepanel.present.pages import ESTIMATE_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.decide.estimate import (
-    ABOUTS,
-    ESTIMATE,
-    Estimates,
-    EstimateSpec,
-    offered_features,
-    usual_feature,
-)
-from judgepanel.ui.frame import PageContext
+from judgepanel.studies.decide.estimate import ABOUTS, ESTIMATE, Estimates, EstimateSpec
+from judgepanel.studies.decide.groups import offered_features, usual_feature
+from judgepanel.studies.decide.label_next import items_to_label
+from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.render import Caveats, show_others, show_study
+from judgepanel.ui.reporting import download_button
+from judgepanel.ui.work import stored_result
+from judgepanel.words.tables import csv_text
 
 _NONE = ""
 _ABOUT = {"auto": "as it suits", **ABOUT}
@@ -26,11 +24,38 @@ def page(context: PageContext) -> None:
     """Draw the controls, then the rates and differences."""
     entry, spec, caveats = ENTRIES[ESTIMATE.name], _controls(context), Caveats()
     if show_study(entry, context, spec, caveats=caveats, banner=_banner):
+        _label_next(context, spec)
         show_others(context, ESTIMATE_PAGE, {ESTIMATE.name}, caveats=caveats)
 
 
 def _banner(result: Estimates) -> tuple[str, str]:
     return estimate_sentence(result), "keep" if result.decided.any() else "open"
+
+
+def _label_next(context: PageContext, spec: EstimateSpec) -> None:
+    """Offer items to label, drawn at random, as a file that Start reads back as labels."""
+    free = int((~context.votes.labelled).sum())
+    if not free:
+        return
+    st.header("Label next")
+    caption(
+        "Items are drawn at random, from groups whose rates are least certain more of them. Votes "
+        "are not in the file, so that they do not lead those who label. Fill in the column label "
+        "and give the file to Start as labels, beside the votes: it is joined to the labels there "
+        "are."
+    )
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    n = int(left.number_input("Items", 1, free, min(50, free), key="draw"))
+
+    def drawn() -> str:
+        result = stored_result(ESTIMATE, context, spec)
+        if result is None:
+            return ""
+        return csv_text(
+            items_to_label(context.votes, spec, result, n, seed=context.analysis.settings.seed)
+        )
+
+    download_button(right, "Draw items to label (CSV)", drawn, "items_to_label.csv", "text/csv")
 
 
 def _controls(context: PageContext) -> EstimateSpec:

@@ -11,15 +11,8 @@ import pytest
 
 from judgepanel.scoring.prediction_powered import Sample, estimate_rates
 from judgepanel.studies.contract import Chunk, Settings
-from judgepanel.studies.decide.estimate import (
-    ALL,
-    ESTIMATE,
-    Estimates,
-    EstimateSpec,
-    groups_of,
-    offered_features,
-    usual_feature,
-)
+from judgepanel.studies.decide.estimate import ALL, ESTIMATE, Estimates, EstimateSpec
+from judgepanel.studies.decide.groups import groups_of, offered_features, usual_feature
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 
@@ -253,3 +246,81 @@ def test_systems_are_offered_before_other_features():
     numbers = replace(votes, features=votes.features[["length"]])
     assert usual_feature(numbers) is None
     assert usual_feature(replace(votes, features=None)) is None
+
+
+def pairs_file(n: int = 800, n_labels: int = 120, seed: int = 0) -> VoteMatrix:
+    """Pairs of four systems, a the best and d the worst; judge mine is of the family of d."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 4, n)
+    second = (first + rng.integers(1, 4, n)) % 4
+    wins = 1.0 / (1.0 + np.exp(0.8 * (first - second)))
+    truth = (rng.random(n) < wins).astype(np.int8)
+    right = rng.random((n, 5)) < 0.8
+    votes = np.where(right, truth[:, None], 1 - truth[:, None]).astype(np.int8)
+    votes[first == 3, 4], votes[second == 3, 4] = 1, 0
+    labels = np.full(n, MISSING, dtype=np.int8)
+    shown = rng.choice(n, n_labels, replace=False)
+    labels[shown] = truth[shown]
+    names = np.array(["a", "b", "c", "delta-7b"])
+    return VoteMatrix(
+        votes=votes,
+        labels=labels,
+        item_ids=tuple(f"i{k}" for k in range(n)),
+        judges=("j1", "j2", "j3", "j4", "mine"),
+        task="pairwise",
+        features=pd.DataFrame({"model_a": names[first], "model_b": names[second]}),
+        judge_table=pd.DataFrame({"family": ["x", "x", "y", "y", "delta"]}),
+    )
+
+
+def test_systems_that_met_in_pairs_are_ranked_by_bradley_terry():
+    votes = pairs_file()
+    assert usual_feature(votes) == "system"
+    result = run(ESTIMATE, votes, EstimateSpec(by="system"), jobs=1)
+    assert result.pairs
+    assert result.group[1:] == ("a", "b", "c", "delta-7b")
+    assert (np.diff(result.rate.value[1:]) < 0.0).all()
+    assert result.may_be_best.tolist() == [False, True, False, False, False]
+    assert result.items[1:].sum() == 2 * votes.n_items
+    meetings = result.meetings()
+    assert len(meetings) == 6
+    assert meetings["n_items"].sum() == votes.n_items
+    assert set(meetings["n_labels"]) != {0}
+    named = run(ESTIMATE, votes, EstimateSpec(by="model_a, model_b"), jobs=1)
+    assert named.rate.value.tolist() == result.rate.value.tolist()
+
+
+def test_a_judge_that_favours_its_own_family_is_shown_to():
+    result = run(ESTIMATE, pairs_file(), EstimateSpec(by="system"), jobs=1)
+    by_judge = result.by_judge().set_index("judge")
+    assert by_judge.loc["mine", "favours_own_family_lo"] > 0.3
+    assert by_judge["favours_own_family"].notna().sum() == 1
+    assert by_judge.loc["mine", "same_order"] < by_judge.loc["j1", "same_order"]
+    assert by_judge.loc["j1", "puts_first"] == "a"
+
+
+def test_system_stands_for_the_column_that_names_the_system():
+    votes, _ = panel()
+    features = votes.features.rename(columns={"system": "model"})
+    named = replace(votes, features=features)
+    ours = run(ESTIMATE, named, EstimateSpec(by="system"), jobs=1)
+    assert ours.rate.value.tolist() == estimated(votes, by="system").rate.value.tolist()
+    with pytest.raises(InputError, match="no such feature"):
+        run(ESTIMATE, replace(votes, features=None), EstimateSpec(by="system"), jobs=1)
+
+
+def test_groups_that_were_labelled_unevenly_are_reweighted():
+    """All labels of one system are known: the rate of all items must not drift to that system."""
+    votes, truth = panel(n=1200, n_labels=120)
+    of_second = (votes.features["system"] == votes.features["system"].iloc[-1]).to_numpy()
+    labels = np.where(of_second, truth, votes.labels).astype(np.int8)
+    uneven = replace(votes, labels=labels)
+    result = estimated(uneven, by="system")
+    assert result.strata == "system"
+    assert result.rate.lo[0] < truth.mean() < result.rate.hi[0]
+    assert any("reweighted" in warning for warning in result.warnings)
+    by_hand = run(ESTIMATE, uneven, EstimateSpec(strata="system"), jobs=1)
+    assert by_hand.rate.value[0] == pytest.approx(result.rate.value[0])
+    none = replace(votes, labels=np.where(of_second, MISSING, votes.labels).astype(np.int8))
+    with pytest.raises(InputError, match="no item of a stratum by 'system' has a label"):
+        run(ESTIMATE, none, EstimateSpec(strata="system"), jobs=1)

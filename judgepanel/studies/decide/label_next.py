@@ -1,0 +1,112 @@
+"""Which items to label next: drawn at random, where they narrow the asked differences most.
+
+Sampling the items on which judges disagree has not beaten random items in replays
+(docs/estimate.md). Within groups items are drawn at random; how many of each group is chosen so
+that the sum of the variances of the groups' rates becomes smallest, and with it the mean variance
+of their differences.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.arrays import Floats, Ints
+from judgepanel.studies.decide.estimate import Estimates, EstimateSpec
+from judgepanel.studies.decide.groups import groups_of
+from judgepanel.votes import InputError, VoteMatrix
+
+ID, LABEL = "id", "label"
+_EVEN = 0.25
+"""Variance of a label where nothing is known."""
+
+
+def items_to_label(
+    votes: VoteMatrix, spec: EstimateSpec, result: Estimates, n: int, *, seed: int = 0
+) -> pd.DataFrame:
+    """Draw unlabelled items.
+
+    Parameters
+    ----------
+    votes : VoteMatrix
+        The votes that were estimated.
+    spec, result : EstimateSpec, Estimates
+        The estimates so far; items are shared out among their groups, if there are any.
+    n : int
+        How many items; at least 1 and at most as many as have no label.
+    seed : int
+        Of the draw.
+
+    Returns
+    -------
+    DataFrame
+        One row per item in random order: its id, its features and an empty label. Votes are left
+        out, so that they do not lead those who label.
+
+    Raises
+    ------
+    InputError
+        More items than have no label, or fewer than 1.
+    """
+    free = ~votes.labelled
+    if not 1 <= n <= int(free.sum()):
+        raise InputError(
+            "cannot draw that many items to label",
+            value=n,
+            allowed=f"1 to {int(free.sum()):,}, the items without a label"
+            if free.any()
+            else "nothing: every item has a label",
+        )
+    rng = np.random.default_rng(seed)
+    groups = groups_of(votes, spec.by)
+    order = rng.permutation(np.flatnonzero(free))
+    if groups.names and groups.others is None:
+        codes = groups.codes[order]
+        available = np.bincount(codes[codes >= 0], minlength=len(groups.names))
+        shares = allocated(variances_of(result), result.labelled[1:], available, n)
+        # Items of no group fill up.
+        place = np.empty(len(order), dtype=np.int64)
+        for code in range(-1, len(groups.names)):
+            place[codes == code] = np.arange(np.count_nonzero(codes == code))
+        wanted = np.append(shares, n - int(shares.sum()))
+        order = order[place < wanted[codes]]
+    chosen = order[:n]
+    frame = pd.DataFrame({ID: [votes.item_ids[i] for i in chosen]})
+    if votes.features is not None:
+        features = votes.features.iloc[chosen].reset_index(drop=True)
+        frame = pd.concat([frame, features.drop(columns=[ID, LABEL], errors="ignore")], axis=1)
+    return frame.assign(**{LABEL: ""})
+
+
+def variances_of(result: Estimates) -> Floats:
+    """Variance per label (n_groups,) of the rate of each group, as its interval implies it."""
+    rate, n = result.rate[1:], result.labelled[1:]
+    unseen = 1.0 - n / np.maximum(result.items[1:], 1) if result.about == "file" else 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = ((rate.hi - rate.lo) / 4.0) ** 2 * n / unseen
+    return np.where(np.isfinite(variance) & (variance > 0.0), np.minimum(variance, _EVEN), _EVEN)
+
+
+def allocated(variances: Floats, n_labels: Ints, available: Ints, n: int) -> Ints:
+    """Share out n labels (n_groups,) so that the sum of variances / labels is smallest.
+
+    One label after the other goes where it takes most off, which is exact as gains only fall.
+    """
+    shares = np.zeros(len(variances), dtype=np.int64)
+
+    def gain(group: int) -> float:
+        have = int(n_labels[group] + shares[group])
+        return float(variances[group] / (have * (have + 1))) if have else np.inf
+
+    heap = [(-gain(g), g) for g in range(len(variances)) if available[g]]
+    heapq.heapify(heap)
+    for _ in range(n):
+        if not heap:
+            break
+        _, group = heapq.heappop(heap)
+        shares[group] += 1
+        if shares[group] < available[group]:
+            heapq.heappush(heap, (-gain(group), group))
+    return shares
