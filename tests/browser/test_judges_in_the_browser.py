@@ -25,11 +25,6 @@ def chooser(page: Page) -> Locator:
     return page.get_by_role("combobox", name="Judge", exact=True)
 
 
-def card(page: Page, name: str) -> Locator:
-    """The head of one judge's card."""
-    return page.locator(".jp-note b").filter(has_text=name)
-
-
 def test_a_judge_of_any_name_is_chosen_stays_text_and_is_found_again_by_its_link(
     page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
 ) -> None:
