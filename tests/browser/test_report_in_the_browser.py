@@ -20,7 +20,7 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.runner import run
 from judgepanel.ui.reporting import collected
 from judgepanel.votes import VoteMatrix
-from tests.browser.conftest import Guard, Server
+from tests.browser.conftest import PATIENCE, Guard, Server
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle
 from tests.browser.flattery import figures_of, flattering
 from tests.browser.service import prepared, prepared_votes
@@ -57,6 +57,7 @@ def popover(page: Page):
 def opened_without_network(page: Page, file: Path, problems: list[str]) -> Page:
     """A file in a visitor's browser that is cut off; what it asks for or complains of is kept."""
     context = page.context.browser.new_context(offline=True)  # type: ignore[union-attr]
+    context.set_default_timeout(PATIENCE)
     opened = context.new_page()
     opened.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
     opened.on("pageerror", lambda error: problems.append(str(error)))
