@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse
-from scipy.special import expit
+import scipy
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.distributions import t_ppf
@@ -105,7 +104,7 @@ class Matches:
 
     def wins(self, strengths: Floats) -> Floats:
         """Probabilities (n,) that the first system wins."""
-        return np.asarray(expit(strengths[self.first] - strengths[self.second]))
+        return np.asarray(scipy.special.expit(strengths[self.first] - strengths[self.second]))
 
     def _count(self, rows: Ints) -> Floats:
         both = np.concatenate([self.first[rows], self.second[rows]])
@@ -136,7 +135,7 @@ def strengths_of(outcomes: Floats, matches: Matches, weights: Floats, n_labels: 
 
 def win_rates(strengths: Floats) -> Floats:
     """Mean probabilities (n_groups,) of winning against each of the others."""
-    wins = expit(strengths[:, None] - strengths)
+    wins = scipy.special.expit(strengths[:, None] - strengths)
     np.fill_diagonal(wins, 0.0)
     return np.asarray(wins.sum(axis=1) / max(len(strengths) - 1, 1))
 
@@ -249,7 +248,7 @@ def _curvature(matches: Matches, weights: Floats, wins: Floats, prior: float) ->
 
 def _gradient(strengths: Floats) -> Floats:
     """Derivatives (n_groups, n_groups) of win rates by strengths."""
-    wins = expit(strengths[:, None] - strengths)
+    wins = scipy.special.expit(strengths[:, None] - strengths)
     slopes = wins * (1.0 - wins)
     np.fill_diagonal(slopes, 0.0)
     return np.asarray((np.diag(slopes.sum(axis=1)) - slopes) / max(len(strengths) - 1, 1))

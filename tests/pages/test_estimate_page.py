@@ -31,7 +31,7 @@ def analysis() -> str:
 
 def finished(**parameters: str) -> AppTest:
     app = open_app(ESTIMATE, analysis=analysis(), **parameters)
-    return until(app, lambda: len(downloads_of(app)) == 2)
+    return until(app, lambda: len(downloads_of(app)) == 3)
 
 
 def test_rates_come_by_the_first_feature_with_differences_and_a_command() -> None:
@@ -42,7 +42,9 @@ def test_rates_come_by_the_first_feature_with_differences_and_a_command() -> Non
     assert "100 labels and the panel are worth " in text
     assert "GPTInst" in text
     assert any(" study estimate " in c.value and "--by=subset" in c.value for c in app.code)
-    assert downloads_of(app) == ["Download CSV", "Download JSON"]
+    assert sorted(downloads_of(app)) == [
+        *("Download CSV", "Download JSON", "Draw items to label (CSV)"),
+    ]
 
 
 def test_groups_and_target_are_in_the_address() -> None:
