@@ -102,6 +102,24 @@ def test_curve_is_study_panel_curve(cli, clean, tmp_path):
     assert left.read_bytes() == other.read_bytes()
 
 
+def test_recommend_prints_best_and_lean_and_takes_lean_at_a_price(cli, clean, tmp_path):
+    panel = tmp_path / "panel.json"
+    ran = cli("recommend", clean, *FEW, "--prefer", "lean", "--price", ".05", "--out", panel)
+    assert ran.status == 0
+    lines = ran.out.splitlines()
+    assert any(line.startswith(("Best: ", "Best (recommended): ")) for line in lines)
+    (rule,) = (line for line in lines if line.startswith("Which of them: "))
+    assert "5 % accepted" in rule or "less than a third" in rule
+    spec = load_panel(panel.read_text("utf-8")).content["spec"]
+    assert (spec["prefer"], spec["price"]) == ("lean", 0.05)
+
+
+def test_a_price_that_is_not_offered_is_refused(cli, clean):
+    ran = cli("recommend", clean, *FEW, "--prefer", "lean", "--price", ".04")
+    assert ran.status == 2
+    assert "0.005, 0.01, 0.02, 0.03, 0.05" in ran.err
+
+
 def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_path):
     votes = load_votes(samples / "hard_panel_votes.csv").votes
     panel, scored = tmp_path / "panel.json", tmp_path / "scored.csv"

@@ -68,6 +68,10 @@ def test_a_database_of_every_release_opens_and_nothing_is_lost(
     assert rows == [(study, about["engine"]) for study in about["results"]]
 
 
+REDONE = {"recommend": 15}
+"""Studies whose results before an engine lack what their pages show: they are computed again."""
+
+
 def test_results_are_read_and_marked_if_an_older_engine_made_them(
     opened: tuple[SqlWorkspace, dict[str, Any], Path],
 ) -> None:
@@ -75,7 +79,12 @@ def test_results_are_read_and_marked_if_an_older_engine_made_them(
     analysis = space.open(about["id"])
     for name in about["results"]:
         study = ENTRIES[name].study
-        stored = space.result(study, analysis.votes_sha256, study.spec(analysis.settings))
+        spec = study.spec(analysis.settings)
+        stored = space.result(study, analysis.votes_sha256, spec)
+        if name in REDONE and about["engine"] < REDONE[name]:
+            assert stored is None
+            assert space.is_unreadable(study, analysis.votes_sha256, spec)
+            continue
         assert stored is not None
         assert (stored.engine, stored.current) == (about["engine"], about["engine"] == ENGINE)
         assert stored.result.frame().shape[0]

@@ -15,6 +15,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from judgepanel.arrays import Bools
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
@@ -352,7 +353,7 @@ def page(context: PageContext) -> None:
 
 
 def _recommendation(
-    context: PageContext, spec: RecommendSpec, place: DeltaGenerator, ways: DeltaGenerator
+    context: PageContext, spec: RecommendSpec, place: DeltaGenerator, ways: ExpanderContainer
 ) -> None:
     caveats, in_use = Caveats(), st.container()
     run = shared_run(spec)
@@ -375,8 +376,10 @@ def _recommendation(
     if not blocks:
         return
     opened, sections = _sections(blocks)
-    with ways:
-        draw_blocks(sections.pop(WAYS_TITLE), key="ways")
+    listed = sections.pop(WAYS_TITLE)
+    if ways.open:
+        with ways:
+            draw_blocks(listed, key="ways")
     general = stored_result(RECOMMEND, context, run) if ended else None
     if general is None or general.partial:
         draw_blocks(_tables(opened), key=RECOMMEND.name)
