@@ -93,7 +93,7 @@ TERMS: dict[str, str] = {
     "Jury bound": "An upper limit on how often the best weighting of judges errs if their errors "
     "are independent.",
     "Label budget": "The number of labels with which judges are ranked, weighted and calibrated.",
-    "Lean": "As a panel: the smallest whose expected NLL is within the loss accepted. Of a judge: a "
+    "Lean": "A panel: the smallest whose expected NLL is within the loss accepted. Of a judge: a "
     "preference for label 1, or for the response shown first, that neither labels nor responses "
     "explain.",
     "Log-odds": "The logarithm of p / (1 - p): 0 at 50 %. The aggregator of this name weighs each "
