@@ -93,8 +93,9 @@ TERMS: dict[str, str] = {
     "Jury bound": "An upper limit on how often the best weighting of judges errs if their errors "
     "are independent.",
     "Label budget": "The number of labels with which judges are ranked, weighted and calibrated.",
-    "Lean": "A judge's preference for label 1, or for the response shown first, that the labels or "
-    "the responses do not explain.",
+    "Lean": "A panel: the smallest whose expected NLL is within the loss accepted. Of a judge: a "
+    "preference for label 1, or for the response shown first, that neither labels nor responses "
+    "explain.",
     "Log-odds": "The logarithm of p / (1 - p): 0 at 50 %. The aggregator of this name weighs each "
     "vote by the log-odds of the judge's accuracy.",
     "Margin": "The largest loss that counts as no loss: 2 % of the NLL of the panel that is "
