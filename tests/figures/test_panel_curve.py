@@ -87,7 +87,7 @@ def test_the_best_at_the_end_shares_the_square_of_all() -> None:
 
 def test_lines_differ_by_more_than_colour() -> None:
     figure = panel_curve(curve_of(), "beta")
-    drawn = [trace.line for trace in figure.data if trace.mode == "lines"]
+    drawn = [trace.line for trace in figure.data if trace.mode == "lines" and not trace.fill]
     assert len({(line.dash, line.width) for line in drawn}) == len(drawn) == 3
 
 
