@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from judgepanel.present.registry import ENTRIES
 from judgepanel.service.jobs import WATCHED_SECONDS
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.understand.judges import JUDGES as JUDGES_STUDY
@@ -59,8 +60,9 @@ def test_the_page_that_is_open_goes_first_and_the_one_that_was_left_goes_on_late
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grid, judges = Held(METHOD_GRID), Held(JUDGES_STUDY)
-    monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", grid.study)
-    monkeypatch.setattr("judgepanel.ui.pages.judges.JUDGES", judges.study)
+    for page, held in (("methods", grid), ("judges", judges)):
+        entry = replace(ENTRIES[held.study.name], study=held.study)
+        monkeypatch.setattr(f"judgepanel.ui.pages.{page}.ENTRIES", {held.study.name: entry})
     name = prepared("one_class", splits=9)
     try:
         app = open_app(METHODS, analysis=name)

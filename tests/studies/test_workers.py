@@ -6,8 +6,9 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,8 +16,10 @@ from joblib.externals.loky import reusable_executor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from judgepanel.studies import runner
+from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,7 +114,7 @@ def cells_of(votes, spec, chunk):
     return (votes.votes.size,)
 
 
-def last_of(votes, spec, partial):
+def last_of(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> Any:
     return partial
 
 
@@ -180,6 +183,7 @@ def test_results_are_merged_with_one_thread_of_blas():
     votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=10))
     seen = []
 
+    @wraps(PANEL_CURVE.merge)
     def merge(*given):
         seen.append(blas_threads())
         return PANEL_CURVE.merge(*given)

@@ -120,7 +120,7 @@ def difference_words(cards: Cards) -> str:
     if cards.lean is None:
         return ""
     share = 1.0 / float(cards.best.reading.nll.value)
-    loss = f"NLL {with_interval(*cards.loss, sign=True)}"
+    loss = f"NLL changes by {with_interval(*cards.loss, sign=True)}"
     relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
     return f"{loss} ({relative} %); {_savings(cards)}."
 
