@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from judgepanel.cli.reading import check_out, load, reading_options
@@ -11,7 +12,7 @@ from judgepanel.decision.score import score
 from judgepanel.votes.formats import text_of
 from judgepanel.words.outputs import scored_text, write_whole
 from judgepanel.words.tables import csv_text
-from judgepanel.words.text import printable
+from judgepanel.words.text import counted, printable
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
@@ -19,11 +20,16 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
     parser.add_argument("panel", type=Path, metavar="panel.json")
     reading_options(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument(
+        "--fail-on-drift",
+        action="store_true",
+        help="exit 1 if the votes are shown to be unlike those the panel was fitted on",
+    )
     parser.set_defaults(command=run_score)
 
 
-def run_score(options: argparse.Namespace) -> None:
-    """Run the command: read panel and votes, score, write, and print."""
+def run_score(options: argparse.Namespace) -> int:
+    """Read panel and votes, score, write and print; exit status 1 if drift is to fail."""
     check_out(options, ".csv")
     panel = load_panel(text_of(options.panel), name=options.panel.name)
     votes = load(options, need_labels=False, known=panel.known).votes
@@ -31,3 +37,11 @@ def run_score(options: argparse.Namespace) -> None:
     options.notes += scores.warnings
     write_whole(options.out, csv_text(scores.frame()).encode())
     print(scored_text(scores, printable(options.out.name)))
+    n_changes = len(scores.drift.significant) if options.fail_on_drift else 0
+    if n_changes:
+        print(
+            "failed: these votes are not like those the panel was fitted on, by "
+            f"{counted(n_changes, 'comparison')} of {len(scores.drift.changes)}.",
+            file=sys.stderr,
+        )
+    return int(n_changes > 0)

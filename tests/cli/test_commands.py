@@ -143,6 +143,23 @@ def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_
         assert row["set_80"] == row["set_90"] == ""
 
 
+def test_votes_that_drifted_fail_where_that_is_asked(cli, clean, tmp_path):
+    panel, scored, other = (tmp_path / name for name in ("panel.json", "scored.csv", "other.csv"))
+    assert cli("recommend", clean, *FEW, "--out", panel).status == 0
+    assert cli("score", panel, clean, "--out", scored, "--fail-on-drift").status == 0
+    header, *rows = clean.read_text("utf-8").splitlines()
+    judges = [i for i, name in enumerate(header.split(",")) if "judge" in name][:6]
+    lines = [
+        ",".join("1" if i in judges else cell for i, cell in enumerate(row.split(",")))
+        for row in rows
+    ]
+    other.write_text("\n".join([header, *lines]), "utf-8")
+    assert cli("score", panel, other, "--out", scored).status == 0
+    ran = cli("score", panel, other, "--out", scored, "--fail-on-drift")
+    assert ran.status == 1
+    assert "failed: these votes are not like those the panel was fitted on, by " in ran.err
+
+
 def test_score_needs_no_labels_and_names_judges_that_are_absent(cli, clean, tmp_path):
     panel, new = tmp_path / "panel.json", tmp_path / "new.csv"
     cli("recommend", clean, *FEW, "--out", panel)
