@@ -67,7 +67,7 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
             "robustness.slice_transfer",
             "robustness.corruption",
         ),
-        JUDGES_PAGE: ("understand.judges",),
+        JUDGES_PAGE: ("understand.judges", "understand.agreement"),
         METHODS_PAGE: ("understand.method_grid",),
         PAPER_PAGE: (
             "paper.claim",

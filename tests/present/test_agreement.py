@@ -1,0 +1,66 @@
+"""What is said about agreement, and the labels that the panel contradicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from judgepanel.present.blocks import Table, flat
+from judgepanel.present.understand.agreement import agreement_sentence, doubt_sentence, present
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.runner import run
+from judgepanel.studies.understand.agreement import AGREEMENT, Agreement, AgreementSpec
+from judgepanel.votes import VoteMatrix
+from tests.helpers import make_votes
+
+AS_GIVEN = AgreementSpec(settings=Settings(orientation="as_given"))
+
+
+def result_of(votes: VoteMatrix, spec: AgreementSpec = AS_GIVEN) -> Agreement:
+    return run(AGREEMENT, votes, spec, jobs=1)
+
+
+def test_the_confusion_matrix_counts_votes_by_label():
+    votes = make_votes(3, 120, 6)
+    result = result_of(votes)
+    for j, name in enumerate(result.judge):
+        own = votes.votes[:, votes.judges.index(name)]
+        counts = [
+            int(((votes.labels == label) & (own == vote)).sum())
+            for label, vote in ((1, 1), (1, 0), (0, 1), (0, 0))
+        ]
+        given = (
+            *(result.label_1_vote_1[j], result.label_1_vote_0[j]),
+            *(result.label_0_vote_1[j], result.label_0_vote_0[j]),
+        )
+        assert list(given) == counts
+        assert result.items[j] == sum(counts)
+
+
+def test_under_symmetric_kappa_is_twice_the_accuracy_minus_one():
+    votes = make_votes(3, 120, 6)
+    result = result_of(votes, AgreementSpec(settings=Settings(orientation="symmetric")))
+    right = result.label_1_vote_1 + result.label_0_vote_0
+    np.testing.assert_allclose(result.kappa.value, 2.0 * right / result.items - 1.0)
+
+
+def test_a_wrong_label_is_the_first_in_doubt():
+    votes = make_votes(5, 200, 12, low=0.8, high=0.9)
+    agreed = np.abs(votes.votes.mean(axis=1) - votes.labels)
+    place = int(np.argmin(agreed))
+    labels = votes.labels.copy()
+    labels[place] = 1 - labels[place]
+    result = result_of(replace(votes, labels=labels))
+    assert result.doubt[0] == votes.item_ids[place]
+    assert "contradict" in doubt_sentence(result)
+    tables = [block for block in flat(present(result, AS_GIVEN)) if isinstance(block, Table)]
+    assert list(tables[1].columns) == ["item", "label", "panel", "votes for 1"]
+
+
+def test_equal_votes_and_labels_have_no_agreement_beyond_chance():
+    votes = make_votes(3, 60, 4, one_class=True)
+    ones = replace(votes, votes=np.ones_like(votes.votes))
+    result = result_of(ones)
+    assert "not defined" in agreement_sentence(result)
+    assert not result.doubt
