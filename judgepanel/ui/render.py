@@ -381,18 +381,18 @@ def show_closed(
     drawn: Collection[str],
     *,
     caveats: Caveats,
-    ask: Callable[[Entry], tuple[Spec, Any]],
+    ask: Callable[[Entry], tuple[Spec, Any]] | None = None,
 ) -> None:
     """List the studies of a page except those in ``drawn``; each is computed when it is opened.
 
     Which are open is in the URL, by the names of the studies. ``ask`` as for `show_others`.
     """
-    for entry, _ in _others(context, page, drawn):
+    for entry, default in _others(context, page, drawn):
         title = f"**{entry.study.title}** {entry.study.question}"
         section = st.expander(title, key=entry.name, bind="query-params")
         if section.open:
             with section:
-                spec, view = ask(entry)
+                spec, view = (default, None) if ask is None else ask(entry)
                 show_study(entry, context, spec, view, caveats=caveats)
 
 

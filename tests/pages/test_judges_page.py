@@ -35,6 +35,13 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
     assert links(app) == ["Next: which aggregator, and which calibrator?"]
 
 
+def test_agreement_is_computed_when_its_section_is_opened() -> None:
+    app = until_done(open_app(JUDGES, analysis=with_families("hard_panel"), agreement="true"))
+    assert "Krippendorff's alpha of the judges is " in text_of(app)
+    assert htmls(app, "<h3>")[-1] == "Labels in doubt"
+    assert len(downloads_of(app)) == 4
+
+
 def test_the_table_has_every_judge_most_accurate_first() -> None:
     app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
     table = next(displayed(frame) for frame in app.dataframe if "accuracy" in frame.value)

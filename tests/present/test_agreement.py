@@ -58,9 +58,11 @@ def test_a_wrong_label_is_the_first_in_doubt():
     assert list(tables[1].columns) == ["item", "label", "panel", "votes for 1"]
 
 
-def test_equal_votes_and_labels_have_no_agreement_beyond_chance():
+def test_labels_of_one_class_have_none_in_doubt_and_say_what_they_measure():
     votes = make_votes(3, 60, 4, one_class=True)
-    ones = replace(votes, votes=np.ones_like(votes.votes))
-    result = result_of(ones)
-    assert "not defined" in agreement_sentence(result)
+    result = result_of(votes, AgreementSpec())
+    assert result.orientation == "symmetric"
+    np.testing.assert_allclose(result.base_rate, 0.5)
     assert not result.doubt
+    assert not doubt_sentence(result)
+    assert "Krippendorff's alpha of the judges is " in agreement_sentence(result)

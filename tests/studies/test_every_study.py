@@ -15,7 +15,12 @@ from tests.present.results import result_of, spec_of, votes
 
 SWAPS_MATTER = {
     *("distortion", "narrow_band", "permutation"),  # A swap meets other draws.
-    *("claim", "estimate", "items"),  # They are about the labels as given, or list them.
+    *(
+        "agreement",
+        "claim",
+        "estimate",
+        "items",
+    ),  # They are about labels as given.
 }
 
 

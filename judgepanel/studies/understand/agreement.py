@@ -122,7 +122,9 @@ def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
     few = blocks_of(ballots.units, seed=spec.settings.seed, most=PAIR_BLOCKS)
     seen = np.unique(labels)
     proxies = (
-        cross_proxies(signs, (labels + 1.0) / 2.0, ballots.units, seed=spec.settings.seed)
+        cross_proxies(
+            signs, (labels > 0).astype(np.float64), ballots.units, seed=spec.settings.seed
+        )
         if len(seen) > 1
         else np.zeros(0)
     )
@@ -180,7 +182,7 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
         kappa=jackknifed(kappa, partial.judges),
         ac1=jackknifed(ac1, partial.judges),
         others=around(partial.others[0], partial.others[1:]),
-        alpha=Interval.single(*map(float, jackknifed(alpha, partial.items)), ""),
+        alpha=_single(jackknifed(alpha, partial.items)),
         doubt=tuple(given.item_ids[i] for i in worst),
         doubt_label=labels[worst],
         doubt_probability=partial.proxies[worst] if len(partial.proxies) else np.zeros(0),
@@ -193,6 +195,10 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
         seed=spec.settings.seed,
         warnings=prepared.notices,
     )
+
+
+def _single(ends: Interval) -> Interval:
+    return Interval.single(float(ends.value), float(ends.lo), float(ends.hi), unit="")
 
 
 AGREEMENT: Study[AgreementSpec, Counts, Agreement] = Study(

@@ -26,7 +26,7 @@ from judgepanel.studies.understand.judge_table import grade_curve
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec
 from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.pipeline import known_recommendation
-from judgepanel.ui.render import Caveats, chart, section_answer, show_others, show_study, table
+from judgepanel.ui.render import Caveats, chart, section_answer, show_closed, show_study, table
 from judgepanel.ui.session import judges_of
 from judgepanel.words.outputs import position_sentence, position_table
 from judgepanel.words.sentences import AGGREGATOR_NAMES
@@ -48,7 +48,7 @@ def page(context: PageContext) -> None:
     if show_study(
         entry, context, spec, view, caveats=caveats, banner=_banner, titled=True, beside=card
     ):
-        show_others(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
+        show_closed(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(prepared, judge)
     _both_orders(context)
 

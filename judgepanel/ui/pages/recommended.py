@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,8 +46,7 @@ from judgepanel.present.decide.what_if import (
 )
 from judgepanel.present.pages import RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import Entry
-from judgepanel.studies.contract import Spec, prepare
+from judgepanel.studies.contract import prepare
 from judgepanel.studies.decide.cost import COST
 from judgepanel.studies.decide.curators import CURATORS_STUDY
 from judgepanel.studies.decide.value import VALUE
@@ -71,7 +69,6 @@ from judgepanel.ui.pages.recommended_take import (
     value,
     with_candidate,
 )
-from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import (
     Caveats,
     draw_blocks,
@@ -405,16 +402,7 @@ def _more(
         title = ENTRIES[name].study.title
         _closed(title, partial(draw, context, spec, result, caveats), key=name)
     drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
-    show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats, ask=_default_spec(context))
-
-
-def _default_spec(context: PageContext) -> Callable[[Entry], tuple[Spec, Any]]:
-    """Return what asks for the first default spec of a study, and no view."""
-    known = known_recommendation(context)
-    return lambda entry: (
-        entry.specs(context.votes, context.analysis.settings, known)[0],
-        None,
-    )
+    show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
 
 
 def _closed(title: str, draw: Callable[[], object], *, key: str = "") -> None:
