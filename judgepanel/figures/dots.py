@@ -72,7 +72,12 @@ def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go
 
 
 def groups_figure(
-    groups: Sequence[str], marks: Mapping[str, Interval], x: str, level: float | None = None
+    groups: Sequence[str],
+    marks: Mapping[str, Interval],
+    x: str,
+    level: float | None = None,
+    *,
+    percent: bool = True,
 ) -> go.Figure:
     """Two kinds of marks per group, with values (n,); the first group is on top.
 
@@ -84,12 +89,12 @@ def groups_figure(
     looks = ((NEUTRAL, "diamond", -_GROUPS_APART), (INCLUDE, "circle", _GROUPS_APART))
     for (name, values), (colour, symbol, shift) in zip(marks.items(), looks, strict=True):
         look = Look(colour, colour, symbol, "", size=10)
-        hover = "%{text}, " + name + ": %{x:.1%}"
+        hover = "%{text}, " + name + (": %{x:.1%}" if percent else ": %{x:.2f}")
         add_series(figure, values, places + shift, look, name, hover, text=names)
     if level is not None:
         figure.add_vline(x=level, line=DOTTED)
     laid_out(figure, x=x, y="", height=_HEAD + _ROW * len(groups))
-    figure.update_xaxes(tickformat=".0%")
+    figure.update_xaxes(tickformat=".0%" if percent else ".1f")
     figure.update_yaxes(
         tickvals=places,
         ticktext=[escaped(name, 28) for name in groups],

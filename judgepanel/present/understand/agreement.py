@@ -81,6 +81,7 @@ def present(result: Agreement, spec: AgreementSpec) -> list[Block]:
             [one_line(result.judge[j], _NAME) for j in order],
             {"kappa": result.kappa[order], "AC1": result.ac1[order]},
             "agreement beyond chance",
+            percent=False,
         ),
         Table(
             judges_table(result),
