@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.pages import PAGES, PAPER_PAGE, RECOMMENDED_PAGE
+from judgepanel.present.pages import JUDGES_PAGE, PAGES, PAPER_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
 from judgepanel.render.text import markdown_text
 from judgepanel.service.archive import id_of_token
@@ -261,8 +261,9 @@ def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
         asked.clear()
         opened = workspace().open(prepared(sample, splits=3))
         for page in PAGES:
-            closed = entries_of(page) if page == PAPER_PAGE else ()
-            sections = {entry.name: "true" for entry in closed if entry.name != "claim"}
+            closed = entries_of(page) if page in (PAPER_PAGE, JUDGES_PAGE) else ()
+            first = ("claim", "judges")
+            sections = {entry.name: "true" for entry in closed if entry.name not in first}
             open_app(page.file, analysis=opened.id, **sections)
         default = default_specs(workspace().votes(opened.votes_sha256), opened.settings)
         assert set(asked) == set(default) - {"curators", "group_change"}  # Those wait for a click.
