@@ -224,9 +224,7 @@ def differences(rates: Rates, pairs: Ints) -> tuple[Interval, Floats]:
     The p-value is below .05 if and only if the interval excludes 0.
     """
     first, second = pairs.T
-    cross = (rates.influence.T @ rates.influence).toarray()
-    size = np.sqrt(np.maximum(np.diagonal(cross), 1e-300))
-    alike = np.clip((cross / np.outer(size, size))[first, second], -1.0, 1.0)
+    alike = np.clip(correlations(rates)[first, second], -1.0, 1.0)
     value, lo, hi = rates.rate
     down, up = value - lo, hi - value
 
@@ -245,6 +243,13 @@ def differences(rates: Rates, pairs: Ints) -> tuple[Interval, Floats]:
         t = np.abs(gap) / np.where(gap > 0.0, below, above) * _quantile(df)
     p = np.where(gap == 0.0, 1.0, 2.0 * distributions.t_sf(t, df))
     return interval, np.asarray(np.where(np.isnan(gap), np.nan, p))
+
+
+def correlations(rates: Rates) -> Floats:
+    """Return the correlations (n_groups, n_groups) of the errors of the rates."""
+    cross = (rates.influence.T @ rates.influence).toarray()
+    size = np.sqrt(np.maximum(np.diagonal(cross), 1e-300))
+    return np.asarray(cross / np.outer(size, size))
 
 
 def all_pairs(rates: Rates) -> tuple[Ints, Interval, Floats]:

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -387,13 +388,22 @@ def show_closed(
 
     Which are open is in the URL, by the names of the studies. ``ask`` as for `show_others`.
     """
+
+    def show(entry: Entry, default: Spec) -> None:
+        spec, view = (default, None) if ask is None else ask(entry)
+        show_study(entry, context, spec, view, caveats=caveats)
+
     for entry, default in _others(context, page, drawn):
         title = f"**{entry.study.title}** {entry.study.question}"
-        section = st.expander(title, key=entry.name, bind="query-params")
-        if section.open:
-            with section:
-                spec, view = (default, None) if ask is None else ask(entry)
-                show_study(entry, context, spec, view, caveats=caveats)
+        closed(title, partial(show, entry, default), key=entry.name)
+
+
+def closed(title: str, draw: Callable[[], object], *, key: str) -> None:
+    """A section that is drawn, and computed, once it is opened; the URL says which are."""
+    section = st.expander(title, key=key, bind="query-params")
+    if section.open:
+        with section:
+            draw()
 
 
 def _others(

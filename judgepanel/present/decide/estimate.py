@@ -176,39 +176,39 @@ def meetings_table(result: Estimates) -> dict[str, Column]:
     """Return the win rates of pairs of systems."""
     names = [one_line(name, _NAME) for name in result.group]
     return {
-        "system": text([names[i] for i in result.met_first]),
-        "against": text([names[i] for i in result.met_second]),
-        "items": numbers(result.met_items, "whole"),
-        "labels": numbers(result.met_labels, "whole"),
-        "wins": Column(result.met_rate, "share level"),
+        "system": text([names[i] for i in result.met.first]),
+        "against": text([names[i] for i in result.met.second]),
+        "items": numbers(result.met.items, "whole"),
+        "labels": numbers(result.met.labels, "whole"),
+        "wins": Column(result.met.rate, "share level"),
     }
 
 
 def judges_table(result: Estimates) -> dict[str, Column]:
     """Return how judges alone rank the groups, those that agree least first."""
-    order = np.argsort(result.same_order, kind="stable")
+    order = np.argsort(result.alone.same_order, kind="stable")
     names = [*(one_line(name, _NAME) for name in result.group), ""]
     table = {
-        "judge": text([one_line(result.judge[j], _NAME) for j in order]),
-        "same order": numbers(result.same_order[order], "share"),
-        "puts first": text([names[i] for i in result.best_by_judge[order]]),
+        "judge": text([one_line(result.alone.judge[j], _NAME) for j in order]),
+        "same order": numbers(result.alone.same_order[order], "share"),
+        "puts first": text([names[i] for i in result.alone.best[order]]),
     }
-    if np.isfinite(result.own_family.value).any():
-        favours = result.own_family[order].scaled(100.0, "points")
+    if np.isfinite(result.alone.own_family.value).any():
+        favours = result.alone.own_family[order].scaled(100.0, "points")
         table["favours its family"] = differences(favours)
     return table
 
 
 def order_sentence(result: Estimates) -> str:
     """Say whether another judge would change the order of the groups."""
-    same = result.same_order[np.isfinite(result.same_order)]
+    same = result.alone.same_order[np.isfinite(result.alone.same_order)]
     if not len(same):
         return ""
     agree = int(np.count_nonzero(same == 1.0))
     first = f"{agree} of {counted(len(same), 'judge')} alone would give the same order."
     favour = [
         one_line(name, _NAME)
-        for name, lo in zip(result.judge, result.own_family.lo, strict=True)
+        for name, lo in zip(result.alone.judge, result.alone.own_family.lo, strict=True)
         if lo > 0.0
     ]
     if favour:
@@ -240,7 +240,7 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
             Table(pairs_table(result), "All pairs, the clearest first."),
             *_order(result),
         ]
-    if len(result.met_first):
+    if len(result.met.first):
         blocks += [
             Heading("Pair by pair", 3),
             Table(meetings_table(result), "How often the first of two systems wins."),

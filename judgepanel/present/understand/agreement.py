@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from judgepanel.arrays import Ints
 from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import (
     Answer,
@@ -16,7 +17,7 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.study import Entry
-from judgepanel.studies.understand.agreement import AGREEMENT, Agreement, AgreementSpec
+from judgepanel.studies.understand.agreement import AGREEMENT, MOST_DOUBTS, Agreement, AgreementSpec
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, numbers, result_table, text
 from judgepanel.words.text import counted, fixed, level, one_line
@@ -45,7 +46,7 @@ def doubt_sentence(result: Agreement) -> str:
     """Say how many labels the panel contradicts; empty if none."""
     if not result.doubt:
         return ""
-    many = "at least " if len(result.doubt) == len(result.doubt_label) == 50 else ""
+    many = "at least " if len(result.doubt) == MOST_DOUBTS else ""
     return (
         f"The panel, fitted to other labels, contradicts {many}"
         f"{counted(len(result.doubt), 'label')}. Look at the first ones: labels that good judges "
@@ -53,9 +54,14 @@ def doubt_sentence(result: Agreement) -> str:
     )
 
 
+def _order(result: Agreement) -> Ints:
+    """Positions of the judges, highest kappa first and those without one last."""
+    return np.argsort(-result.kappa.value, kind="stable")
+
+
 def judges_table(result: Agreement) -> dict[str, Column]:
     """Return every judge, highest kappa first."""
-    order = np.argsort(-np.nan_to_num(result.kappa.value, nan=-2.0), kind="stable")
+    order = _order(result)
     names = text([one_line(result.judge[j], _NAME) for j in order])
     return result_table(result, order) | {"judge": names}
 
@@ -72,7 +78,7 @@ def doubts_table(result: Agreement) -> dict[str, Column]:
 
 def present(result: Agreement, spec: AgreementSpec) -> list[Block]:
     """Present agreement of all judges, of every judge, and the labels in doubt."""
-    order = np.argsort(-np.nan_to_num(result.kappa.value, nan=-2.0), kind="stable")[:MOST_DRAWN]
+    order = _order(result)[:MOST_DRAWN]
     blocks: list[Block] = [
         Answer(agreement_sentence(result)),
         drawing(

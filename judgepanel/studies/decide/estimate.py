@@ -26,7 +26,7 @@ from judgepanel.scoring.bradley_terry import (
     strengths_of,
     win_rates,
 )
-from judgepanel.scoring.clustered import ALPHA, FairSample, fair_sample
+from judgepanel.scoring.clustered import ALPHA, FairSample, fair_sample, unit_means
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.prediction_powered import (
@@ -35,20 +35,19 @@ from judgepanel.scoring.prediction_powered import (
     Sample,
     Target,
     all_pairs,
+    correlations,
     differences,
     estimate_rates,
 )
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.decide.groups import (
-    SYSTEM,
     Groups,
     features_of,
+    grouping_features,
     groups_of,
-    pair_of,
     stratified,
     system_families,
-    system_of,
     weights_of,
 )
 from judgepanel.studies.options import StudySpec, option
@@ -78,6 +77,33 @@ class Proxies:
 
 
 @frozen
+class Meetings:
+    """Pairs of systems that met (m,), as positions of groups: how often the first wins."""
+
+    first: Ints
+    second: Ints
+    items: Ints
+    labels: Ints
+    rate: Interval
+
+
+@frozen
+class JudgesAlone:
+    """How judges (n_judges,) alone rank groups.
+
+    ``same_order`` is the share of pairs of groups that a judge puts in the order of the estimates,
+    ``best`` the position of the group that it puts first (-1 without votes), and ``own_family`` how
+    much more it favours groups of its own family than others, beyond the estimates; NaN if families
+    are unknown.
+    """
+
+    judge: tuple[str, ...]
+    same_order: Floats
+    best: Ints
+    own_family: Interval
+
+
+@frozen
 class Estimates:
     """Result of :data:`ESTIMATE`; arrays are (n_groups + 1,), all items first.
 
@@ -88,11 +114,8 @@ class Estimates:
     by which labels are reweighted, empty for none.
 
     With ``pairs`` the groups are systems that met in pairs: their rate is the win rate against the
-    others (Bradley-Terry), and ``met_...`` (n_met,) are the items of every pair of systems and how
-    often its first system wins. ``judge`` (n_judges,) are the judges; ``same_order`` is the share
-    of pairs of groups that the judge alone puts in the order of the estimates, ``best_by_judge``
-    the group that it alone puts first (-1 without votes), and ``own_family`` how much more it
-    favours groups of its own family than others, beyond the estimates; NaN if families are unknown.
+    others (Bradley-Terry), and ``met`` are the pairs one by one. ``alone`` is how judges alone rank
+    the groups.
     """
 
     group: tuple[str, ...] = column("The group of items, all items first.", "group", "text")
@@ -126,15 +149,8 @@ class Estimates:
         "Whether no other group is shown to have a higher rate; blank for all items."
     )
     pairs: bool
-    met_first: Ints
-    met_second: Ints
-    met_items: Ints
-    met_labels: Ints
-    met_rate: Interval
-    judge: tuple[str, ...]
-    same_order: Floats
-    best_by_judge: Ints
-    own_family: Interval
+    met: Meetings
+    alone: JudgesAlone
     first: Ints
     second: Ints
     difference: Interval
@@ -190,13 +206,13 @@ class Estimates:
         """Return one row per pair of systems that met: how often the first wins."""
         names = np.array(self.group, dtype=object)
         return long_frame(
-            (len(self.met_first),),
+            (len(self.met.first),),
             {
-                "system": names[self.met_first],
-                "other": names[self.met_second],
-                "n_items": self.met_items,
-                "n_labels": self.met_labels,
-                "win_rate": self.met_rate,
+                "system": names[self.met.first],
+                "other": names[self.met.second],
+                "n_items": self.met.items,
+                "n_labels": self.met.labels,
+                "win_rate": self.met.rate,
             },
         )
 
@@ -204,12 +220,12 @@ class Estimates:
         """Return one row per judge: how it alone ranks the groups."""
         names = np.array([*self.group, ""], dtype=object)
         return long_frame(
-            (len(self.judge),),
+            (len(self.alone.judge),),
             {
-                "judge": np.array(self.judge, dtype=object),
-                "same_order": self.same_order,
-                "puts_first": names[self.best_by_judge],
-                "favours_own_family": self.own_family,
+                "judge": np.array(self.alone.judge, dtype=object),
+                "same_order": self.alone.same_order,
+                "puts_first": names[self.alone.best],
+                "favours_own_family": self.alone.own_family,
             },
         )
 
@@ -297,8 +313,7 @@ def _reweighted(
         return weights_of(votes, spec.weights), "", fair
     strata = spec.strata
     if strata is None and spec.by is not None:
-        pair = pair_of(votes, spec.by)
-        own = pair or (system_of(votes) if spec.by == SYSTEM else spec.by,)
+        own = grouping_features(votes, spec.by)
         strata = spec.by if {*own} & {*fair.differing} else None
     if strata is None:
         return None, "", fair
@@ -310,19 +325,11 @@ def _reweighted(
         return None, "", fair  # A group without labels cannot be weighted.
     strata_of = np.unique(weights, return_inverse=True)[1]
     within = {
-        name: _centred(values, strata_of)
+        name: values - unit_means(values.astype(np.float64), strata_of)[strata_of]
         for name, values in traits.items()
         if values.dtype.kind in "fiub"
     }
     return weights, strata, fair_sample(votes.labelled, within, votes.units)
-
-
-def _centred(values: NDArray[Any], codes: Ints) -> Floats:
-    """Return numbers (n,) minus the mean of their group; NaN stays."""
-    known = np.isfinite(values.astype(np.float64))
-    sums = np.bincount(codes[known], values[known].astype(np.float64), int(codes.max()) + 1)
-    counts = np.bincount(codes[known], minlength=len(sums))
-    return np.asarray(values - (sums / np.maximum(counts, 1))[codes])
 
 
 Samples = list[Sample | Matches]
@@ -349,23 +356,13 @@ def _as_voted(votes: Floats, sample: Sample | Matches) -> Floats:
     return np.where(n > 0, sample.sums(np.nan_to_num(votes)) / np.maximum(n, 1.0), np.nan)
 
 
-@frozen
-class _Judges:
-    """How judges alone rank groups, see :class:`Estimates`."""
-
-    judge: tuple[str, ...]
-    same_order: Floats
-    best_by_judge: Ints
-    own_family: Interval
-
-
 def _judges(
     votes: VoteMatrix, spec: EstimateSpec, groups: Groups, signs: Votes, rates: Rates, sample: Any
-) -> _Judges:
+) -> JudgesAlone:
     """Compare the order of the groups under every judge alone with that of the estimates."""
     if len(groups.names) < 2:
         none = np.zeros(0)
-        return _Judges((), none, none.astype(np.int64), Interval.full(0, np.nan, "share"))
+        return JudgesAlone((), none, none.astype(np.int64), Interval.full(0, np.nan, "share"))
     names = judges_of(votes, spec)
     cast = np.where(signs == 0, np.nan, (signs + 1.0) / 2.0)
     alone = np.array([_as_voted(cast[:, j], sample) for j in range(len(names))])
@@ -381,18 +378,19 @@ def _judges(
     best = np.where(voted.any(axis=1), np.where(voted, alone, -1.0).argmax(axis=1) + 1, -1)
     families = dict(zip(votes.judges, families_of(votes), strict=True))
     of_groups = np.array(system_families(groups.names, families))
+    alike = correlations(rates)
     favours = [
-        _favour(judge, (of_groups != "") & (of_groups == families[name]), rates, sample)
+        _favour(judge, (of_groups != "") & (of_groups == families[name]), rates, alike, sample)
         for name, judge in zip(names, alone, strict=True)
     ]
     value, lo, hi = np.array(favours).reshape(len(names), 3).T
-    return _Judges(
+    return JudgesAlone(
         names, same, np.asarray(best, dtype=np.int64), Interval(value, lo, hi, unit="share")
     )
 
 
 def _favour(
-    judge: Floats, own: Bools, rates: Rates, sample: Sample | Matches
+    judge: Floats, own: Bools, rates: Rates, alike: Floats, sample: Sample | Matches
 ) -> tuple[float, float, float]:
     """Return how much higher a judge rates own groups than others, beyond the estimates."""
     value, lo, hi = rates.rate
@@ -402,29 +400,16 @@ def _favour(
         return np.nan, np.nan, np.nan
     contrast = sides[0] / sides[0].sum() - sides[1] / sides[1].sum()
     gap = float(contrast @ np.where(known, judge - value, 0.0))
-    cross = (rates.influence.T @ rates.influence).toarray()
-    size = np.sqrt(np.maximum(np.diagonal(cross), 1e-300))
     arms = np.where(known, contrast * (hi - lo) / 2.0, 0.0)
-    reach = float(np.sqrt(max(arms @ (cross / np.outer(size, size)) @ arms, 0.0)))
+    reach = float(np.sqrt(np.maximum(arms @ alike @ arms, 0.0)))
     return gap, gap - reach, gap + reach
 
 
-@frozen
-class _Meetings:
-    """Win rates of the first of two systems, by pair; see :class:`Estimates`."""
-
-    first: Ints
-    second: Ints
-    items: Ints
-    labels: Ints
-    rate: Interval
-
-
-def _meetings(groups: Groups, sample: Sample | Matches, proxy: Floats, about: Target) -> _Meetings:
+def _meetings(groups: Groups, sample: Sample | Matches, proxy: Floats, about: Target) -> Meetings:
     """Estimate every pair of systems that met by the items of both; none of too many pairs."""
     if isinstance(sample, Sample):
         none = np.zeros(0, dtype=np.int64)
-        return _Meetings(none, none, none, none, Interval.full(0, np.nan, "share"))
+        return Meetings(none, none, none, none, Interval.full(0, np.nan, "share"))
     n = len(groups.names)
     low, high = np.minimum(sample.first, sample.second), np.maximum(sample.first, sample.second)
     cells, codes = np.unique((low * n + high)[sample.met], return_inverse=True)
@@ -443,7 +428,7 @@ def _meetings(groups: Groups, sample: Sample | Matches, proxy: Floats, about: Ta
     )
     rates = estimate_rates(np.where(turned, 1.0 - proxy, proxy), of_pairs, target=about)
     n_items, n_labels = (part.astype(np.int64) for part in (of_pairs.n_items, of_pairs.n_labels))
-    return _Meetings(cells // n + 1, cells % n + 1, n_items, n_labels, rates.rate)
+    return Meetings(cells // n + 1, cells % n + 1, n_items, n_labels, rates.rate)
 
 
 def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
@@ -458,17 +443,15 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         samples.append(groups.sample(labels, units, weights))
 
     about = _about(votes, spec)
-    ours = _rates(partial.panel, samples, about)
+    targets: tuple[Target, ...] = get_args(Target)
+    by_target = {target: _rates(partial.panel, samples, target) for target in targets}
+    ours = by_target[about]
     alone = _rates(partial.panel, samples, about, tuned=False)
     rate = _joined(ours)
     judges = np.concatenate([_as_voted(shares, sample) for sample in samples])
     pairs, gap, p = all_pairs(ours[-1]) if groups.names else _NO_PAIRS
     gap_alone = differences(alone[-1], pairs)[0] if groups.names else gap
     n_labels = np.concatenate([s.n_labels for s in samples]).astype(np.int64)
-    meetings = _meetings(groups, samples[-1], partial.panel, about)
-    by_judge = _judges(
-        votes, spec, groups, signs, _rates(partial.panel, samples, "file")[-1], samples[-1]
-    )
     lopsided = votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE
     return Estimates(
         group=(ALL, *groups.names),
@@ -480,20 +463,13 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         judges_bias=judges - rate.value,
         majority=_joined(_rates(shares, samples, about)),
         best=_joined(_rates(partial.best, samples, about)),
-        population=_joined(_rates(partial.panel, samples, "population")),
+        population=_joined(by_target["population"]),
         worth=_worth(ours, alone),
         tuning=np.concatenate([part.tuning for part in ours]),
         may_be_best=_may_be_best(len(groups.names), pairs, gap, p),
         pairs=isinstance(samples[-1], Matches),
-        met_first=meetings.first,
-        met_second=meetings.second,
-        met_items=meetings.items,
-        met_labels=meetings.labels,
-        met_rate=meetings.rate,
-        judge=by_judge.judge,
-        same_order=by_judge.same_order,
-        best_by_judge=by_judge.best_by_judge,
-        own_family=by_judge.own_family,
+        met=_meetings(groups, samples[-1], partial.panel, about),
+        alone=_judges(votes, spec, groups, signs, by_target["file"][-1], samples[-1]),
         first=pairs[:, 0] + 1,
         second=pairs[:, 1] + 1,
         difference=gap,

@@ -53,29 +53,28 @@ def groups_of(votes: VoteMatrix, by: str | None) -> Groups:
     """
     if by is None:
         return Groups((), np.full(votes.n_items, -1, dtype=np.int64))
-    pair = pair_of(votes, by)
-    if pair is not None:
-        first, second = (_texts(feature(votes, name)) for name in pair)
-        names, codes = _coded(np.concatenate([first, second]), by)
+    columns = [feature(votes, name) for name in grouping_features(votes, by)]
+    if len(columns) == 2:
+        names, codes = _coded(np.concatenate([_texts(column) for column in columns]), by)
         return Groups(names, codes[: votes.n_items], codes[votes.n_items :])
-    values = feature(votes, system_of(votes) if by == SYSTEM else by)
+    (values,) = columns
     if values.dtype.kind in "fiub":
         return _by_number(values.astype(np.float64))
     return Groups(*_coded(_texts(values), by))
 
 
-def pair_of(votes: VoteMatrix, by: str) -> tuple[str, str] | None:
-    """Return the two features that name the systems of a pair, None if ``by`` is another feature.
+def grouping_features(votes: VoteMatrix, by: str) -> tuple[str, ...]:
+    """Return the feature that ``by`` stands for, or the two that name the systems of a pair.
 
-    They are the two that are named, separated by a comma, or those of usual names.
+    These are two names separated by a comma, or those of usual names. They may not exist.
     """
     columns = features_of(votes)
-    if by in columns:
-        return None
-    if by == SYSTEM:
-        return pair_of_systems(votes)
-    first, comma, second = by.partition(",")
-    return (first.strip(), second.strip()) if comma else None
+    if by not in columns and by == SYSTEM:
+        return pair_of_systems(votes) or (_system_of(columns),)
+    if by not in columns and "," in by:
+        first, _, second = by.partition(",")
+        return first.strip(), second.strip()
+    return (by,)
 
 
 def pair_of_systems(votes: VoteMatrix) -> tuple[str, str] | None:
@@ -90,9 +89,9 @@ def pair_of_systems(votes: VoteMatrix) -> tuple[str, str] | None:
     return None
 
 
-def system_of(votes: VoteMatrix) -> str:
+def _system_of(columns: FeatureColumns) -> str:
     """Return the feature that names the system; ``system`` itself if none does."""
-    names = {name.lower(): name for name in features_of(votes)}
+    names = {name.lower(): name for name in columns}
     return next((names[name] for name in SYSTEM_NAMES if name in names), SYSTEM)
 
 

@@ -66,12 +66,9 @@ def items_to_label(
         codes = groups.codes[order]
         available = np.bincount(codes[codes >= 0], minlength=len(groups.names))
         shares = allocated(variances_of(result), result.labelled[1:], available, n)
-        # Items of no group fill up.
-        place = np.empty(len(order), dtype=np.int64)
-        for code in range(-1, len(groups.names)):
-            place[codes == code] = np.arange(np.count_nonzero(codes == code))
+        # Items of no group, whose code is the last, fill up.
         wanted = np.append(shares, n - int(shares.sum()))
-        order = order[place < wanted[codes]]
+        order = order[pd.Series(codes).groupby(codes).cumcount().to_numpy() < wanted[codes]]
     chosen = order[:n]
     frame = pd.DataFrame({ID: [votes.item_ids[i] for i in chosen]})
     if votes.features is not None:

@@ -116,7 +116,6 @@ def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
     blocks = blocks_of(ballots.units, seed=spec.settings.seed)
     judges, items = pair_counts(signs, labels[:, None], blocks), item_counts(signs, blocks)
     if ballots.symmetric:
-        judges = (judges + judges[..., ::-1, ::-1]) / 2.0
         ones = items[:, 1:].mean(axis=1)
         items = np.stack([items[:, 0], ones, ones], axis=1)
     few = blocks_of(ballots.units, seed=spec.settings.seed, most=PAIR_BLOCKS)
@@ -142,7 +141,7 @@ def _with_others(signs: Votes, blocks: Ints, symmetric: bool) -> Floats:
             for j, second in enumerate(sides):
                 counts[block, :, :, i, j] = first.T @ second
     if symmetric:
-        counts = (counts + counts[..., ::-1, ::-1]) / 2.0
+        counts = _with_swaps(counts)
     total = counts.sum(axis=0)
     means = np.full((n_blocks + 1, n_judges), np.nan)
     for place, own in enumerate((total, *(total - part for part in counts))):
@@ -154,17 +153,21 @@ def _with_others(signs: Votes, blocks: Ints, symmetric: bool) -> Floats:
     return means
 
 
+def _with_swaps(counts: Floats) -> Floats:
+    """Counts (..., 2, 2) of pairs and of their swaps, as of as many pairs."""
+    return np.asarray((counts + counts[..., ::-1, ::-1]) / 2.0)
+
+
 def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
     """Return agreement with intervals, and the labels in doubt."""
     prepared = prepare(votes, spec.settings)
     given, ballots = prepared.oriented.votes, prepared.ballots
-    table = partial.judges.sum(axis=0)
+    cells = partial.judges.sum(axis=0).astype(np.int64)
+    by_label = _with_swaps(partial.judges) if ballots.symmetric else partial.judges
+    table = by_label.sum(axis=0)
     n_voted = table.sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         base = table[:, :, 1].sum(axis=1) / n_voted
-    one_block = np.zeros(ballots.n_items, dtype=np.int64)
-    given_counts = pair_counts(ballots.votes, ballots.signs[:, None], one_block)
-    cells = given_counts[0].astype(np.int64)
     labels = given.labels.astype(np.int64)
     against = np.abs(labels - partial.proxies) if len(partial.proxies) else np.zeros(0)
     worst = np.argsort(-against, kind="stable")[:MOST_DOUBTS]
@@ -179,8 +182,8 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
         label_1_vote_0=cells[:, 0, 1],
         label_0_vote_1=cells[:, 1, 0],
         label_0_vote_0=cells[:, 0, 0],
-        kappa=jackknifed(kappa, partial.judges),
-        ac1=jackknifed(ac1, partial.judges),
+        kappa=jackknifed(kappa, by_label),
+        ac1=jackknifed(ac1, by_label),
         others=around(partial.others[0], partial.others[1:]),
         alpha=_single(jackknifed(alpha, partial.items)),
         doubt=tuple(given.item_ids[i] for i in worst),

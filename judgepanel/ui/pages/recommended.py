@@ -5,7 +5,6 @@ What if: tick judges on and off, and see the effect on items that the panel has 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -71,6 +70,7 @@ from judgepanel.ui.pages.recommended_take import (
 )
 from judgepanel.ui.render import (
     Caveats,
+    closed,
     draw_blocks,
     draw_how,
     page_blocks,
@@ -387,7 +387,7 @@ def _recommendation(
     draw_blocks(_tables(opened), key=RECOMMEND.name)
     why: list[Block] = [block for block in opened if isinstance(block, Figure | Paragraph)]
     for title, part in {WHY_TITLE: why, **sections}.items():
-        _closed(title, partial(draw_blocks, part, key=_key(title)))
+        closed(title, partial(draw_blocks, part, key=_key(title)), key=_key(title))
     _more(context, spec, result, caveats)
     draw_how(how, key=RECOMMEND.name)
 
@@ -396,21 +396,13 @@ def _more(
     context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
 ) -> None:
     """List what can be done with the panel, and what judges are worth and cost."""
-    _closed("What if", lambda: what_if(context, spec, result))
-    _closed("Score new votes", lambda: scoring(context, spec, result))
+    closed("What if", lambda: what_if(context, spec, result), key="what-if")
+    closed("Score new votes", lambda: scoring(context, spec, result), key="score-new-votes")
     for name, draw in {VALUE.name: value, COST.name: costs, CURATORS_STUDY.name: curators}.items():
         title = ENTRIES[name].study.title
-        _closed(title, partial(draw, context, spec, result, caveats), key=name)
+        closed(title, partial(draw, context, spec, result, caveats), key=name)
     drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
     show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
-
-
-def _closed(title: str, draw: Callable[[], object], *, key: str = "") -> None:
-    """A section that is drawn, and computed, once it is opened; the URL says which are."""
-    section = st.expander(title, key=key or _key(title), bind="query-params")
-    if section.open:
-        with section:
-            draw()
 
 
 def _key(title: str) -> str:
