@@ -24,9 +24,10 @@ from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.recommend import other_pipeline, other_way_sentence
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.outputs import outputs
+from judgepanel.present.pages import SUMMARIZED
 from judgepanel.present.recommendation_report import decision_sheet, empty_sheet
-from judgepanel.present.registry import ENTRIES, STUDIES
-from judgepanel.present.study import pipeline_of, study_blocks
+from judgepanel.present.registry import ENTRIES, STUDIES, entries_of
+from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.present.understand.judges import view as judges_view
 from judgepanel.present.understand.method_grid import MethodGridView
@@ -144,12 +145,22 @@ def _sheet(report: AnalysisReport) -> tuple[tuple[Block, ...], list[Block]]:
         return empty_sheet(answer, report.votes, seed=report.settings.seed), []
     first, _ = opening(_blocks(report, finding))
     command = _command(report, finding)
-    sheet, rest = decision_sheet(first, finding.result, report.votes, command=command)
+    sheet, rest = decision_sheet(
+        first, finding.result, report.votes, command=command, answers=list(_answers(report))
+    )
     others = Paragraph(
         f"{other_way_sentence(finding.result)} Sections below that show another pipeline say so; "
         "their advice to keep or leave out judges holds under that pipeline."
     )
     return sheet, [*rest, others]
+
+
+def _answers(report: AnalysisReport) -> Iterator[tuple[str, str]]:
+    """Yield the questions that Overview answers, and the answers that are known."""
+    for page in SUMMARIZED:
+        finding = report.of(entries_of(page)[0].study)
+        if finding is not None:
+            yield page.question, at_a_glance(_blocks(report, finding))[0]
 
 
 def _gaps(report: AnalysisReport) -> Iterator[Block]:

@@ -15,6 +15,7 @@ class Page:
     group: str
 
 
+OVERVIEW_PAGE = Page("pages/overview.py", "Overview", "What do we do?", "Decide")
 CURVE_PAGE = Page("pages/panel_curve.py", "Panel curve", "Keep all judges, or the top k?", "Decide")
 RECOMMENDED_PAGE = Page(
     "pages/recommended_panel.py",
@@ -38,6 +39,7 @@ METHODS_PAGE = Page(
 )
 PAPER_PAGE = Page("pages/claim.py", "The paper", "Do the paper's results hold here?", "Understand")
 PAGES = (
+    OVERVIEW_PAGE,
     CURVE_PAGE,
     RECOMMENDED_PAGE,
     ESTIMATE_PAGE,
@@ -50,4 +52,6 @@ PAGES = (
     METHODS_PAGE,
     PAPER_PAGE,
 )
-"""Pages in menu order; Start precedes them, Coverage has no study."""
+"""Pages in menu order; Start precedes them. Overview and Coverage have no study of their own."""
+SUMMARIZED = (ESTIMATE_PAGE, SCOPE_PAGE, CONFIDENCE_PAGE, CURVE_PAGE, BUDGET_PAGE)
+"""Pages whose first answers stand on Overview, and on the first page of a report."""

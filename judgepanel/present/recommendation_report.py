@@ -114,11 +114,17 @@ def _facts(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Fa
 
 
 def decision_sheet(
-    opening: Sequence[Block], result: Recommendation, votes: VoteMatrix, *, command: str
+    opening: Sequence[Block],
+    result: Recommendation,
+    votes: VoteMatrix,
+    *,
+    command: str,
+    answers: Sequence[tuple[str, str]] = (),
 ) -> tuple[tuple[Block, ...], list[Block]]:
     """Return the sheet, and the rest of the recommendation's opening for the following pages.
 
     ``opening`` are the recommendation's blocks before its first heading; ``command`` reproduces it.
+    ``answers`` are other questions with their answers.
     """
     blocks = list(_one_by_one(opening))
     first = [block for block in blocks if isinstance(block, Answer)]
@@ -126,11 +132,12 @@ def decision_sheet(
     notes, more_notes = _fitting([block for block in blocks if isinstance(block, Caveat)])
     cards = [pair for block in blocks if isinstance(block, Facts) for pair in block.pairs]
     rest = [block for block in blocks if not isinstance(block, Answer | Figure | Caveat | Facts)]
+    taken = _height([note.text for note in notes]) + _height([text for _, text in answers])
     sheet = (
         *first,
         *figures,
-        *_judges(result, NAME_LINES + _COLUMNS * (_CAVEAT_LINES - _height(notes))),
-        Facts((*cards, *_numbers(result), *_identity(votes, seed=result.seed))),
+        *_judges(result, max(0, NAME_LINES + _COLUMNS * (_CAVEAT_LINES - taken))),
+        Facts((*cards, *answers, *_numbers(result), *_identity(votes, seed=result.seed))),
         *notes,
         _repeated_by(command),
     )
@@ -216,9 +223,9 @@ def _numbers(result: Recommendation) -> Iterator[tuple[str, str]]:
     )
 
 
-def _height(notes: Iterable[Caveat]) -> int:
-    """Number of lines that the caveats take."""
-    return sum(math.ceil(len(note.text) / _CAVEAT_LINE) for note in notes)
+def _height(texts: Iterable[str]) -> int:
+    """Number of lines that texts take."""
+    return sum(math.ceil(len(text) / _CAVEAT_LINE) for text in texts)
 
 
 def _fitting(notes: Iterable[Caveat]) -> tuple[list[Caveat], list[Block]]:
@@ -227,7 +234,7 @@ def _fitting(notes: Iterable[Caveat]) -> tuple[list[Caveat], list[Block]]:
     rest: list[Block] = []
     room = _CAVEAT_LINES
     for note in notes:
-        room -= _height([note])
+        room -= _height([note.text])
         (fit if room >= 0 else rest).append(note)
     if rest:
         fit.append(Caveat(f"{counted(len(rest), 'more note')} on the next page."))

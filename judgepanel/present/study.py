@@ -19,7 +19,18 @@ import numpy as np
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec
 from judgepanel.kernels.aggregation import Aggregator, cross_fits, of_votes
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.present.blocks import Answer, Block, Box, Caveat, Command, Method, Row, Table
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Box,
+    Caveat,
+    Command,
+    Figure,
+    Method,
+    Row,
+    Table,
+    flat,
+)
 from judgepanel.studies.contract import Settings, Spec, Study
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
 from judgepanel.studies.results import describe, description
@@ -207,6 +218,14 @@ def study_blocks(
     blocks = _with_run(_so_far(blocks, result), result)
     blocks = [_described(entry.study, block) for block in blocks]
     return [*blocks, Command(command)] if command else blocks
+
+
+def at_a_glance(blocks: Iterable[Block]) -> tuple[str, Figure | None]:
+    """Return the first answer among blocks and the first figure, if there are any."""
+    listed = list(flat(blocks))
+    answers = (block.text for block in listed if isinstance(block, Answer))
+    figures = (block for block in listed if isinstance(block, Figure))
+    return next(answers, ""), next(figures, None)
 
 
 def described_table(study: Study[Any, Any, Any], table: Table) -> Table:

@@ -268,6 +268,14 @@ def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tupl
     return _command(f"study {name}", [file], [*options, ("--out", f"{name}.json")])
 
 
+def report_command(
+    names: Sequence[str], file: str, settings: Settings, *, task: Task, columns: tuple[str, ...]
+) -> str:
+    """Return the command that writes these studies into one report."""
+    options = [*_shared(settings, task, columns), ("--studies", ",".join(names))]
+    return _command("report", [file], [*options, ("--out", "report.html")])
+
+
 def score_command(file: str) -> str:
     """Return the command that scores new votes with an exported panel."""
     return _command("score", ["panel.json", file], [("--out", "scored.csv")])

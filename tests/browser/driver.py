@@ -11,6 +11,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.browser.conftest import Server
 
+OVERVIEW = "overview"
 CURVE = "panel_curve"
 RECOMMENDED = "recommended_panel"
 JUDGES = "judges"
@@ -81,6 +82,12 @@ def as_upload(name: str, content: str | bytes) -> dict[str, Any]:
     """A file that exists in memory only."""
     data = content.encode() if isinstance(content, str) else content
     return {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+
+
+def finished_overview(page: Page) -> None:
+    """Wait for the command, which comes after all cards."""
+    page.get_by_text("How this was computed").wait_for()
+    settled(page)
 
 
 def finished_curve(page: Page) -> None:

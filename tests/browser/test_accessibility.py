@@ -15,6 +15,7 @@ from tests.browser.driver import (
     CURVE,
     JUDGES,
     METHODS,
+    OVERVIEW,
     PAPER,
     RECOMMENDED,
     address,
@@ -25,6 +26,7 @@ from tests.browser.driver import (
     finished_curve,
     finished_judges,
     finished_methods,
+    finished_overview,
     finished_panel,
     finished_paper,
     idle,
@@ -64,6 +66,9 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.get_by_text("Settings of this analysis").click()
     page.get_by_role("button", name="Apply as a new analysis").wait_for()
     yield "start, settings"
+    page.goto(address(server, OVERVIEW, analysis))
+    finished_overview(page)
+    yield "overview, filled"
     page.goto(address(server, CURVE, analysis))
     finished_curve(page)
     page.get_by_text("How this was computed").click()

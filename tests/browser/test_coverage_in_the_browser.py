@@ -35,7 +35,7 @@ def test_what_was_read_and_both_orders_narrow_in_the_dark_with_hostile_outputs(
     page.goto(server.url)
     upload(page, as_upload("said.jsonl", transcripts()))
     page.get_by_role("button", name="Analyse", exact=True).click()
-    answer(page).get_by_text("NLL").wait_for()
+    page.wait_for_url("**/overview?analysis=*")
     analysis = analysis_in(page)
     page.get_by_test_id("stSidebar").get_by_role("link", name="Coverage").click()
     expect(answer(page)).to_contain_text("mute the least, 67 %")

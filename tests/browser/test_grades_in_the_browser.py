@@ -54,7 +54,7 @@ def test_a_threshold_for_one_judge_stays_with_the_analysis(
     expect(page.get_by_text("Read as scores cut at 3.5")).to_be_visible()
     say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
-    page.wait_for_url("**/panel_curve*")
+    page.wait_for_url("**/overview*")
     page.goto(address(server, "", analysis_in(page)))
     page.get_by_text("How this was computed").click()
     command = page.locator("code").filter(has_text="--threshold=2.0")

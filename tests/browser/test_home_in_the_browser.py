@@ -23,6 +23,7 @@ from tests.browser.driver import (
     as_upload,
     downloaded,
     finished_comparison,
+    finished_overview,
     idle,
     refused,
     say_pairs,
@@ -100,7 +101,8 @@ def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_anothe
     }
     say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
-    page.wait_for_url("**/panel_curve?analysis=*")
+    page.wait_for_url("**/overview?analysis=*")
+    finished_overview(page)
     page.get_by_text("How this was computed").first.click()
     expect(page.get_by_text("--labels=gold.csv --label-column=gold").first).to_be_visible()
     page.get_by_role("link", name="New analysis").click()

@@ -79,7 +79,7 @@ def test_votes_become_a_panel_file_by_the_keyboard_that_the_installed_command_sc
     expect(page.get_by_role("button", name="Analyse", exact=True)).to_be_enabled()
     tab_to(page, "Analyse")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/panel_curve?analysis=*")
+    page.wait_for_url("**/overview?analysis=*")
     answer(page).wait_for()
     tab_to(page, "Recommended panel")
     page.keyboard.press("Enter")

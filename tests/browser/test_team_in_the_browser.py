@@ -100,7 +100,8 @@ def test_an_upload_is_seen_by_its_owner_and_those_it_is_shared_with(
     upload(ann, VOTES)
     say_pairs(ann)
     ann.get_by_role("button", name="Analyse").click()
-    finished_curve(ann)
+    ann.wait_for_url("**/overview?analysis=*")
+    answer(ann).wait_for()
     link = ann.url
     ann.get_by_role("button", name="Share").click()
     inside = ann.get_by_test_id("stPopoverBody")

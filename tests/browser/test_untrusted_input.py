@@ -21,7 +21,7 @@ from tests.browser.driver import (
     answer,
     as_upload,
     downloaded,
-    finished_curve,
+    finished_overview,
     finished_panel,
     problem,
     refused,
@@ -99,7 +99,7 @@ def test_each_wrong_file_is_refused_in_a_sentence_and_a_good_one_still_works(
     expect(problem(page)).to_have_count(0)
     say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
-    page.wait_for_url("**/panel_curve?analysis=*")
+    page.wait_for_url("**/overview?analysis=*")
     expect(page.get_by_text("60 items x 2 judges")).to_be_visible()
     guard.check()
 
@@ -116,7 +116,7 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
     assert injected(page) == []
     say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
-    finished_curve(page)
+    finished_overview(page)
     analysis = analysis_in(page)
     assert injected(page) == []
     page.get_by_text("How this was computed").click()

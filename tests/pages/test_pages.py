@@ -112,7 +112,7 @@ def test_a_click_on_a_sample_makes_an_analysis_with_its_own_link(name: str) -> N
     opened = session.workspace().open(analysis)
     votes = session.workspace().votes(opened.votes_sha256)
     assert answer_of(app).startswith(f"{votes.n_items} items, {votes.n_judges} judges")
-    assert links(app) == ["Next: keep all judges, or the top k?"]
+    assert links(app) == ["Next: what do we do?"]
 
 
 def test_two_clicks_make_two_links_to_the_same_votes() -> None:

@@ -62,16 +62,25 @@ def _pairs(result: Recommendation, cards: Cards) -> Iterator[tuple[str, str]]:
     yield "Which of them", rule_sentence(cards)
 
 
+def marked_sentence(result: Recommendation, cards: Cards) -> str:
+    """Say which judges to use, and how often their panel is right: the recommended card."""
+    card = cards.lean if cards.marked == "Lean" and cards.lean is not None else cards.best
+    right = f"right on {_share(card.reading.right)} of new items"
+    return f"Use {_who(result, card)}: {right}."
+
+
 def judges_words(result: Recommendation, card: Card) -> str:
     """Name a card's judges if they are few, else count them; and its pipeline."""
+    return f"{capital(_who(result, card))} with {pipeline_words(card)}."
+
+
+def _who(result: Recommendation, card: Card) -> str:
     names = card.reading.judges
     if len(names) == result.n_judges and len(names) > 1:
-        who = capital(all_judges(len(names)))
-    elif len(names) > MOST_NAMES:
-        who = f"{len(names)} of {result.n_judges} judges"
-    else:
-        who = listed([plain(name, _NAME) for name in names])
-    return f"{who} with {pipeline_words(card)}."
+        return all_judges(len(names))
+    if len(names) > MOST_NAMES:
+        return f"{len(names)} of {result.n_judges} judges"
+    return listed([plain(name, _NAME) for name in names])
 
 
 def pipeline_words(card: Card) -> str:

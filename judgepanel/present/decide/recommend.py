@@ -90,6 +90,17 @@ def open_questions(result: Recommendation) -> list[str]:
     return [text for text in (result.reversed_votes, repeats) if text]
 
 
+def is_doubtful(result: Recommendation) -> bool:
+    """Whether something has to be known before the decision: the page begins with it."""
+    return bool(
+        result.instead_of is not None
+        or not beats_null(result)
+        or reservations(result)
+        or open_questions(result)
+        or explained_by_position(result)
+    )
+
+
 def _answer(result: Recommendation) -> str:
     if result.instead_of is not None:
         return " ".join([instead_sentence(result), *reservations(result)])

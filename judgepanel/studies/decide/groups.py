@@ -89,6 +89,12 @@ def pair_of_systems(votes: VoteMatrix) -> tuple[str, str] | None:
     return None
 
 
+def names_systems(votes: VoteMatrix) -> bool:
+    """Whether a feature names the systems that wrote the responses."""
+    columns = features_of(votes)
+    return pair_of_systems(votes) is not None or _system_of(columns) in columns
+
+
 def _system_of(columns: FeatureColumns) -> str:
     """Return the feature that names the system; ``system`` itself if none does."""
     names = {name.lower(): name for name in columns}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL
-from judgepanel.present.pages import CURVE_PAGE
+from judgepanel.present.pages import OVERVIEW_PAGE
 from judgepanel.service.basics import DatabaseProblem, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem
 from judgepanel.ui.frame import problem
@@ -163,7 +163,7 @@ def _row(analysis: Analysis) -> None:
     ):
         with st.container(gap=None, width="stretch", key=f"about-{analysis.id}"):
             st.page_link(
-                CURVE_PAGE.file,
+                OVERVIEW_PAGE.file,
                 label=markdown(analysis.name, LONGEST_NAME) or "(no name)",
                 query_params={PARAMETER: analysis.id},
             )

@@ -30,12 +30,9 @@ from judgepanel.present.blocks import (
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.recommend import (
     WAYS_TITLE,
-    beats_null,
     curating_is_safe,
-    explained_by_position,
-    open_questions,
+    is_doubtful,
     recommendation_sentence,
-    reservations,
 )
 from judgepanel.present.decide.what_if import (
     editor_sentence,
@@ -362,7 +359,7 @@ def _recommendation(
         blocks[:], how[:] = page_blocks(
             ENTRIES[RECOMMEND.name], context, spec, result, view, caveats=caveats
         )
-        if _doubtful(result):
+        if is_doubtful(result):
             _answer(result)
         draw_cards(result, spec)
         with in_use:
@@ -438,7 +435,7 @@ def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> 
 def _in_use(result: Recommendation, notes: list[Block]) -> None:
     """Draw the panel that downloads and report have; where it is in doubt the page begins so."""
     st.header("The panel in use")
-    if not _doubtful(result):
+    if not is_doubtful(result):
         _answer(result)
     if result.prefer != "nll" or result.instead_of is not None:
         caption("Downloads and report have this panel. The other pages show Best.")
@@ -451,18 +448,8 @@ def _answer(result: Recommendation) -> None:
     answer(so_far(result) + recommendation_sentence(result), _tone(result))
 
 
-def _doubtful(result: Recommendation) -> bool:
-    return bool(
-        result.instead_of is not None
-        or not beats_null(result)
-        or reservations(result)
-        or open_questions(result)
-        or explained_by_position(result)
-    )
-
-
 def _tone(result: Recommendation) -> str:
-    if _doubtful(result):
+    if is_doubtful(result):
         return "open"
     if result.keeps_all:
         return "keep"

@@ -20,20 +20,25 @@ from judgepanel.words.text import in_html
 _PREFER: dict[str, Preference] = {"Best": "nll", "Lean": "lean"}
 
 
-def draw_cards(result: Recommendation, spec: RecommendSpec) -> None:
-    """Draw both cards, how they differ, and the rule that recommends one of them."""
+def draw_cards(result: Recommendation, spec: RecommendSpec, *, choice: bool = True) -> None:
+    """Draw both cards, how they differ, and the rule that recommends one of them.
+
+    With ``choice``, each has a button to use its panel.
+    """
     cards = cards_of(result, spec.price)
     columns = st.columns(2) if cards.lean is not None else [st.container()]
     for column, card in zip(columns, cards.all, strict=True):
         with column, st.container(border=True, key=f"card-{card.name.lower()}"):
-            _card(result, spec, cards, card)
+            _card(result, cards, card)
+            if choice:
+                _choice(result, spec, cards, card)
     lines = [rule_sentence(cards)]
     if cards.lean is not None:
         lines.append(f"Lean against Best: {difference_words(cards)}")
     st.html("".join(f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines))
 
 
-def _card(result: Recommendation, spec: RecommendSpec, cards: Cards, card: Card) -> None:
+def _card(result: Recommendation, cards: Cards, card: Card) -> None:
     title = card.name if cards.lean is not None else "Best and Lean"
     badge = ' <span class="jp-badge">Recommended</span>' * (card.name == cards.marked)
     use = use_words(result, card)
@@ -43,6 +48,9 @@ def _card(result: Recommendation, spec: RecommendSpec, cards: Cards, card: Card)
         + f'<p class="jp-text"><b>{with_terms(use, 1000)}</b></p>' * bool(use)
         + f'<p class="jp-reading">{with_terms(price_words(card), 1000)}</p>'
     )
+
+
+def _choice(result: Recommendation, spec: RecommendSpec, cards: Cards, card: Card) -> None:
     prefer = _PREFER[card.name]
     in_use = result.instead_of is None and spec.prefer in (
         (prefer,) if cards.lean is not None else ("nll", "lean")

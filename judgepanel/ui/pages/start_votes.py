@@ -22,7 +22,7 @@ from streamlit.delta_generator import DeltaGenerator
 from judgepanel.figures.judges import coverage_strip
 from judgepanel.intake.answer import Answer, ColumnPreview, Preview
 from judgepanel.present.blocks import Table
-from judgepanel.present.pages import COVERAGE_PAGE, CURVE_PAGE
+from judgepanel.present.pages import COVERAGE_PAGE, OVERVIEW_PAGE
 from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui.frame import (
@@ -547,7 +547,7 @@ def _analyse(loaded: Loaded, upload: Upload, repeats: Check, *, ready: bool) -> 
         stem = plain(upload.name.split(".", maxsplit=1)[0] or upload.name, 60)
         analysis = workspace().create(loaded, Settings(), stem)
         forget_uploads(VOTES, LABELS, JUDGES)
-        st.switch_page(CURVE_PAGE.file, query_params={PARAMETER: analysis.id})
+        st.switch_page(OVERVIEW_PAGE.file, query_params={PARAMETER: analysis.id})
 
 
 def _offer_group(column: str, preview: Preview, chosen: FileChoices) -> None:

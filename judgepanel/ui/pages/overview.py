@@ -1,0 +1,145 @@
+"""Overview: the decision, whether it can be trusted, and the numbers, each with its page.
+
+The sections are computed one after the other, the decision first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from judgepanel.decision.cards import cards_of
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.present.blocks import Caveat, Figure
+from judgepanel.present.decide.cards import marked_sentence
+from judgepanel.present.decide.recommend import is_doubtful, recommendation_sentence
+from judgepanel.present.pages import (
+    ESTIMATE_PAGE,
+    RECOMMENDED_PAGE,
+    SCOPE_PAGE,
+    SUMMARIZED,
+    Page,
+)
+from judgepanel.present.registry import ENTRIES, entries_of
+from judgepanel.present.study import at_a_glance, study_blocks
+from judgepanel.present.trust.group_change import group_spec
+from judgepanel.present.trust.scope import ScopeView
+from judgepanel.studies.contract import Spec
+from judgepanel.studies.decide.groups import names_systems
+from judgepanel.studies.trust.group_change import GROUP_CHANGE
+from judgepanel.studies.trust.scope import ScopeSpec
+from judgepanel.ui.frame import START, PageContext, answer, caption
+from judgepanel.ui.pages.recommended_cards import draw_cards
+from judgepanel.ui.render import draw_blocks, how, section_answer
+from judgepanel.ui.session import link_parameters
+from judgepanel.ui.work import show_result, stored_result
+from judgepanel.votes import VoteMatrix
+from judgepanel.words.sentences import report_command, so_far
+from judgepanel.words.text import counted
+
+_HEIGHT = 250
+"""Height of a figure with a legend of two lines, in pixels."""
+_LINE = 19
+
+
+def page(context: PageContext) -> None:
+    """Draw the decision, then a card per question, each when the one before it has ended."""
+    recommendation: Recommendation | None = None
+    for spec in ENTRIES[RECOMMEND.name].specs(context.votes, context.analysis.settings)[:1]:
+        if not show_result(RECOMMEND, context, spec, partial(_decision, spec)):
+            return
+        recommendation = stored_result(RECOMMEND, context, spec)
+        _link(context, RECOMMENDED_PAGE, "Choose another panel, or download this one")
+    pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or _has_more(context.votes)]
+    columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
+    _read_as(context)
+    places = dict(zip(pages, columns, strict=False))
+    for shown in sorted(pages, key=lambda page: page == SCOPE_PAGE):  # It takes longest.
+        with places[shown].container(border=True, height="stretch"):
+            if not _card(context, shown, recommendation):
+                return
+    _how(context, pages)
+
+
+def _how(context: PageContext, pages: list[Page]) -> None:
+    analysis, votes = context.analysis, context.votes
+    names = [RECOMMEND.name, *(entries_of(shown)[0].name for shown in pages)]
+    how(
+        "Each card has the first answer and figure of its page, which says how it was computed. "
+        "This command writes them all into one report.",
+        report_command(
+            names, analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
+        ),
+    )
+
+
+def _has_more(votes: VoteMatrix) -> bool:
+    """Whether votes can say more than labels do: of systems, or of items without a label."""
+    return names_systems(votes) or not votes.labelled.all()
+
+
+def _decision(spec: Any, result: Recommendation) -> None:
+    doubtful = is_doubtful(result)
+    if doubtful:
+        answer(so_far(result) + recommendation_sentence(result), "open")
+    else:
+        answer(so_far(result) + marked_sentence(result, cards_of(result, spec.price)))
+    draw_cards(result, spec, choice=False)
+
+
+def _card(context: PageContext, page: Page, recommendation: Recommendation | None) -> bool:
+    """Draw a page's first answer and figure; return whether its work has ended."""
+    entry = entries_of(page)[0]
+    spec = entry.specs(context.votes, context.analysis.settings, recommendation)[0]
+    _link(context, page, page.question)
+
+    def draw(result: Any) -> None:
+        view = _view(context, spec, recommendation)
+        blocks = study_blocks(entry, result, spec, view)
+        sentence, figure = at_a_glance(blocks)
+        section_answer(sentence)
+        if figure is not None:
+            draw_blocks([_small(figure)], key=f"small-{entry.name}")
+        caveats = sum(isinstance(block, Caveat) for block in blocks)
+        if caveats:
+            caption(f"{counted(caveats, 'note')} on its page.")
+
+    return show_result(entry.study, context, spec, draw)
+
+
+def _view(context: PageContext, spec: Spec, recommendation: Recommendation | None) -> Any:
+    """Return what the answer needs beside the result: of Scope, what its filter changes."""
+    if not isinstance(spec, ScopeSpec):
+        return None
+    filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
+    return ScopeView(False, True, None if filtered is None else recommendation, filtered)
+
+
+def _small(figure: Figure) -> Figure:
+    """Return the figure at the height of a card."""
+
+    def draw() -> go.Figure:
+        small = go.Figure(figure.figure)
+        named = sum(bool(part.name) and part.showlegend is not False for part in small.data)
+        return small.update_layout(height=_HEIGHT + _LINE * max(0, named - 2))
+
+    return replace(figure, draw=draw)
+
+
+def _read_as(context: PageContext) -> None:
+    """Say how the file was read, and where to look at it."""
+    analysis = context.analysis
+    reading = "" if analysis.reading is None else analysis.reading.sentence
+    notes = f" {counted(len(analysis.notes), 'note')} on it." if analysis.notes else ""
+    if reading or notes:
+        caption(f"{reading}{notes}")
+    st.page_link(START, label="How the file was read", query_params=link_parameters(analysis))
+
+
+def _link(context: PageContext, page: Page, label: str) -> None:
+    st.page_link(page.file, label=label, query_params=link_parameters(context.analysis))

@@ -1,0 +1,82 @@
+"""Overview: the decision and the answers of other pages, each with a link to its page."""
+
+from __future__ import annotations
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.present.pages import ESTIMATE_PAGE, SUMMARIZED
+from judgepanel.studies.contract import Settings
+from judgepanel.ui.session import workspace
+from judgepanel.votes import Task, load_votes
+from tests.pages.driver import (
+    CONFIDENCE,
+    CURVE,
+    RECOMMENDED,
+    answer_of,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    until,
+)
+
+OVERVIEW = "pages/overview.py"
+OTHERS = [page.question for page in SUMMARIZED if page != ESTIMATE_PAGE]
+
+
+def analysis_of(table: str, task: Task = "pairwise") -> str:
+    """The id of an analysis of a file with this content."""
+    loaded = load_votes(table.encode(), name="votes.csv", task=task)
+    return workspace().create(loaded, Settings(splits=4), "votes").id
+
+
+def finished(app: AppTest) -> AppTest:
+    """Wait for the command, which comes last."""
+    return until(app, lambda: app.code)
+
+
+def test_it_has_the_decision_and_the_answers_of_the_other_pages() -> None:
+    analysis = prepared("clean_pairwise")
+    app = finished(open_app(OVERVIEW, analysis=analysis))
+    assert answer_of(app).startswith("Use all 24 judges: right on ")
+    assert set(OTHERS) < set(links(app))
+    assert "How the file was read" in links(app)
+    assert len(app.get("plotly_chart")) == len(OTHERS)
+    (command,) = [block.value for block in app.code]
+    assert "--studies=recommend,scope,reliability,panel_curve,label_budget" in command
+    answers = htmls(app, "jp-result")
+    for page in (CURVE, CONFIDENCE):
+        assert answer_of(open_app(page, analysis=analysis)) in answers
+    cards = htmls(app, "90 % sure on")
+    assert cards
+    assert cards == htmls(open_app(RECOMMENDED, analysis=analysis), "90 % sure on")
+
+
+def test_a_panel_in_doubt_is_said_first() -> None:
+    rng = np.random.default_rng(1)
+    rows = "".join(f"q{i},{','.join(map(str, rng.integers(0, 2, 5)))}\n" for i in range(60))
+    analysis = analysis_of(f"item_id,label,a,b,c,d\n{rows}")
+    app = finished(open_app(OVERVIEW, analysis=analysis))
+    assert answer_of(app).startswith("No panel is shown to beat the base rate")
+    assert answer_of(app) == answer_of(open_app(RECOMMENDED, analysis=analysis))
+
+
+def test_systems_are_answered_too() -> None:
+    rows = "".join(
+        f"q{i},{i % 2 if i < 40 else ''},{'ab'[i % 3 == 0]},{i % 2},{(i // 2) % 2},{i % 2}\n"
+        for i in range(80)
+    )
+    analysis = analysis_of(f"item_id,label,system,judge-1,judge-2,judge-3\n{rows}", "pointwise")
+    app = finished(open_app(OVERVIEW, analysis=analysis))
+    assert ESTIMATE_PAGE.question in links(app)
+    assert any(text.startswith("The pass rate is ") for text in htmls(app, "jp-result"))
+
+
+def test_without_a_recommendation_the_other_answers_stand_alone() -> None:
+    settings = Settings(splits=4, protocol="paper")
+    space = workspace()
+    original = space.open(prepared("clean_pairwise"))
+    analysis = space.with_settings(original, settings).id
+    app = finished(open_app(OVERVIEW, analysis=analysis))
+    assert set(OTHERS) < set(links(app))
