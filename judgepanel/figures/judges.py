@@ -5,7 +5,7 @@ Who errs together: the map of error correlations, and one judge among all others
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,6 +65,22 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
     figure.update_yaxes(tickformat=".0%", range=[0, 1])
     rank_axis(figure, len(order), [table.judges[j] for j in order])
     return figure
+
+
+def level_bars(levels: Sequence[tuple[float, int]], cut: float) -> go.Figure:
+    """Number of cells of each grade, those above the ``cut`` in another colour."""
+    figure = go.Figure()
+    for name, colour, above in (("0", CURATE_FILL, False), ("1", INCLUDE, True)):
+        shown = [(grade, n) for grade, n in levels if (grade > cut) == above]
+        figure.add_bar(
+            x=[grade for grade, _ in shown],
+            y=[n for _, n in shown],
+            name=f"counts as {name}",
+            marker_color=colour,
+            hovertemplate="%{x}: %{y:,}<extra></extra>",
+        )
+    figure.add_vline(x=cut, line=DOTTED)
+    return laid_out(figure, x="grade", y="cells", height=210)
 
 
 def kept_judges(

@@ -30,7 +30,7 @@ from judgepanel.votes.table import Coverage, RawTable
 MAX_ANSWER = limits.READER_MIB << 20
 MOST_COLUMNS = 200
 """Columns in a preview; those of judges come last."""
-_CELLS, _CELL_LENGTH = 4, 60
+_CELLS, _CELL_LENGTH = 8, 60
 _MOST_JUDGES = 200
 _MOST_NOTES, _NOTE_LENGTH = 100, 2_000
 _MOST_CHOICES, _SENTENCE = 100, 4_000

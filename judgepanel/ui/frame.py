@@ -167,7 +167,9 @@ def caption(sentence: str) -> None:
 
 def problem(sentence: str) -> None:
     """Show an error in one sentence; HTML, since Markdown would turn names in it into links."""
-    st.html(f'<p class="jp-problem" role="alert">{in_html(on_page(sentence), 1000)}</p>')
+    lead, separator, rest = on_page(sentence).partition("; ")
+    strong = f"<b>{in_html(lead, 1000)}</b>" if separator else in_html(lead, 1000)
+    st.html(f'<p class="jp-problem" role="alert">{strong}{separator}{in_html(rest, 1000)}</p>')
 
 
 @contextmanager

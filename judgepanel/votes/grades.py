@@ -9,7 +9,7 @@ to the columns that are judges, and to no others.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -285,14 +285,25 @@ def refuse_label_scale(table: RawTable, column: Column, row: int) -> InputError:
 
 def _cut_remedy(column: Column, what: str, remedy: str) -> str:
     """Return the remedy with thresholds between the grades, and the share of ones of each."""
-    levels, counts = np.array([*column.levels]), np.array([*column.levels.values()])
-    if levels.tolist() == [0.0, 1.0, 2.0]:
+    if [*column.levels] == [0.0, 1.0, 2.0]:
         return _ZERO_ONE_TWO
-    middles = (levels[1:] + levels[:-1]) / 2.0
-    shares = np.cumsum(counts[::-1])[-2::-1] / counts.sum()
-    best = np.sort(np.argsort(np.abs(shares - 0.5), kind="stable")[:_SHOWN_CUTS])
-    cuts = [f"{middles[k]:g} makes {100 * shares[k]:.0f} % of the {what} 1" for k in best]
+    cuts = [
+        f"{cut:g} makes {100 * share:.0f} % of the {what} 1"
+        for cut, share in sorted(likely_cuts(tuple(column.levels.items())))
+    ]
     return f"{remedy} ({', '.join(cuts)})" if cuts else remedy
+
+
+def likely_cuts(levels: Sequence[tuple[float, int]]) -> list[tuple[float, float]]:
+    """Return thresholds between grades and their shares of ones, those nearest to a half first.
+
+    ``levels`` are the distinct grades in ascending order, with their counts.
+    """
+    grades, counts = np.array(levels, dtype=float).reshape(-1, 2).T
+    middles = (grades[1:] + grades[:-1]) / 2.0
+    shares = np.cumsum(counts[::-1])[-2::-1] / counts.sum()
+    best = np.argsort(np.abs(shares - 0.5), kind="stable")[:_SHOWN_CUTS]
+    return [(float(middles[k]), float(shares[k])) for k in best]
 
 
 def _only_verdicts(table: RawTable, roles: Roles) -> bool:

@@ -91,7 +91,7 @@ def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_anothe
     expect(page.get_by_text("gold.csv is still here from before.")).to_be_visible()
     expect(answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
     idle(page)
-    page.get_by_text("Columns", exact=True).click()
+    page.get_by_role("heading", name="Columns").wait_for()
     roles = tomllib.loads(downloaded(page, "Download these columns").decode())
     assert roles == {
         "task": "pairwise",

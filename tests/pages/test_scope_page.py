@@ -37,7 +37,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     app = finished("hard_panel")
     assert (
         answer_of(app)
-        == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items; 0 of 4 checks pass."
+        == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items. 0 of 4 checks pass."
     )
     sentence = htmls(app)
     for title in ("P0 Item order: needs review.", "P1 ", "P2 ", "P3 "):

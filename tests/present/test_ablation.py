@@ -54,8 +54,8 @@ def test_the_raw_score_stands_beside_the_base_rate_and_sets_beside_their_level()
     sentence = ablation_sentence(result())
     assert f"the raw score has NLL {result().nll.value[-1, 0]:.3f}" in sentence
     assert f"(base rate: {result().null_nll:.3f})" in sentence
-    assert "sets at the 80 % level contain the label of" in sentence
-    assert "sets at the 90 % level contain the label of" in sentence
+    assert "sets at the 80 % level hold " in sentence
+    assert "sets at the 90 % level hold " in sentence
 
 
 def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure() -> None:

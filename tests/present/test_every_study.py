@@ -21,7 +21,7 @@ from judgepanel.present.blocks import (
     Table,
     flat,
 )
-from judgepanel.present.pages import PAGES
+from judgepanel.present.pages import PAGES, PAPER_PAGE
 from judgepanel.present.registry import ENTRIES, entries_of
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.html import html_text
@@ -38,6 +38,8 @@ from tests.present.results import votes as votes_of
 
 NAMES = tuple(ENTRIES)
 HOSTILE = "<img src=x onerror=alert(1)> \x1b[31m\nnext line "
+PAPER = tuple(entry.name for entry in entries_of(PAPER_PAGE))
+MOST_WORDS, MOST_NUMBERS = 25, 4
 EVERY = pytest.mark.parametrize("name", NAMES)
 
 
@@ -75,6 +77,22 @@ def test_a_study_answers_shows_and_says_how_it_was_computed(name):
     assert Table in kinds or Figure in kinds
     assert all(block.alt for block in blocks if isinstance(block, Figure))
     assert all(block.level > 2 for block in blocks if isinstance(block, Heading))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text without the ends of intervals and what stands in quotation marks."""
+    plain = re.sub(r"'[^']*'", "name", re.sub(r"\s*\[[^\]]*\]", "", text))
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z0-9])", plain)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in PAPER])
+def test_the_sentences_of_an_answer_are_short_and_have_few_numbers(name):
+    """Those of the paper's appendix are for readers of the paper."""
+    for one_class in (False, True):
+        answers = [b.text for b in flat(blocks_of(name, one_class=one_class)) if type(b) is Answer]
+        for sentence in (part for text in answers for part in sentences(text)):
+            assert len(re.findall(r"\w[\w.,/+-]*", sentence)) <= MOST_WORDS, sentence
+            assert len(re.findall(r"(?<![\w-])[-+]?\d[\d.,]*", sentence)) <= MOST_NUMBERS, sentence
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != CLAIM.name])

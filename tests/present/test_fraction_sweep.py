@@ -41,7 +41,10 @@ def needing(share: tuple[float, float, float], *, at_start: bool) -> FractionSwe
 def test_the_answer_names_share_labels_level_and_base_rate():
     sentence = share_sentence(needing(share=(0.25, 0.2, 0.6), at_start=False), "beta")
     assert sentence.startswith("25 % of the items [20 %, 60 %] (30 labels) are enough to come ")
-    assert f"within 5 % of what 70 % give (NLL {result().nll.value[0, -1, -1]:.3f} [" in sentence
+    assert (
+        f"within 5 % of what 70 % give. That is NLL {result().nll.value[0, -1, -1]:.3f} ["
+        in sentence
+    )
     assert f"base rate {result().null_nll[-1]:.3f}" in sentence
 
 

@@ -84,11 +84,11 @@ def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence() -> None
 @pytest.mark.parametrize(
     ("rows", "ending"),
     [
-        (("x...", "....", "...."), "; it is told apart from all 11 other pairs."),
-        (("xx..", "....", "...."), "; 1 of the other 11 pairs is not told apart from it."),
-        (("xxx.", "x...", "...."), "; 3 of the other 11 pairs are not told apart from it."),
-        (("xxxx", "xxxx", "xxxx"), "; none of the 11 other pairs is told apart from it."),
-        (("xx",), "; the other one is not told apart from it."),
+        (("x...", "....", "...."), ". It is told apart from all 11 other pairs."),
+        (("xx..", "....", "...."), ". 1 of the other 11 pairs is not told apart from it."),
+        (("xxx.", "x...", "...."), ". 3 of the other 11 pairs are not told apart from it."),
+        (("xxxx", "xxxx", "xxxx"), ". None of the 11 other pairs is told apart from it."),
+        (("xx",), ". The other one is not told apart from it."),
         (("x",), "(base rate: 0.693)."),
     ],
 )
@@ -229,7 +229,7 @@ def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate() -> None
     design = replace(design_of(), nll=Interval(nll, nll - 0.1, nll + 0.1), null_nll=0.7)
     assert design_sentence(design) == (
         "On all 6 judges with one-coin, temperature scaling has the lowest NLL, 0.300 "
-        "[0.200, 0.400]; the raw score has 0.600 [0.500, 0.700]; the base rate alone 0.700."
+        "[0.200, 0.400]. The raw score has 0.600 [0.500, 0.700]. The base rate alone has 0.700."
     )
 
 

@@ -101,8 +101,8 @@ def failing_slice(delta=0.7):
 def test_a_transfer_that_fails_is_said_with_its_null_and_what_own_labels_give():
     text = transfer_sentence(failing(), "beta")
     assert text.startswith("Calibrated on easy items it fails on hard ones: NLL 0.610 [0.5")
-    given = "as many labels of hard items give 0.110, a difference of +0.50 [+0.40, +0.60]"
-    assert f"base rate 0.693; {given}" in text
+    given = "As many labels of hard items give 0.110, a difference of +0.50 [+0.40, +0.60]"
+    assert f"base rate 0.693. {given}" in text
     assert "worse than the base rate's 0.600" in transfer_sentence(failing(null=0.6), "beta")
 
 
@@ -111,7 +111,7 @@ def test_where_nothing_is_shown_both_ways_are_said():
     text = transfer_sentence(quiet, "beta")
     assert "not shown to cost NLL" in text
     assert "easy to hard" in text
-    assert "hard to easy" in text
+    assert "Hard to easy" in text
     early = replace(transfer(), p_holm=np.full((1, 3, 3, 2), np.nan))
     assert transfer_sentence(early, "beta") == "Not enough splits yet to say."
 

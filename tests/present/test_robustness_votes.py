@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -63,10 +64,10 @@ def jury():
 def test_every_scenario_has_its_worst_level_both_panels_and_the_base_rate(scenario):
     text = corruption_sentence(damaged(), scenario)
     share = "50 %" if scenario == "absent" else "40 %"
-    assert text.startswith(f"With {share} of the ")
-    assert "all 7 go from NLL 0." in text
-    assert ", top-3 from 0." in text
-    assert "(base rate 0." in text
+    assert text.startswith(f"The worst case: {share} of the ")
+    assert "All 7 go from NLL 0." in text
+    assert "Top-3 goes from 0." in text
+    assert "The base rate alone has NLL 0." in text
     assert ("at scoring time" in text) != scenario.endswith("_both")
     assert (", all by 50 % of the judges" in text) == (scenario == "concentrated_evaluation")
 
@@ -92,7 +93,9 @@ def test_conditions_are_counted_and_the_starting_level_is_not_forgotten():
     assert "has more to lose" in text
     alone = run(CORRUPTION, make_votes(1, 60, 2), CorruptionSpec(SETTINGS), jobs=1)
     assert degrades_sentence(alone) == ""
-    assert corruption_sentence(alone, "random_both").endswith(").")
+    assert re.search(
+        r"The base rate alone has NLL [\d.]+\.$", corruption_sentence(alone, "random_both")
+    )
 
 
 def test_the_table_of_a_scenario_begins_with_clean_votes():

@@ -83,7 +83,7 @@ def test_what_the_filter_would_cost_names_its_pipeline_unless_it_is_what_is_reco
 
 def test_the_answer_counts_and_names_the_worst(hard):
     assert scope_sentence(hard).startswith(
-        "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items; "
+        "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items. "
     )
     assert not safe(hard)
 
@@ -99,13 +99,13 @@ def test_judges_that_do_no_harm_are_a_reservation_and_nothing_that_blocks(hard):
 def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
     parsed = np.where(np.arange(len(hard.judges)) < 3, 0.85, 1.0)
     assert scope_sentence(replace(hard, parsed=parsed)).startswith(
-        "Not yet: 3 judges give a verdict on less than 90 % of the items (lowest 85 %); "
+        "Not yet: 3 judges give a verdict on less than 90 % of the items (lowest 85 %). "
     )
 
 
 def test_one_check_passes_in_the_singular(hard):
     sentence = scope_sentence(outcomes(hard, P0="pass", P1="fail", P2="review", P3="review"))
-    assert sentence.endswith("; 1 of 4 checks passes.")
+    assert sentence.endswith(". 1 of 4 checks passes.")
 
 
 def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):

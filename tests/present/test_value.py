@@ -63,7 +63,7 @@ def test_the_answer_counts_who_is_missed_and_who_helps():
     outcome = replace(result(), judges=judges(*all_blank), nll_all=panel(0.1), null_nll=0.69)
     sentence = value_sentence(outcome)
     assert sentence.startswith("Of 6 judges under one-coin, 1 is shown to be missed")
-    assert "and 2 to help either then" in sentence
+    assert "2 are shown to help then" in sentence
     assert value_sentence(replace(outcome, measures_coding=True)).endswith(CODING)
     assert "do not beat the base rate" in value_sentence(replace(outcome, nll_all=panel(0.7)))
 

@@ -71,15 +71,16 @@ def _answer(result: Escalation) -> str:
             f"Choosing the threshold there costs {_cost(result, row)} an item and changes NLL by "
             f"{_change(row)}; {_OUTCOMES[row.verdict]}."
         )
-    cheap = (
-        f"{sig(result.cheap_size, 2)} {'judge' if result.cheap_size == 1.0 else 'judges'} "
-        f"({amount(result.cheap_cost, result.unit)})"
-    )
+    costs = [
+        "" if result.unit == "judges" else f" ({amount(cost, result.unit)})"
+        for cost in (result.cheap_cost, result.full_cost)
+    ]
+    cheap = f"{sig(result.cheap_size, 2)} {'judge' if result.cheap_size == 1.0 else 'judges'}"
     asked = percent(float(row.escalated.value))
     return (
-        f"Ask {cheap} first, and all {result.n_judges} ({amount(result.full_cost, result.unit)}) "
-        f"where the confidence is below {sig(row.threshold)}: {asked} of the items "
-        f"go to all, an item costs {_cost(result, row)}, and NLL changes by {_change(row)}; "
+        f"Ask {cheap}{costs[0]} first, and all {result.n_judges}{costs[1]} "
+        f"where the confidence is below {sig(row.threshold)}. Then {asked} of the "
+        f"items go to all, and an item costs {_cost(result, row)}. NLL changes by {_change(row)}: "
         f"{_OUTCOMES[row.verdict]}."
     )
 

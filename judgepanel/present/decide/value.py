@@ -65,8 +65,9 @@ def _answer(result: Value) -> str:
     helps = sum(bool(row.value.above() or row.shapley.above()) for row in result.judges)
     text = (
         f"Of {counted(result.n_judges, 'judge')} under {AGGREGATOR_NAMES[result.aggregator]}, "
-        f"{needed} {'is' if needed == 1 else 'are'} shown to be missed when left out alone, and "
-        f"{helps} to help either then or on average over panels of all sizes."
+        f"{needed} {'is' if needed == 1 else 'are'} shown to be missed when left out alone. "
+        f"{helps} {'is' if helps == 1 else 'are'} shown to help then, or on average over panels of "
+        "all sizes."
     )
     return f"{text} {removal_sentence(result)}"
 

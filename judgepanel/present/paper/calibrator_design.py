@@ -57,8 +57,8 @@ def design_sentence(result: CalibratorDesign) -> str:
     else:
         text = f"{where}, {CALIBRATED[name]} has the lowest NLL, {level(*nll[best])}"
         if "none" in result.calibrators:
-            text += f"; the raw score has {level(*nll[result.calibrators.index('none')])}"
-    text += f"; the base rate alone {fixed(result.null_nll, 3)}."
+            text += f". The raw score has {level(*nll[result.calibrators.index('none')])}"
+    text += f". The base rate alone has {fixed(result.null_nll, 3)}."
     return f"{text} {CODING}" if result.measures_coding else text
 
 

@@ -74,12 +74,13 @@ def _answer(result: FractionSweep, calibrator: str) -> str:
         return f"Only one share could be tried, {most} ({reached})."
     share, lo, hi = needed.share
     labels = counted(math.floor(result.n_items * share), "label")
-    near = f"within {_share(result.within)} of what {most} give ({reached})"
+    near = f"within {_share(result.within)} of what {most} give"
+    there = f"That is {reached}."
     if needed.at_start:
         more = "" if hi == share else f", perhaps up to {_share(hi)},"
-        return f"{_share(share)} of the items ({labels}) or fewer{more} come {near}."
+        return f"{_share(share)} of the items ({labels}) or fewer{more} come {near}. {there}"
     span = f"[{_share(lo)}, {_share(hi)}]"
-    return f"{_share(share)} of the items {span} ({labels}) are enough to come {near}."
+    return f"{_share(share)} of the items {span} ({labels}) are enough to come {near}. {there}"
 
 
 def why_sentence(result: FractionSweep, calibrator: str) -> str:

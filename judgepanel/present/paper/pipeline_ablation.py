@@ -37,11 +37,10 @@ def ablation_sentence(result: PipelineAblation) -> str:
         alone = fixed(float(result.nll.value[-1, result.steps.index("1+3")]), 3)
         text += f"Without the correction {CALIBRATED[result.calibrator]} alone gets {alone}. "
     held = " and ".join(
-        f"sets at the {percent(level)} level contain the label of "
-        f"{percent(float(result.coverage.value[i, -1]), 3)}"
+        f"sets at the {percent(level)} level hold {percent(float(result.coverage.value[i, -1]), 3)}"
         for i, level in enumerate(result.levels)
     )
-    text += f"Of the held-out items, {held}."
+    text += f"Of the labels of held-out items, {held}."
     return f"{text} {CODING}" if result.measures_coding else text
 
 

@@ -70,8 +70,8 @@ def weighting_sentence(result: ReliabilityWeighting) -> str:
         parts.append("No weighting of the comparisons is shown to change the NLL.")
     parts.append(
         f"{same} of {counted(n, 'weighting')} {'is' if same == 1 else 'are'} shown to change it by "
-        f"less than {result.margin:g} (unweighted {level(*result.base_nll)}, base rate "
-        f"{fixed(result.null_nll, 3)})."
+        f"less than {result.margin:g}. Unweighted, NLL is {level(*result.base_nll)}, base rate "
+        f"{fixed(result.null_nll, 3)}."
     )
     return " ".join([*parts, CODING] if result.measures_coding else parts)
 

@@ -71,16 +71,15 @@ def corruption_sentence(result: Corruption, scenario: str, panel: int = 0) -> st
     """Return the cost of a scenario's worst damage to all judges and one panel."""
     place = int(result.of(scenario)[-1])
     damage = _DAMAGE[scenario].format(share=percent(result.concentrated))
-    start = f"With {percent(float(result.levels[place]))} {damage}, {_everyone(result, 'go')}"
+    start = f"The worst case: {percent(float(result.levels[place]))} {damage}. "
+    start += capital(_everyone(result, "go"))
     text = f"{start} from NLL {_nll(result, -1, 0)} to {level(*result.nll[-1, place])}"
-    null = f"base rate {fixed(result.null_nll, 3)}"
+    null = f"The base rate alone has NLL {fixed(result.null_nll, 3)}."
     if len(result.panels) == 1:
-        text = f"{text} ({null})."
+        text = f"{text}. {null}"
     else:
-        arm = result.arms[panel]
-        text += (
-            f", {arm} from {_nll(result, panel, 0)} to {level(*result.nll[panel, place])} ({null})."
-        )
+        own = f"{_nll(result, panel, 0)} to {level(*result.nll[panel, place])}"
+        text += f". {capital(result.arms[panel])} goes from {own}. {null}"
         text += f" {_slower(result, panel, place)}"
     return f"{text} {CODING}" if result.measures_coding else text
 

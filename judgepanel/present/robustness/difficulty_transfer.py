@@ -36,7 +36,7 @@ from judgepanel.studies.robustness.difficulty_transfer import (
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, text
-from judgepanel.words.text import fixed, level, p_value, percent, plain, with_interval
+from judgepanel.words.text import capital, fixed, level, p_value, percent, plain, with_interval
 
 ALPHA = 0.05
 CARRIED: tuple[Calibrator, ...] = ("beta", "platt")
@@ -87,8 +87,8 @@ def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str =
     else:
         answer = (
             "Labels of easy items alone, or of hard ones alone, are not shown to cost NLL on the "
-            f"others: {worst.source} to {worst.target} {_loss(worst)}, {other.source} to "
-            f"{other.target} {_loss(other)}."
+            f"others. {capital(worst.source)} to {worst.target}: {_loss(worst)}; {other.source} to "
+            f"{other.target}: {_loss(other)}."
         )
         alone = [cell for cell in (worst, other) if cell.delta.above()]
         if alone:
@@ -104,7 +104,7 @@ def _failing(cell: Cell) -> str:
         base = f"worse than the base rate's {fixed(cell.null_nll, 3)}"
     return (
         f"Calibrated on {cell.source} items it fails on {cell.target} ones: NLL "
-        f"{level(*cell.nll)}, {base}; as many labels of {cell.target} items give "
+        f"{level(*cell.nll)}, {base}. As many labels of {cell.target} items give "
         f"{fixed(float(cell.nll.value - cell.delta.value), 3)}, a difference of {_loss(cell)}."
     )
 

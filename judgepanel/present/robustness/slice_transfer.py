@@ -52,8 +52,9 @@ def slice_sentence(result: SliceTransfer) -> str:
     if outcomes[worst] == "fails":
         answer = (
             f"Without labels of the slice '{name}' it fails there: NLL "
-            f"{level(*result.nll[worst, 1])}, {fixed(result.nll.value[worst, 0], 3)} with as many "
-            f"labels of its own (loss {loss}; base rate {fixed(result.null_nll[worst, 1], 3)}). "
+            f"{level(*result.nll[worst, 1])}, base rate {fixed(result.null_nll[worst, 1], 3)}. "
+            f"With as many labels of its own NLL is {fixed(result.nll.value[worst, 0], 3)} "
+            f"(loss {loss}). "
             f"{capital(_counts(outcomes))}."
         )
     else:

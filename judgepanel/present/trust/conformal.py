@@ -46,7 +46,7 @@ def conformal_sentence(result: Conformal, level: int) -> str:
     meant = percent(result.levels[level])
     kinds = result.kinds[0, level, 0]
     text = (
-        f"Sets at the {meant} level contain the true label of {held} of the items: "
+        f"Sets at the {meant} level contain the true label of {held} of the items. "
         f"{share_text(float(kinds[1] + kinds[2]))} of the sets name one label, "
         f"{share_text(float(kinds[3]))} hold both and {share_text(float(kinds[0]))} none."
     )
@@ -54,9 +54,9 @@ def conformal_sentence(result: Conformal, level: int) -> str:
         text += " That is less than promised: items are not alike in the two halves, or grouped."
     lo, hi = one_slice(round(result.n_slice), result.levels[level])
     text += (
-        " That is the mean over many panels. One panel, whose threshold rests on one held-out "
-        f"slice of {result.n_slice:,.0f} labels, covers {percent(lo)} to {percent(hi)} of new "
-        "items in 95 of 100 cases, where items are drawn one by one."
+        " That is the mean over many panels. The threshold of one panel rests on one held-out "
+        f"slice of {result.n_slice:,.0f} labels. It covers {percent(lo)} to {percent(hi)} of new "
+        "items (a 95 % range), where items are drawn one by one."
     )
     return f"{text} {CODING}" if result.measures_coding else text
 

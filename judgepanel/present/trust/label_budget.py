@@ -90,8 +90,8 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
     reached = f"NLL {level(*result.nll[c, -1, -1])}, base rate {null}"
     if not beats_null(result, calibrator):
         return (
-            f"At {most}, {result.arms[-1]} {_are(result)} not shown to beat the base rate "
-            f"({reached}), so nothing says how many are needed."
+            f"At {most}, {result.arms[-1]} {_are(result)} not shown to beat the base rate, "
+            f"so nothing says how many are needed. That is {reached}."
         )
     if len(result.labels) == 1:
         return f"There is one budget only, {most} ({reached}): too few labels for a curve."

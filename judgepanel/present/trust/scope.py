@@ -114,7 +114,7 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
         with_some = f"Safe to use, with {counted(len(raised), 'reservation')}"
         start = "Not yet" if blocking else with_some
         passes = "passes" if passed == 1 else "pass"
-        text = f"{start}: {headline(result, worst)}; {passed} of {total} checks {passes}{apart}."
+        text = f"{start}: {headline(result, worst)}. {passed} of {total} checks {passes}{apart}."
     return f"{text} {CODING}" if result.measures_coding else text
 
 

@@ -68,7 +68,7 @@ def grid_sentence(result: MethodGrid) -> str:
         else:
             text = f"Nothing here is shown to beat the base rate (NLL {null}). The lowest is {best}"
             text += f", {level(*nll)}"
-        text += f"; {_ties(result)}." if result.tied.size > 1 else "."
+        text += f". {capital(_ties(result))}." if result.tied.size > 1 else "."
     return f"{text} {CODING}" if result.measures_coding else text
 
 

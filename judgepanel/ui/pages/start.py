@@ -71,15 +71,13 @@ def fresh() -> None:
             )
         if upload is None:
             _example()
-    from judgepanel.ui.pages.home import home  # noqa: PLC0415
-
     if upload is not None:
         from judgepanel.ui.pages.start_votes import uploaded  # noqa: PLC0415
 
-        with recent, show_errors():
-            home()
         uploaded(upload, labels, judges, right)
     else:
+        from judgepanel.ui.pages.home import home  # noqa: PLC0415
+
         with right:
             _samples()
         with recent, show_errors():

@@ -9,9 +9,12 @@ and the file is read again.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isnan
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -19,8 +22,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.figures.judges import coverage_strip
-from judgepanel.intake.answer import Answer, ColumnPreview, Preview
+from judgepanel.figures.judges import coverage_strip, level_bars
+from judgepanel.intake.answer import Answer, ColumnPreview, Preview, Refusal
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, OVERVIEW_PAGE
 from judgepanel.service.workspace import Analysis
@@ -60,11 +63,12 @@ from judgepanel.votes import TASKS, InputError, Loaded, VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import ROLES_FILE, Choices, Thresholds
 from judgepanel.votes.errors import quote_value
-from judgepanel.votes.grades import GradedJudge
+from judgepanel.votes.grades import GradedJudge, likely_cuts
 from judgepanel.votes.matrix import POLICIES, orient
+from judgepanel.votes.roles import UNUSED
 from judgepanel.words.outputs import coverage_sentence, coverage_table
 from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.text import counted, in_html, plain
+from judgepanel.words.text import counted, in_html, percent, plain
 
 TASK_NAMES = {
     "pairwise": "Pairwise: which of two responses is better",
@@ -103,8 +107,14 @@ _SEVERAL = {
 }
 _ONE_AT_A_TIME = (*_SINGLE, "id", "judge name")
 _MEANINGS = {"": "not known", "=1": "1", "=0": "0", "=tie": "a tie", "=": "no verdict"}
+_COLOURED = ("id", "label", "judge", "judge name", "verdict", "system", "feature", "group")
+"""Roles with a colour of their own."""
+_FIRST, _FEW, _COLUMN = 7, 4, 134
+"""Columns that are shown first, those of them that are no judges, and their width in pixels."""
 _IN_A_ROW, _AT_ONCE = 4, 24
 _MOST_ROWS, _NAME_WIDTH = 10, 180
+_ONE_SCALE = 2.0
+"""Judges share a scale if all grades together span at most this many times the fewest's."""
 _LABEL_LENGTH = 40
 _STATE = "file-choices"
 
@@ -210,14 +220,45 @@ def choose_task(preview: Preview, chosen: FileChoices) -> None:
     )
 
 
-def choose_roles(preview: Preview, chosen: FileChoices) -> None:
-    """Show the first cells of every column below its role, which can be changed."""
+def choose_roles(preview: Preview, chosen: FileChoices, refusal: Refusal | None = None) -> None:
+    """Show the first rows of the file, each column below its role, which can be changed.
+
+    Columns beyond the first few fold away. The cell that was refused is marked.
+    """
+    first = _first_columns(preview)
+    with st.container(horizontal=True, gap="small", key="file-table"):
+        for column in first:
+            with st.container(width=_COLUMN, gap="small"):
+                _role_of(column, preview, chosen, refusal)
+    columns = [column for column in preview.columns if column not in first]
+    if columns:
+        with st.expander(f"The other {counted(preview.n_columns - len(first), 'column')}"):
+            _other_columns(columns, preview, chosen, refusal)
     left, right = st.columns(2)
     _switch(left, "Rows are judges", "transpose", chosen, "Turn the table: its columns are items.")
     _switch(
         right, "Turn all votes around", "turn", chosen, "1 becomes 0 in the votes, not in labels."
     )
-    columns = preview.columns
+
+
+def _first_columns(preview: Preview) -> list[ColumnPreview]:
+    """Return the columns that are shown first: those with a role, and some of the judges."""
+    judges = [column for column in preview.columns if column.role == "judge"]
+    others = sorted(
+        (column for column in preview.columns if column.role != "judge"),
+        key=lambda column: column.role in UNUSED,
+    )
+    n_others = max(_FEW, _FIRST - len(judges))
+    first = [*others[:n_others], *judges]
+    return first[:_FIRST]
+
+
+def _other_columns(
+    columns: list[ColumnPreview],
+    preview: Preview,
+    chosen: FileChoices,
+    refusal: Refusal | None,
+) -> None:
     if len(columns) > _AT_ONCE:
         n_pages = -(-len(columns) // _AT_ONCE)
         page = st.number_input(
@@ -228,10 +269,12 @@ def choose_roles(preview: Preview, chosen: FileChoices) -> None:
         row = columns[start : start + _IN_A_ROW]
         for place, column in zip(st.columns(_IN_A_ROW), row, strict=False):
             with place.container(border=True):
-                _role_of(column, preview, chosen)
+                _role_of(column, preview, chosen, refusal)
 
 
-def _role_of(column: ColumnPreview, preview: Preview, chosen: FileChoices) -> None:
+def _role_of(
+    column: ColumnPreview, preview: Preview, chosen: FileChoices, refusal: Refusal | None
+) -> None:
     key = f"role-{column.name}"
 
     def changed() -> None:
@@ -241,7 +284,12 @@ def _role_of(column: ColumnPreview, preview: Preview, chosen: FileChoices) -> No
             st.toast(error.problem)
 
     st.session_state[key] = column.role
-    _named(st, column.name, column.reason)
+    kind = column.role.replace(" ", "-") if column.role in _COLOURED else "other"
+    whole = in_html(plain(column.name, 200), 300)
+    st.html(
+        f'<p class="jp-cells jp-as jp-as-{kind}" title="{whole}">'
+        f"<b>{in_html(column.name, 40)}</b></p>"
+    )
     st.selectbox(
         _label(column.name),
         [role for role in ROLES if role not in ("text", "beside") or role == column.role],
@@ -250,8 +298,22 @@ def _role_of(column: ColumnPreview, preview: Preview, chosen: FileChoices) -> No
         on_change=changed,
         label_visibility="collapsed",
     )
-    cells = "<br>".join(in_html(cell, 40) or "&nbsp;" for cell in column.cells)
-    st.html(f'<p class="jp-cells">{cells}</p>')
+    reason = in_html(column.reason, 200)
+    st.html(
+        f'<p class="jp-cells" title="{reason}">{reason}</p>'
+        f'<p class="jp-cells jp-rows">{"<br>".join(_cells(column, refusal))}</p>'
+    )
+
+
+def _cells(column: ColumnPreview, refusal: Refusal | None) -> Iterator[str]:
+    """Yield the cells as HTML, and the refused one with its row if it is in this column."""
+    here = refusal is not None and refusal.column == column.name
+    value, row = (refusal.value, refusal.row) if refusal is not None and here else (None, None)
+    for cell in column.cells:
+        text = in_html(cell, 40) or "&nbsp;"
+        yield f"<mark>{text}</mark>" if cell == value else text
+    if value is not None and row is not None and value not in column.cells:
+        yield f"row {row:,}: <mark>{in_html(value, 40)}</mark>"
 
 
 def _label(name: str) -> str:
@@ -349,6 +411,48 @@ def _label_cut(levels: tuple[tuple[float, int], ...], chosen: FileChoices) -> No
         help="Labels: " + ", ".join(f"{value:g} ({count:,})" for value, count in levels),
     )
 
+    def use(cut: float) -> None:
+        chosen.options["label_threshold"] = st.session_state["label-cut"] = cut
+
+    _proposal("label", levels, chosen.options.get("label_threshold"), use)
+
+
+def _proposal(
+    what: str,
+    levels: tuple[tuple[float, int], ...],
+    current: float | None,
+    use: Callable[[float], None],
+) -> None:
+    """Draw how often each grade occurs; while there is no threshold, propose a likely one."""
+    cuts = likely_cuts(levels)
+    if not cuts:
+        return
+    cut, share = cuts[0]
+    chart(
+        level_bars(levels, cut if current is None else current),
+        key=f"levels-{what}",
+        alt=f"How often each grade of a {what} occurs, and which count as 1.",
+    )
+    if current is None:
+        st.button(
+            f"Use {cut:g} as the threshold: {percent(share)} count as 1",
+            key=f"propose-{what}",
+            on_click=use,
+            args=(cut,),
+        )
+
+
+def _pooled(graded: tuple[GradedJudge, ...]) -> tuple[tuple[float, int], ...]:
+    """Return the grades of all judges with their counts, if they share a scale; else nothing."""
+    lowest, highest = [judge.lowest for judge in graded], [judge.highest for judge in graded]
+    widths = [high - low for low, high in zip(lowest, highest, strict=True)]
+    if max(highest) - min(lowest) > _ONE_SCALE * min(widths):
+        return ()
+    counts: Counter[float] = Counter()
+    for judge in graded:
+        counts.update(dict(judge.values))
+    return tuple(sorted(counts.items()))
+
 
 def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
     """Ask where grades are cut into votes: for all judges, and for each that differs."""
@@ -360,6 +464,7 @@ def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
         placeholder="needed" if is_open else "guessed",
         help="Where grades are cut into votes; higher grades are for label 1.",
     )
+    _proposal("judge", _pooled(graded), of_all, partial(setitem, st.session_state, "threshold"))
     names = tuple(judge.judge for judge in graded)
     edited = st.data_editor(
         _grade_rows(graded, of_all),
@@ -440,8 +545,11 @@ def existing(context: PageContext) -> None:
     settings = context.analysis.settings
     order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
     notes((*context.analysis.notes, *_notices(votes, settings)))
-    check_card(order)
-    check_card(repeats, lambda: offer_grouping(context))
+    left, right = st.columns(2)
+    with left:
+        check_card(order)
+    with right:
+        check_card(repeats, lambda: offer_grouping(context))
     _strip(votes)
     if not is_reader():
         with st.expander("Settings of this analysis"):
@@ -511,24 +619,24 @@ def uploaded(
     choose_task(preview, chosen)
     choose_words(preview, chosen)
     choose_cuts(preview, chosen)
-    with st.expander("Columns", expanded=read.refusal is not None):
-        choose_label_column(preview, chosen)
-        choose_roles(preview, chosen)
-        if loaded is not None:
-            st.download_button(
-                f"Download these columns ({ROLES_FILE})",
-                read.roles_file,
-                ROLES_FILE,
-                "application/toml",
-                key="roles-file",
-                on_click="ignore",
-                help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
-            )
+    st.header("Columns")
+    choose_label_column(preview, chosen)
+    choose_roles(preview, chosen, read.refusal)
     if loaded is not None:
+        st.download_button(
+            f"Download these columns ({ROLES_FILE})",
+            read.roles_file,
+            ROLES_FILE,
+            "application/toml",
+            key="roles-file",
+            on_click="ignore",
+            help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
+        )
         _order, repeats = read.checks
         _analyse(loaded, upload, repeats, ready=preview.sure)
-        for check in read.checks:
-            check_card(check)
+        for place, check in zip(st.columns(2), read.checks, strict=True):
+            with place:
+                check_card(check)
         _strip(loaded.votes)
 
 
@@ -624,4 +732,5 @@ def _strip(votes: VoteMatrix) -> None:
         key="coverage",
         alt="Share of items with a correct, incorrect or missing verdict, one bar per judge.",
     )
-    draw_table(Table(judge_rows(judges)), key="judges")
+    with st.expander("Table of the judges"):
+        draw_table(Table(judge_rows(judges)), key="judges")
