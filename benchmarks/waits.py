@@ -348,11 +348,18 @@ def _visit(  # noqa: PLR0915 - the steps of one visit
         page.get_by_text("Pairwise: which of two").click()  # The file does not say.
         page.wait_for_function(_CAN_ANALYSE, polling=POLL_MILLISECONDS)
 
-    def first_plot() -> None:
+    def overview() -> None:
         page.get_by_role("button", name="Analyse").click()
-        until('[data-stale="false"] .js-plotly-plot .scatterlayer')
+        until('[data-stale="false"] .jp-answer')
 
-    def final_curve() -> None:
+    def decision() -> None:
+        until("a", "Choose another panel, or download this one")
+
+    def whole() -> None:
+        until("summary", "How this was computed")
+
+    def curve() -> None:
+        go("Panel curve")
         until("button", "Download CSV")
 
     def first_words(name: str) -> Callable[[], None]:
@@ -381,8 +388,10 @@ def _visit(  # noqa: PLR0915 - the steps of one visit
     page.wait_for_timeout(1_000.0 * CHOOSING_SECONDS)
     timed("upload, until ready", 1.0, uploaded)
     rest()
-    clicked = timed("Analyse, until the first figure", 0.6, first_plot)
-    timed("Analyse, until the final curve", 2.0, final_curve, clicked)
+    clicked = timed("Analyse, until Overview has its first words", 2.0, overview)
+    timed("Analyse, until the final decision", 7.0, decision, clicked)
+    timed("Analyse, until all of Overview is there", 8.0, whole, clicked)
+    timed("Panel curve", 2.0, curve)
     opened = timed("Recommended panel, first words", 3.0, first_words("Recommended panel"))
     timed("Recommended panel, final", 7.0, final_panel, opened)
     rest()
@@ -392,7 +401,13 @@ def _visit(  # noqa: PLR0915 - the steps of one visit
     timed("Methods, final", 8.0, rest, opened)
     timed("Label budget, final", 8.0, all_of("Label budget", 1))
     opened = timed("Confidence, first answer", 1.0, first_words("Confidence"))
-    timed("Confidence, all sections", 15.0, rest, opened)
+
+    def sections() -> None:
+        page.goto(page.url + "&selective=true&conformal=true&items=true")
+        until("button", "Download CSV", 4)
+        rest()
+
+    timed("Confidence, all sections", 15.0, sections, opened)
     return steps
 
 

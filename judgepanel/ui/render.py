@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -36,6 +36,7 @@ from judgepanel.present.blocks import (
     Paragraph,
     Row,
     Table,
+    flat,
 )
 from judgepanel.present.pages import Page
 from judgepanel.present.registry import entries_of
@@ -58,7 +59,7 @@ from judgepanel.words.sentences import (
     study_command,
 )
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
-from judgepanel.words.text import LONGEST, counted, csv_name, in_html, plain
+from judgepanel.words.text import LONGEST, counted, csv_name, in_html, markdown, plain
 
 # Set once, since the option is global: a page that changed it while drawing would change it for
 # other users' pages too.
@@ -101,6 +102,8 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, alt=alt, config=config)
 
 
+_TITLE = 90
+"""Characters of the caption of a table that is closed."""
 ROW = 35
 """Height of a row of a table, in pixels."""
 _PADDING = 17
@@ -356,26 +359,6 @@ def draw_answered(
     draw_study(entry, context, spec, result, view, skip=(sentence,), **drawn)
 
 
-def show_others(
-    context: PageContext,
-    page: Page,
-    drawn: Collection[str],
-    *,
-    caveats: Caveats,
-    ask: Callable[[Entry], tuple[Spec, Any]] | None = None,
-) -> None:
-    """Show the studies of a page except those in ``drawn``, each when the previous one has ended.
-
-    ``ask`` draws a study's controls and returns its spec and view, by default its first default
-    spec, which is under the recommended pipeline if that is known.
-    """
-    for entry, spec in _others(context, page, drawn):
-        st.header(entry.study.title)
-        asked, view = (spec, None) if ask is None else ask(entry)
-        if not show_study(entry, context, asked, view, caveats=caveats):
-            return
-
-
 def show_closed(
     context: PageContext,
     page: Page,
@@ -386,7 +369,9 @@ def show_closed(
 ) -> None:
     """List the studies of a page except those in ``drawn``; each is computed when it is opened.
 
-    Which are open is in the URL, by the names of the studies. ``ask`` as for `show_others`.
+    Which are open is in the URL, by the names of the studies. ``ask`` draws a study's controls and
+    returns its spec and view, by default its first default spec, which is under the recommended
+    pipeline if that is known.
     """
 
     def show(entry: Entry, default: Spec) -> None:
@@ -394,8 +379,18 @@ def show_closed(
         show_study(entry, context, spec, view, caveats=caveats)
 
     for entry, default in _others(context, page, drawn):
-        title = f"**{entry.study.title}** {entry.study.question}"
-        closed(title, partial(show, entry, default), key=entry.name)
+        closed(_title(entry), partial(show, entry, default), key=entry.name)
+
+
+def show_one_closed(
+    context: PageContext, entry: Entry, spec: Spec, view: Any = None, **drawn: Any
+) -> None:
+    """Show a study that is computed when it is opened; the arguments are those of `show_study`."""
+    closed(_title(entry), partial(show_study, entry, context, spec, view, **drawn), key=entry.name)
+
+
+def _title(entry: Entry) -> str:
+    return f"**{entry.study.title}** {entry.study.question}"
 
 
 def closed(title: str, draw: Callable[[], object], *, key: str) -> None:
@@ -437,17 +432,18 @@ def draw_study(  # noqa: PLR0913
     """
     blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
     heads = [place for place, block in enumerate(blocks) if isinstance(block, Heading)]
+    draw = partial(draw_blocks, skip=skip, folded=_later_tables(blocks))
     if beside is None or not heads:
-        draw_blocks(blocks, key=entry.name, skip=skip)
+        draw(blocks, key=entry.name)
     else:
         first, end = [*heads, len(blocks)][:2]
-        draw_blocks(blocks[:first], key=entry.name, skip=skip)
+        draw(blocks[:first], key=entry.name)
         left, right = st.columns([3, 2], gap="large")
         with left:
-            draw_blocks(blocks[first:end], key=f"{entry.name}-left", skip=skip)
+            draw(blocks[first:end], key=f"{entry.name}-left")
         with right:
             beside(result)
-        draw_blocks(blocks[end:], key=f"{entry.name}-below", skip=skip)
+        draw(blocks[end:], key=f"{entry.name}-below")
     if below is not None:
         below(result)
     if not getattr(result, "partial", False):
@@ -478,14 +474,28 @@ def draw_how(how: Iterable[Block], *, key: str) -> None:
         draw_blocks(how, key=f"{key}-how")
 
 
-def draw_blocks(blocks: Iterable[Block], *, key: str, skip: Collection[str] = ()) -> None:
-    """Draw blocks in order; all text is untrusted and reaches HTML escaped, never Markdown."""
+def draw_blocks(
+    blocks: Iterable[Block],
+    *,
+    key: str,
+    skip: Collection[str] = (),
+    folded: Sequence[Table] = (),
+) -> None:
+    """Draw blocks in order; all text is untrusted and reaches HTML escaped, never Markdown.
+
+    Tables in ``folded`` are closed until they are opened.
+    """
     for place, block in enumerate(blocks):
         if not (isinstance(block, Answer | Paragraph) and block.text in skip):
-            _draw(block, f"{key}-{place}", skip)
+            _draw(block, f"{key}-{place}", skip, folded)
 
 
-def _draw(block: Block, key: str, skip: Collection[str]) -> None:
+def _later_tables(blocks: Iterable[Block]) -> list[Table]:
+    """Return all tables but the first: a page has one open."""
+    return [block for block in flat(blocks) if isinstance(block, Table)][1:]
+
+
+def _draw(block: Block, key: str, skip: Collection[str], folded: Sequence[Table]) -> None:
     match block:
         case Heading(text, level):
             st.html(f"<h{level}>{in_html(text)}</h{level}>")
@@ -504,26 +514,37 @@ def _draw(block: Block, key: str, skip: Collection[str]) -> None:
         case Command(text):
             st.code(text, language=None, wrap_lines=True)
         case Table():
-            if block.caption:
-                _text(block.caption, "jp-reading")
-            table(block, key=key)
+            _captioned(block, key, closed=any(block is table for table in folded))
         case Figure():
             _figure(block, key)
         case Row() | Box():
-            _several(block, key, skip)
+            _several(block, key, skip, folded)
 
 
-def _several(block: Row | Box, key: str, skip: Collection[str]) -> None:
+def _captioned(block: Table, key: str, *, closed: bool) -> None:
+    """Draw a table below its caption, or in a closed section named after it."""
+    if closed:
+        title, _, rest = block.caption.partition(". ")
+        with st.expander(markdown(title.rstrip("."), _TITLE) or "Table"):
+            own = block.caption if len(title) > _TITLE else rest
+            _captioned(replace(block, caption=own), key, closed=False)
+        return
+    if block.caption:
+        _text(block.caption, "jp-reading")
+    table(block, key=key)
+
+
+def _several(block: Row | Box, key: str, skip: Collection[str], folded: Sequence[Table]) -> None:
     """Draw blocks in columns or in a box; a box about one-class coding gets a class of its own."""
     if isinstance(block, Row):
         columns = st.columns([6 if isinstance(part, Table) else 5 for part in block.blocks])
         for i, (column, part) in enumerate(zip(columns, block.blocks, strict=True)):
             with column:
-                _draw(part, f"{key}-{i}", skip)
+                _draw(part, f"{key}-{i}", skip, folded)
         return
     with st.container(border=True, key=f"coding_{key}" if block.coding else None):
         _text(block.words, "jp-text")
-        draw_blocks(block.blocks, key=key, skip=skip)
+        draw_blocks(block.blocks, key=key, skip=skip, folded=folded)
 
 
 def _figure(block: Figure, key: str) -> None:

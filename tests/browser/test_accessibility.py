@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.axe import looks, problems
 from tests.browser.conftest import Guard, Server
@@ -29,7 +29,6 @@ from tests.browser.driver import (
     finished_overview,
     finished_panel,
     finished_paper,
-    idle,
     settled,
 )
 from tests.browser.service import prepared
@@ -95,9 +94,9 @@ def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.goto(address(server, PAPER, analysis, calibrator_design="true", jury="true"))
     finished_paper(page, sections=2)
     yield "paper, two sections open"
-    page.goto(address(server, "robustness", analysis))
-    page.get_by_role("heading", name="Corrupted votes").wait_for()
-    idle(page)
+    page.goto(address(server, "robustness", analysis, slice_transfer="true", corruption="true"))
+    expect(page.get_by_role("button", name="Download CSV")).to_have_count(3)
+    settled(page)
     yield "robustness"
     page.goto(address(server, "scope", analysis))
     page.get_by_role("button", name="Download CSV").first.wait_for()
@@ -106,7 +105,8 @@ def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.goto(address(server, BUDGET, analysis))
     finished_budget(page)
     yield "label budget, filled"
-    page.goto(address(server, CONFIDENCE, analysis))
+    opened = dict.fromkeys(("selective", "conformal", "items"), "true")
+    page.goto(address(server, CONFIDENCE, analysis, **opened))
     finished_confidence(page)
     yield "confidence, filled"
 

@@ -20,6 +20,8 @@ from tests.pages.driver import (
     until,
 )
 
+OPENED = dict.fromkeys(("selective", "conformal", "items"), "true")
+
 
 @cache
 def analysis(name: str) -> str:
@@ -27,7 +29,7 @@ def analysis(name: str) -> str:
 
 
 def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
-    app = open_app(CONFIDENCE, analysis=analysis(name), **parameters)
+    app = open_app(CONFIDENCE, analysis=analysis(name), **OPENED, **parameters)
     return until(app, lambda: len(downloads_of(app)) == 8)
 
 
@@ -35,9 +37,10 @@ def test_the_answer_the_sections_the_commands_and_the_next_step_are_there() -> N
     app = finished()
     assert re.match(r"When it says \d+ %( or more)?, it is right \d+ % \[", answer_of(app))
     headers = [header.value for header in app.main.get("header")]
-    assert headers == [
-        *("Reliability", "Selective prediction"),
-        *("Conformal sets", "Items and difficulty", "Items to look at"),
+    assert headers == ["Reliability"]
+    sections = [section.label.partition("**")[2].partition("**")[0] for section in app.expander]
+    assert [name for name in sections if name] == [
+        *("Selective prediction", "Conformal sets", "Items and difficulty"),
     ]
     assert "Every bin." in htmls(app, "jp-reading")
     commands = [code.value for code in app.code if " study " in code.value]
@@ -50,7 +53,7 @@ def test_other_bins_levels_strata_and_items_are_shown_without_new_work() -> None
     app = finished()
     bins = displayed(app.dataframe[0])
     assert bins["says"].tolist()[-1] == "90-100 %"
-    app = open_app(CONFIDENCE, analysis=analysis("clean_pairwise"), bins="15")
+    app = open_app(CONFIDENCE, analysis=analysis("clean_pairwise"), bins="15", **OPENED)
     assert displayed(app.dataframe[0])["says"].tolist()[-1] == "93-100 %"
     assert not app.get("progress")
     votes = next(displayed(frame) for frame in app.dataframe if "against the label" in frame.value)
@@ -64,3 +67,9 @@ def test_other_bins_levels_strata_and_items_are_shown_without_new_work() -> None
 def test_a_panel_of_the_url_that_is_not_offered_is_all_judges() -> None:
     app = finished("one_class", panel="top-999")
     assert "--panel" not in text_of(app)
+
+
+def test_sections_are_computed_when_they_are_opened() -> None:
+    app = open_app(CONFIDENCE, analysis=prepared("one_class", splits=4))
+    until(app, lambda: len(downloads_of(app)) == 2)
+    assert len([code for code in app.code if " study " in code.value]) == 1

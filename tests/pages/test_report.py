@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.pages import JUDGES_PAGE, PAGES, PAPER_PAGE, RECOMMENDED_PAGE
+from judgepanel.present.pages import PAGES, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
 from judgepanel.render.text import markdown_text
 from judgepanel.service.archive import id_of_token
@@ -236,7 +236,7 @@ def test_a_registered_study_is_drawn_on_its_page(
 ) -> None:
     """Below the page's own; on the recommended panel's it needs a recommendation first.
 
-    The paper's page draws it when it is opened.
+    It is computed when it is opened.
     """
     pages = [page for page in PAGES if entries_of(page) and page != RECOMMENDED_PAGE]
     jury = ENTRIES[JURY.name]
@@ -261,10 +261,8 @@ def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
         asked.clear()
         opened = workspace().open(prepared(sample, splits=3))
         for page in PAGES:
-            closed = entries_of(page) if page in (PAPER_PAGE, JUDGES_PAGE) else ()
-            first = ("claim", "judges")
-            sections = {entry.name: "true" for entry in closed if entry.name not in first}
-            open_app(page.file, analysis=opened.id, **sections)
+            closed = () if page == RECOMMENDED_PAGE else entries_of(page)[1:]
+            open_app(page.file, analysis=opened.id, **{entry.name: "true" for entry in closed})
         default = default_specs(workspace().votes(opened.votes_sha256), opened.settings)
         assert set(asked) == set(default) - {"curators", "group_change"}  # Those wait for a click.
         for name, specs in asked.items():

@@ -24,7 +24,7 @@ from judgepanel.present.trust.reliability import (
     reliability_sentence,
 )
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.contract import grouped_votes
+from judgepanel.studies.contract import Spec, grouped_votes
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.conformal import CONFORMAL, Conformal, ConformalSpec
 from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec, StratumGrouping
@@ -42,7 +42,14 @@ from judgepanel.ui.pipeline import (
     recommend_beside,
     with_recommendation,
 )
-from judgepanel.ui.render import Caveats, draw_answered, show_others, show_study, table
+from judgepanel.ui.render import (
+    Caveats,
+    draw_answered,
+    show_closed,
+    show_one_closed,
+    show_study,
+    table,
+)
 from judgepanel.ui.work import stored_result
 from judgepanel.votes import MISSING
 from judgepanel.words.sentences import CALIBRATOR_NAMES
@@ -58,10 +65,11 @@ _LISTS = ("worst misses", "most contested")
 
 @with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
-    """Draw reliability first; each of the other studies starts when the previous one has ended."""
+    """Draw reliability; the other studies are closed until they are opened."""
     entry = ENTRIES[RELIABILITY.name]
     with folded():
         options, bins = _controls(context, pipeline_of(recommendation))
+        feature = _feature_choice(context)
     caveats = Caveats()
     spec = ReliabilitySpec(**options)
     pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, average=True)
@@ -71,14 +79,16 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     if look is not None:
         draw_answered(entry, context, spec, look, view, _banner, titled=True, caveats=caveats)
         recommend_beside(context)
-    elif (
-        show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True)
-        and _selective(context, options, caveats)
-        and sets_section(context, options, caveats)
-        and items_section(context, options, caveats)
-    ):
-        study_names = {RELIABILITY.name, SELECTIVE.name, CONFORMAL.name, ITEMS.name}
-        show_others(context, CONFIDENCE_PAGE, study_names, caveats=caveats)
+    elif show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True):
+        below = partial(_single_items, context)
+        sections: dict[str, tuple[Spec, Any, dict[str, Any]]] = {
+            SELECTIVE.name: (SelectiveSpec(**options), None, {}),
+            CONFORMAL.name: (ConformalSpec(**options, feature=feature), _sets_view, {}),
+            ITEMS.name: (ItemsSpec(**options, feature=feature), _strata_view, {"below": below}),
+        }
+        for name, (asked, seen, more) in sections.items():
+            show_one_closed(context, ENTRIES[name], asked, seen, caveats=caveats, **more)
+        show_closed(context, CONFIDENCE_PAGE, {RELIABILITY.name, *sections}, caveats=caveats)
 
 
 def _banner(result: Reliability) -> tuple[str, str]:
@@ -94,12 +104,6 @@ def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | No
     votes, settings = grouped_votes(context.votes, spec.settings), spec.settings
     splits = known_splits(votes, settings, range(settings.most_splits))
     return None if splits is None else RELIABILITY.merge(votes, spec, splits)
-
-
-def _selective(context: PageContext, options: dict[str, Any], caveats: Caveats) -> bool:
-    entry = ENTRIES[SELECTIVE.name]
-    st.header(entry.study.title)
-    return show_study(entry, context, SelectiveSpec(**options), caveats=caveats)
 
 
 def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], int]:
@@ -167,14 +171,6 @@ def _calibrator_choice(where: DeltaGenerator, default: Calibrator, *, average: b
     return chosen
 
 
-def sets_section(context: PageContext, options: dict[str, Any], caveats: Caveats) -> bool:
-    """Draw the coverage of conformal sets; return whether the work has ended."""
-    entry = ENTRIES[CONFORMAL.name]
-    st.header(entry.study.title)
-    spec = ConformalSpec(**options, feature=_feature_choice(context))
-    return show_study(entry, context, spec, _sets_view, caveats=caveats)
-
-
 def _feature_choice(context: PageContext) -> str | None:
     """The item feature to look into, for sets and strata alike; None if there is none."""
     names = features_of(context)
@@ -214,16 +210,6 @@ def _sets_view(result: Conformal) -> ConformalView:
     return ConformalView(int(level), grouping)
 
 
-def items_section(context: PageContext, options: dict[str, Any], caveats: Caveats) -> bool:
-    """Draw strata, worst misses, and one item with its votes; return whether the work has ended."""
-    entry = ENTRIES[ITEMS.name]
-    st.header(entry.study.title)
-    chosen = st.session_state.get("feature")
-    spec = ItemsSpec(**options, feature=chosen if chosen in features_of(context) else None)
-    items = partial(_single_items, context)
-    return show_study(entry, context, spec, _strata_view, caveats=caveats, below=items)
-
-
 def _strata_view(result: Items) -> ItemsView:
     chosen: StratumGrouping = st.segmented_control(
         "Strata by",
@@ -239,7 +225,7 @@ def _strata_view(result: Items) -> ItemsView:
 
 
 def _single_items(context: PageContext, result: Items) -> None:
-    st.header("Items to look at")
+    st.html("<h3>Items to look at</h3>")
     first, second = st.columns([1, 2])
     which = first.segmented_control(
         "List", _LISTS, default=_LISTS[0], required=True, key="list", bind="query-params"

@@ -29,7 +29,7 @@ from judgepanel.ui.pipeline import (
     recommend_beside,
     score_control,
 )
-from judgepanel.ui.render import Caveats, show_others, show_study
+from judgepanel.ui.render import Caveats, show_closed, show_study
 
 _RANKING_NAMES = {"accuracy": "accuracy", "informativeness": "distance from chance"}
 _TONES = {
@@ -55,7 +55,7 @@ def page(context: PageContext) -> None:
 
     if show_study(entry, context, spec, view, caveats=caveats, banner=banner):
         recommend_beside(context)
-        show_others(context, CURVE_PAGE, {PANEL_CURVE.name}, caveats=caveats)
+        show_closed(context, CURVE_PAGE, {PANEL_CURVE.name}, caveats=caveats)
 
 
 def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:

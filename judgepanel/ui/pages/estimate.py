@@ -11,7 +11,7 @@ from judgepanel.studies.decide.estimate import ABOUTS, ESTIMATE, Estimates, Esti
 from judgepanel.studies.decide.groups import offered_features, usual_feature
 from judgepanel.studies.decide.label_next import items_to_label
 from judgepanel.ui.frame import PageContext, caption
-from judgepanel.ui.render import Caveats, show_others, show_study
+from judgepanel.ui.render import Caveats, show_closed, show_study
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.work import stored_result
 from judgepanel.words.tables import csv_text
@@ -25,7 +25,7 @@ def page(context: PageContext) -> None:
     entry, spec, caveats = ENTRIES[ESTIMATE.name], _controls(context), Caveats()
     if show_study(entry, context, spec, caveats=caveats, banner=_banner):
         _label_next(context, spec)
-        show_others(context, ESTIMATE_PAGE, {ESTIMATE.name}, caveats=caveats)
+        show_closed(context, ESTIMATE_PAGE, {ESTIMATE.name}, caveats=caveats)
 
 
 def _banner(result: Estimates) -> tuple[str, str]:

@@ -38,7 +38,7 @@ from judgepanel.ui.pipeline import (
     pipeline_note,
     with_recommendation,
 )
-from judgepanel.ui.render import Caveats, draw_answered, show_others
+from judgepanel.ui.render import Caveats, draw_answered, show_closed
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 
@@ -90,7 +90,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         draw_answered(entry, context, asked.whole, result, view, banner, caveats=caveats)
 
     if show_result(LABEL_BUDGET, context, asked.spec, draw):
-        show_others(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
+        show_closed(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
 
 
 def _controls(context: PageContext, default: Pipeline) -> _Asked:

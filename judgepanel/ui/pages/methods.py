@@ -13,7 +13,7 @@ from judgepanel.present.understand.method_grid import MethodGridView, grid_sente
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pipeline import folded, known_recommendation, score_control
-from judgepanel.ui.render import Caveats, show_others, show_study
+from judgepanel.ui.render import Caveats, show_closed, show_study
 
 _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 
@@ -26,7 +26,7 @@ def page(context: PageContext) -> None:
     spec = MethodGridSpec(settings=context.analysis.settings, form=form)
     view, caveats = MethodGridView(metric, known_recommendation(context)), Caveats()
     if show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True):
-        show_others(context, METHODS_PAGE, {METHOD_GRID.name}, caveats=caveats)
+        show_closed(context, METHODS_PAGE, {METHOD_GRID.name}, caveats=caveats)
 
 
 def _banner(result: MethodGrid) -> tuple[str, str]:

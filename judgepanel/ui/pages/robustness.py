@@ -38,7 +38,7 @@ from judgepanel.ui.pipeline import (
     pipeline_note,
     with_recommendation,
 )
-from judgepanel.ui.render import Caveats, draw_study, show_others
+from judgepanel.ui.render import Caveats, draw_study, show_closed
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.sentences import so_far
 from judgepanel.words.text import capital, plain
@@ -48,7 +48,7 @@ _FEATURE = "slices"
 
 @with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
-    """Draw the transfer matrix first; the other studies start one after the other."""
+    """Draw the transfer matrix; the other studies are closed until they are opened."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
     with folded():
         pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
@@ -78,7 +78,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 
 def _sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
-    """Draw the other studies, each of which starts when the previous one has ended."""
+    """List the other studies, each of which is computed when it is opened."""
 
     def ask(entry: Entry) -> tuple[Spec, Any]:
         if controls := _CONTROLS.get(entry.name):
@@ -89,7 +89,7 @@ def _sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> Non
         return spec, view
 
     study_names = {DIFFICULTY_TRANSFER.name}
-    show_others(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
+    show_closed(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
 
 
 def _calibrator(pipeline: Pipeline) -> Calibrator:

@@ -50,7 +50,7 @@ from judgepanel.ui.render import (
     inspection_of,
     offer_grouping,
     section_answer,
-    show_others,
+    show_closed,
     show_study,
 )
 from judgepanel.ui.session import is_reader, open_with
@@ -96,7 +96,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     if not drawn or groups(context, spec, drawn[-1], recommendation, caveats):
         if filtered is None and stored_result(GROUP_CHANGE, context, filter_spec) is not None:
             st.rerun()  # The answer above can now tell what the filter changes.
-        show_others(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
+        show_closed(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
 
 
 def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
