@@ -20,7 +20,7 @@ groups: 13 to 24 % of the files would warn), and nothing is compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,7 +41,7 @@ FEWEST_OTHERS = 2
 FEWEST_GROUPS = 15
 MEASURES = ("voted", "ones", "agreed")
 _FAR = "far"
-_WORDS = {
+MEASURE_WORDS: Mapping[str, str] = {
     "voted": "votes cast",
     "ones": "votes for 1",
     "agreed": "agreement with the others",
@@ -213,7 +213,8 @@ def _change_words(change: Change) -> str:
     if change.measure == "n_votes":
         return f"votes per item {change.before:.1f} then, {change.after:.1f} now ({p})"
     return (
-        f"{_WORDS[change.measure]} of {quote_value(change.judge)} {100 * change.before:.0f} % of "
+        f"{MEASURE_WORDS[change.measure]} of {quote_value(change.judge)} "
+        f"{100 * change.before:.0f} % of "
         f"{change.n_before} then, {100 * change.after:.0f} % of {change.n_after} now ({p})"
     )
 

@@ -37,6 +37,7 @@ from judgepanel.decision.training_items import Seen, seen_items, seen_sentences,
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import unit_codes
+from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
 from judgepanel.votes.matrix import BALANCED_SHARE
@@ -238,6 +239,9 @@ def _grades(votes: VoteMatrix, column: int) -> Floats:
 
 _LEAST = -float(np.log(0.999))
 
+SURE = 0.9
+"""Probability from which a decision counts as sure."""
+
 
 @dataclass(frozen=True, slots=True)
 class LabelFigures:
@@ -245,7 +249,9 @@ class LabelFigures:
 
     ``nll`` in nats is for this panel on items like these; ``null_nll`` is that of always predicting
     the panel's base rate (.5 under ``symmetric``). ``n_wrong`` items have P(true label) < .5: if
-    they are few, the NLL depends on few items.
+    they are few, the NLL depends on few items. ``right`` is the accuracy with its Wilson interval
+    (groups whole count as one item), ``sure_right`` that of the ``n_sure`` items of which the panel
+    is at least ``SURE`` sure.
     """
 
     nll: Interval
@@ -253,6 +259,9 @@ class LabelFigures:
     brier: float
     accuracy: float
     n_wrong: int
+    right: Interval
+    n_sure: int
+    sure_right: Interval
 
     @property
     def skill(self) -> float:
@@ -316,13 +325,25 @@ def _figures(
     variance = max(float(sampling_variance(losses[None], units)[0]), _own_variance(p[new], units))
     reach = float(distributions.t_ppf(0.5 + LEVEL / 2.0, n_units - 1)) * float(np.sqrt(variance))
     hit = np.where(p_true == 0.5, 0.5 if symmetric else right, p_true > 0.5)
+    sure = np.maximum(p[new], 1.0 - p[new]) >= SURE
     return LabelFigures(
         nll=Interval.single(nll, min(nll, max(nll - reach, _LEAST)), nll + reach),
         null_nll=float(-np.log(np.where(right, null, 1.0 - null)).mean()),
         brier=float(((1.0 - p_true) ** 2).mean()),
         accuracy=float(hit.mean()),
         n_wrong=int((p_true < 0.5).sum()),
+        right=_share_right(hit, units),
+        n_sure=int(sure.sum()),
+        sure_right=_share_right(hit[sure], units[sure]),
     )
+
+
+def _share_right(hit: Floats, units: Ints) -> Interval:
+    """The share of correct decisions with its Wilson interval; a group counts as one item."""
+    n = len(np.unique(units))
+    share = float(hit.mean()) if n else math.nan
+    lo, hi = wilson(np.array([(share if n else 0.0) * n]), np.array([n]))
+    return Interval.single(share, float(lo[0]), float(hi[0]))
 
 
 def _own_variance(p: Floats, units: Ints) -> float:

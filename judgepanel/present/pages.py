@@ -24,6 +24,7 @@ RECOMMENDED_PAGE = Page(
     "Decide",
 )
 ESTIMATE_PAGE = Page("pages/estimate.py", "Estimate", "How good are the systems?", "Decide")
+NEW_VOTES_PAGE = Page("pages/new_votes.py", "New votes", "Is the panel still right?", "Decide")
 CONFIDENCE_PAGE = Page(
     "pages/confidence.py", "Confidence", "Can the probabilities be believed?", "Trust"
 )
@@ -43,6 +44,7 @@ PAGES = (
     CURVE_PAGE,
     RECOMMENDED_PAGE,
     ESTIMATE_PAGE,
+    NEW_VOTES_PAGE,
     CONFIDENCE_PAGE,
     BUDGET_PAGE,
     SCOPE_PAGE,
@@ -52,6 +54,7 @@ PAGES = (
     METHODS_PAGE,
     PAPER_PAGE,
 )
-"""Pages in menu order; Start precedes them. Overview and Coverage have no study of their own."""
+"""Pages in menu order; Start precedes them. Overview, New votes and Coverage have no study
+of their own."""
 SUMMARIZED = (ESTIMATE_PAGE, SCOPE_PAGE, CONFIDENCE_PAGE, CURVE_PAGE, BUDGET_PAGE)
 """Pages whose first answers stand on Overview, and on the first page of a report."""

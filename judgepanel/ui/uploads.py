@@ -66,11 +66,7 @@ def file_upload(label: str, key: str, help: str | None = None) -> Upload | None:
 
     def changed() -> None:
         new = st.session_state[key]
-        upload = None if new is None else Upload(new.name, new.getvalue())
-        st.session_state[_kept(key)] = upload
-        run = get_script_run_ctx()
-        if upload is not None and run is not None:
-            _SESSIONS[upload] = run.session_id
+        keep_upload(key, None if new is None else Upload(new.name, new.getvalue()))
 
     here = st.file_uploader(label, key=key, help=help, on_change=changed)
     upload = kept_upload(key)
@@ -81,6 +77,14 @@ def file_upload(label: str, key: str, help: str | None = None) -> Upload | None:
             "Remove", key=f"remove-{key}", on_click=forget_uploads, args=(key,), width="stretch"
         )
     return upload
+
+
+def keep_upload(key: str, upload: Upload | None) -> None:
+    """Keep a file in this place, as if it had been uploaded."""
+    st.session_state[_kept(key)] = upload
+    run = get_script_run_ctx()
+    if upload is not None and run is not None:
+        _SESSIONS[upload] = run.session_id
 
 
 def kept_upload(key: str) -> Upload | None:

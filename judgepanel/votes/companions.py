@@ -291,8 +291,17 @@ def write_votes(votes: VoteMatrix, path: str | Path) -> None:
     InputError
         An unsupported extension, or a text or number that no file can hold (NUL, infinity).
     """
+    _write(_all_columns(votes), Path(path))
+
+
+def votes_csv(votes: VoteMatrix) -> bytes:
+    """Return the .csv file of :func:`write_votes`."""
+    return _csv(_all_columns(votes))
+
+
+def _all_columns(votes: VoteMatrix) -> list[_Column]:
     judges = [_judge_column(votes, position) for position in range(votes.n_judges)]
-    _write([*_item_columns(votes), *judges], Path(path))
+    return [*_item_columns(votes), *judges]
 
 
 def _judge_column(votes: VoteMatrix, position: int) -> _Column:

@@ -196,6 +196,90 @@ class VoteMatrix:
         return replace(self, task=task)
 
 
+def joined(first: VoteMatrix, second: VoteMatrix) -> VoteMatrix:
+    """Return the items of both, with the judges of both; a judge has no votes where it gave none.
+
+    Features that only one has are left out. Without groups an item is its own.
+
+    Raises
+    ------
+    InputError
+        Other tasks, an item that both have, or a judge whose grades are cut elsewhere.
+    """
+    if first.task != second.task:
+        raise InputError("these votes have another task", first.task, value=second.task)
+    again = sorted(set(first.item_ids) & set(second.item_ids))
+    if again:
+        raise InputError(
+            f"{len(again):,} items are in both files, the first one {again[0]!r}",
+            "new items only",
+            remedy="leave out of the new file what was there before, or give its items new ids",
+        )
+    judges = (*first.judges, *(name for name in second.judges if name not in set(first.judges)))
+    place = {name: column for column, name in enumerate(judges)}
+
+    def widened(part: VoteMatrix, values: NDArray[Any] | None, blank: Any) -> NDArray[Any]:
+        whole = np.full((part.n_items, len(judges)), blank)
+        if values is not None:
+            whole[:, [place[name] for name in part.judges]] = values
+        return whole
+
+    def both(name: str, blank: Any) -> NDArray[Any] | None:
+        parts = [(part, getattr(part, name)) for part in (first, second)]
+        if all(values is None for _, values in parts):
+            return None
+        return np.concatenate([widened(part, values, blank) for part, values in parts])
+
+    features = None
+    if first.features is not None and second.features is not None:
+        same = [name for name in first.features.columns if name in second.features.columns]
+        tables = [part.features[same] for part in (first, second) if part.features is not None]
+        features = pd.concat(tables, ignore_index=True) if same else None
+    table = None
+    if first.judge_table is not None:
+        table = first.judge_table.reindex(range(len(judges)))
+    groups = None
+    if first.groups is not None or second.groups is not None:
+        groups = (*(first.groups or first.item_ids), *(second.groups or second.item_ids))
+    votes = both("votes", MISSING)
+    return VoteMatrix(
+        votes=np.asarray(votes, dtype=np.int8),
+        labels=np.concatenate([first.labels, second.labels]),
+        item_ids=(*first.item_ids, *second.item_ids),
+        judges=judges,
+        task=first.task,
+        groups=groups,
+        features=features,
+        judge_table=table,
+        ties=both("ties", False),
+        grades=both("grades", np.nan),
+        thresholds=_joined_thresholds(first, second, place),
+    )
+
+
+def _joined_thresholds(
+    first: VoteMatrix, second: VoteMatrix, place: dict[str, int]
+) -> NDArray[np.float64] | None:
+    if first.thresholds is None and second.thresholds is None:
+        return None
+    result = np.full(len(place), np.nan)
+    for part in (first, second):
+        if part.thresholds is None:
+            continue
+        for name, cut in zip(part.judges, part.thresholds.tolist(), strict=True):
+            known = result[place[name]]
+            if np.isfinite(known) and np.isfinite(cut) and known != cut:
+                raise InputError(
+                    "the grades of this judge are cut elsewhere than before",
+                    f"{known:g}",
+                    column=name,
+                    value=f"{cut:g}",
+                )
+            if np.isfinite(cut):
+                result[place[name]] = cut
+    return result
+
+
 def cached(size: int) -> Callable[[Function], Function]:
     """Cache the last ``size`` results of a function; votes are compared by content."""
     return cast("Callable[[Function], Function]", lru_cache(size))

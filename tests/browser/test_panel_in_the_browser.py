@@ -30,6 +30,7 @@ from tests.browser.driver import (
     idle,
     refused,
     repeat,
+    settled,
     upload,
 )
 from tests.browser.service import prepared
@@ -53,23 +54,13 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
     page: Page, server: Server, guard: Guard
 ) -> None:
     analysis = prepared(server.home, "hard_panel")
-    page.goto(address(server, RECOMMENDED, analysis, **{"score-new-votes": "true"}))
+    page.goto(address(server, RECOMMENDED, analysis))
     finished_panel(page)
     expect(answer(page)).to_contain_text("expected NLL 0.")
     exported = downloaded(page, "Download panel.json").decode()
     panel = load_panel(exported)
     assert json.loads(exported)["format"] == "judgepanel/panel"
     assert str(len(panel.model.judges)) in answer(page).inner_text()
-
-    votes = new_votes()
-    upload(page, as_upload("new.csv", votes), NEW_VOTES)
-    button = "Download all 400 scores (scored.csv)"
-    page.get_by_role("button", name=button).wait_for()
-    loaded = load_votes(votes, name="new.csv", need_labels=False)
-    expected = score(panel, loaded.votes)
-    assert downloaded(page, button).decode() == csv_text(expected.frame())
-    for warning in expected.warnings:
-        expect(page.locator(".jp-note").filter(has_text=warning)).to_have_count(1)
 
     judges = downloaded(page, "Download weights (CSV)").decode().splitlines()
     assert judges[0].startswith("decision,judge,share,weight")
@@ -84,11 +75,22 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
     page.mouse.move(0, 0)
     assert "The NLL to expect on new items" in term.evaluate(explained)
 
+    page.get_by_role("link", name="Score new votes").click()
+    votes = new_votes()
+    upload(page, as_upload("new.csv", votes), NEW_VOTES)
+    button = "Download all 400 scores (scored.csv)"
+    page.get_by_role("button", name=button).wait_for()
+    loaded = load_votes(votes, name="new.csv", need_labels=False)
+    expected = score(panel, loaded.votes)
+    assert downloaded(page, button).decode() == csv_text(expected.frame())
+    for warning in expected.warnings:
+        expect(page.locator(".jp-note").filter(has_text=warning)).to_have_count(1)
+
     upload(page, as_upload("worse.csv", "item_id,x,y\na,1,0.3\n"), NEW_VOTES)
     refused(page, "worse.csv, row 2, column 'y'")
     refused(page, "say where labels are cut with --label-threshold")
     expect(page.locator("code").filter(has_text="score panel.json worse.csv")).to_have_count(1)
-    finished_panel(page)
+    settled(page)
     guard.check()
 
 

@@ -122,11 +122,12 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
     page.get_by_text("How this was computed").click()
 
     few = prepared_votes(server.home, hostile_votes(), "v.csv")
-    page.goto(address(server, RECOMMENDED, few, **{"score-new-votes": "true"}))
+    page.goto(address(server, RECOMMENDED, few))
     finished_panel(page)
     decode = downloaded(page, "Download weights (CSV)").decode()
     names = [row[1] for row in csv.reader(io.StringIO(decode, newline=""))][1:]
     assert sorted(name.removeprefix("'") for name in names) == sorted(NAMES)
+    page.get_by_role("link", name="Score new votes").click()
     upload(page, as_upload("new.csv", hostile_votes(start="n")), NEW_VOTES)
     page.get_by_role("button", name="All 80 scores").wait_for()
     scored = list(csv.reader(io.StringIO(downloaded(page, "All 80 scores").decode())))

@@ -40,7 +40,7 @@ from judgepanel.present.decide.what_if import (
     picked_spec,
     what_if_spec,
 )
-from judgepanel.present.pages import RECOMMENDED_PAGE
+from judgepanel.present.pages import NEW_VOTES_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.contract import prepare
 from judgepanel.studies.decide.cost import COST
@@ -61,7 +61,6 @@ from judgepanel.ui.pages.recommended_take import (
     known_value,
     panel_text,
     recommend_spec,
-    scoring,
     value,
     with_candidate,
 )
@@ -76,7 +75,7 @@ from judgepanel.ui.render import (
     show_study,
 )
 from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import is_reader, judges_of, open_with
+from judgepanel.ui.session import is_reader, judges_of, link_parameters, open_with
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import InputError
 from judgepanel.words.sentences import recommend_command, so_far
@@ -393,8 +392,12 @@ def _more(
     context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
 ) -> None:
     """List what can be done with the panel, and what judges are worth and cost."""
+    st.page_link(
+        NEW_VOTES_PAGE.file,
+        label="Score new votes",
+        query_params=link_parameters(context.analysis),
+    )
     closed("What if", lambda: what_if(context, spec, result), key="what-if")
-    closed("Score new votes", lambda: scoring(context, spec, result), key="score-new-votes")
     for name, draw in {VALUE.name: value, COST.name: costs, CURATORS_STUDY.name: curators}.items():
         title = ENTRIES[name].study.title
         closed(title, partial(draw, context, spec, result, caveats), key=name)

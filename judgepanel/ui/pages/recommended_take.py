@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.decision.lean import PRICE, PRICES
-from judgepanel.decision.panel_file import export_panel, load_panel, panel_json, script
+from judgepanel.decision.panel_file import export_panel, panel_json, script
 from judgepanel.decision.recommend import with_absence
 from judgepanel.decision.recommend_result import (
     PREFERENCES,
@@ -24,9 +24,8 @@ from judgepanel.decision.recommend_result import (
     contest_of,
     families_absent,
 )
-from judgepanel.decision.score import score
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
-from judgepanel.present.blocks import Document, Table
+from judgepanel.present.blocks import Document
 from judgepanel.present.decide.candidate_rows import weights_frame
 from judgepanel.present.decide.cards import WAYS, price_text
 from judgepanel.present.decide.cost import cost_spec
@@ -49,21 +48,16 @@ from judgepanel.studies.panel.curator import Known, known_judges
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
-from judgepanel.ui.frame import PageContext, caption, notes, problem
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pipeline import known_recommendation, note_other
-from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study, table
+from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study
 from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import is_reader, link_parameters
-from judgepanel.ui.uploads import file_upload, read_uploads
+from judgepanel.ui.session import link_parameters
 from judgepanel.ui.work import show_result, stored_result
-from judgepanel.votes import InputError
 from judgepanel.votes.checks import item_checks
-from judgepanel.votes.choices import Choices
-from judgepanel.votes.errors import in_terminal
-from judgepanel.words.outputs import labelled_sentence
-from judgepanel.words.sentences import pipeline_name, recommend_command, score_command, so_far
-from judgepanel.words.tables import as_columns, csv_text
-from judgepanel.words.text import csv_name, plain
+from judgepanel.words.sentences import pipeline_name, recommend_command, so_far
+from judgepanel.words.tables import csv_text
+from judgepanel.words.text import csv_name
 
 _HELD = (0, 10, 20, 30)
 
@@ -256,9 +250,6 @@ def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> 
     note_other(entry, spec, replace(pipeline_of(recommendation), recommended=average))
 
 
-_PREVIEW = 200
-
-
 def panel_text(context: PageContext, spec: RecommendSpec, result: Recommendation) -> str:
     """panel.json as the command writes it; what the page has not measured is measured now."""
     checks = item_checks(context.votes, group_duplicates=spec.settings.group_duplicates)
@@ -346,48 +337,4 @@ def _report(
         command=recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns),
         worth=None if value is None else (value_spec(spec, result), value),
         statuses=statuses,
-    )
-
-
-def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
-    """Score new votes with the panel as it would be downloaded."""
-    upload = None
-    if not is_reader():
-        upload = file_upload(
-            "Votes of the same judges on new items; labels are not needed",
-            key=f"new_votes-{context.analysis.id}",  # Another panel has other judges.
-        )
-    if upload is None:
-        st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
-        return
-    try:
-        panel = load_panel(panel_text(context, spec, result))
-        loaded = read_uploads(
-            upload,
-            choices=Choices(task=context.votes.task, known=panel.known),
-            need_labels=False,
-        ).read()
-        scores = score(panel, loaded.votes)
-    except InputError as error:
-        sentence = in_terminal(str(error))  # There are no controls for columns here.
-        problem(sentence)
-        if sentence != str(error):
-            caption("On the command line columns can be named:")
-            st.code(score_command(upload.name), language=None, wrap_lines=True)
-        return
-    notes((*loaded.warnings, *scores.warnings))
-    if scores.labelled is not None:
-        section_answer(labelled_sentence(scores.labelled))
-    frame = scores.frame()
-    preview = frame.head(_PREVIEW).copy()
-    blank = [name for name in ("set_80", "set_90") if not preview[name].any()]
-    preview = preview.drop(columns=blank)
-    preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
-    table(Table(as_columns(preview), height=260), key="scored")
-    download_button(
-        st.container(),
-        f"Download all {len(frame):,} scores (scored.csv)",
-        lambda: csv_text(frame),
-        "scored.csv",
-        "text/csv",
     )

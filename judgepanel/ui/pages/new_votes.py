@@ -1,0 +1,167 @@
+"""New votes: scores, judges that have changed, and whether the panel is still right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from judgepanel.decision.panel_file import load_panel
+from judgepanel.decision.recommend import RECOMMEND, as_asked
+from judgepanel.decision.recommend_result import (
+    Preference,
+    Recommendation,
+    RecommendSpec,
+    shared_run,
+)
+from judgepanel.decision.score import Scored, score
+from judgepanel.present.blocks import Table
+from judgepanel.present.decide.new_votes import (
+    drift_table,
+    new_votes_sentence,
+    still_right,
+    sure_sentence,
+)
+from judgepanel.present.registry import ENTRIES
+from judgepanel.scoring.interval import Interval
+from judgepanel.ui.frame import START, PageContext, answer, caption, notes, problem
+from judgepanel.ui.pages.recommended_take import panel_text
+from judgepanel.ui.pages.start import VOTES
+from judgepanel.ui.render import section_answer, table
+from judgepanel.ui.reporting import download_button
+from judgepanel.ui.session import is_reader
+from judgepanel.ui.uploads import Upload, file_upload, keep_upload, read_uploads
+from judgepanel.ui.work import show_result
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.choices import Choices
+from judgepanel.votes.companions import votes_csv
+from judgepanel.votes.errors import in_terminal
+from judgepanel.votes.matrix import joined
+from judgepanel.words.outputs import labelled_sentence
+from judgepanel.words.sentences import score_command
+from judgepanel.words.tables import as_columns, csv_text
+from judgepanel.words.text import csv_name, plain
+
+_PREVIEW = 200
+_WHICH: dict[Preference, str] = {"nll": "Best", "lean": "Lean"}
+
+
+def page(context: PageContext) -> None:
+    """Draw the upload and, with new votes, what they say; the panel is computed first."""
+    specs = ENTRIES[RECOMMEND.name].specs(context.votes, context.analysis.settings)
+    if not specs:
+        st.info("Under the paper's protocol there is no panel to score new votes with.")
+        return
+    spec: Any = specs[0]
+    prefer: Preference = st.segmented_control(
+        "Panel",
+        tuple(_WHICH),
+        default="nll",
+        required=True,
+        key="prefer",
+        bind="query-params",
+        format_func=_WHICH.__getitem__,
+        help="The two panels of Overview; others score with their file and the command below.",
+    )
+    asked = RecommendSpec(settings=spec.settings, prefer=prefer)
+
+    def draw(general: Recommendation) -> None:
+        result = as_asked(context.votes, asked, general)
+        if result.partial:
+            caption("New votes can be scored when the panel is final.")
+        else:
+            _new_votes(context, asked, result)
+
+    show_result(RECOMMEND, context, shared_run(asked), draw)
+
+
+def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
+    upload = None
+    if not is_reader():
+        upload = file_upload(
+            "Votes of the same judges on new items; labels are not needed, but they tell whether "
+            "the panel is still right",
+            key=f"new_votes-{context.analysis.id}",  # Another panel has other judges.
+        )
+    if upload is None:
+        st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
+        return
+    try:
+        panel = load_panel(panel_text(context, spec, result))
+        loaded = read_uploads(
+            upload,
+            choices=Choices(task=context.votes.task, known=panel.known),
+            need_labels=False,
+        ).read()
+        scored = score(panel, loaded.votes)
+    except InputError as error:
+        sentence = in_terminal(str(error))  # There are no controls for columns here.
+        problem(sentence)
+        if sentence != str(error):
+            caption("On the command line columns can be named:")
+            st.code(score_command(upload.name), language=None, wrap_lines=True)
+        return
+    expected = result.reading(spec.prefer, spec.price).right
+    _say(scored, expected, len(panel.model.judges), loaded.warnings)
+    _scores(scored)
+    _refit(context, upload, loaded.votes)
+
+
+def _say(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str, ...]) -> None:
+    """Draw the answer, what limits it, and the judges then and now."""
+    tone = "keep" if still_right(scored, expected) else "open"
+    answer(new_votes_sentence(scored, expected, n_judges), tone)
+    if scored.labelled is not None:
+        section_answer(labelled_sentence(scored.labelled))
+        if scored.labelled.figures is not None:
+            caption(sure_sentence(scored.labelled.figures))
+    notes((*warnings, *scored.warnings))
+    if scored.drift.changes:
+        with st.expander("Judges then and now"):
+            table(Table(drift_table(scored.drift), height=300), key="drift")
+
+
+def _scores(scored: Scored) -> None:
+    st.header("Scores")
+    frame = scored.frame()
+    preview = frame.head(_PREVIEW).copy()
+    blank = [name for name in ("set_80", "set_90") if not preview[name].any()]
+    preview = preview.drop(columns=blank)
+    preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
+    table(Table(as_columns(preview), height=260), key="scored")
+    download_button(
+        st.container(),
+        f"Download all {len(frame):,} scores (scored.csv)",
+        lambda: csv_text(frame),
+        "scored.csv",
+        "text/csv",
+    )
+
+
+def _refit(context: PageContext, upload: Upload, new: VoteMatrix) -> None:
+    """Offer an analysis of the old and the new items together."""
+    st.header("Fit again")
+    caption(
+        "With their labels, the new items can be added to those the panel was fitted on. Judges "
+        "that are new take part, too; on the items before them they have no votes, so let a new "
+        "judge vote on labelled items first. Start shows the joined file before it is analysed."
+    )
+    if not new.labelled.any():
+        caption("These votes have no labels, so there is nothing to fit again with.")
+        return
+    try:
+        both = joined(context.votes, new)
+    except InputError as error:
+        problem(in_terminal(str(error)))
+        return
+    name = csv_name(context.analysis.name, "joined.csv")
+    if st.button("Add these to the votes and start again", key="refit"):
+        keep_upload(VOTES, Upload(name, votes_csv(both)))
+        st.switch_page(START)
+    download_button(
+        st.container(),
+        "Download the joined votes (CSV)",
+        lambda: votes_csv(both).decode("utf-8"),
+        name,
+        "text/csv",
+    )
