@@ -49,6 +49,11 @@ class Cards:
     marked: CardName
 
     @property
+    def marked_card(self) -> Card:
+        """The card that is recommended."""
+        return self.lean if self.marked == "Lean" and self.lean is not None else self.best
+
+    @property
     def all(self) -> tuple[Card, ...]:
         """The cards, one or two."""
         return (self.best,) if self.lean is None else (self.best, self.lean)

@@ -67,7 +67,10 @@ class Pipeline:
 
 
 def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
-    """Return the heaviest recommended pipeline; the paper's default without a recommendation."""
+    """Return the heaviest recommended pipeline; the paper's default without a recommendation.
+
+    A lean panel of one pipeline is not recommended again in every split, so pages show it alone.
+    """
     if recommendation is None:
         return Pipeline()
     main = recommendation.model.main
@@ -77,7 +80,7 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
         of_votes(main.aggregator),
         main.calibrator,
         panel,
-        recommended=True,
+        recommended=recommendation.price is None or recommendation.chosen.panel == AVERAGE,
         alone=not recommendation.averages,
     )
 

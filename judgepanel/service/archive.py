@@ -40,12 +40,21 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
+from judgepanel.decision.lean import PRICE
 from judgepanel.kernels.threads import Cache
 from judgepanel.service.basics import LOCAL, TOKEN, Lost, NotFound, SignInFirst
 from judgepanel.service.database import transaction
 from judgepanel.service.ledger import Key, upsert
 from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, SHARES, VOTES, DatabaseNow
-from judgepanel.service.workspace import Analysis, Decision, Share, Stored, checked_id, new_id
+from judgepanel.service.workspace import (
+    Analysis,
+    Decision,
+    PanelInUse,
+    Share,
+    Stored,
+    checked_id,
+    new_id,
+)
 from judgepanel.studies.codec import from_plain, pack, shape_of, to_plain, unpack
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Spec, Study
 from judgepanel.votes import Loaded, VoteMatrix
@@ -236,11 +245,18 @@ class Archive:
 
     def rename(self, analysis_id: str, name: str) -> Analysis:
         """Rename an analysis and return it, or raise NotFound."""
+        return self._changed(analysis_id, name=name)
+
+    def use_panel(self, analysis_id: str, prefer: PanelInUse, price: float) -> Analysis:
+        """Use another panel in an analysis and return it, or raise NotFound."""
+        return self._changed(analysis_id, prefer=prefer, price=price)
+
+    def _changed(self, analysis_id: str, **fields: Any) -> Analysis:
         with transaction(self._engine) as connection:
-            renamed = replace(self._opened(connection, analysis_id, lock=True), name=name)
+            changed = replace(self._opened(connection, analysis_id, lock=True), **fields)
             change = update(ANALYSES).where(ANALYSES.c.id == analysis_id)
-            connection.execute(change.values(content=_row(renamed)["content"]))
-        return renamed
+            connection.execute(change.values(content=_row(changed)["content"]))
+        return changed
 
     def _delete(self, analysis_id: str) -> tuple[str, tuple[Key, ...]]:
         """Delete an analysis and what no other uses; return its votes and the deleted work.
@@ -422,10 +438,14 @@ def _row(analysis: Analysis) -> dict[str, Any]:
     }
 
 
+_BEST = {"prefer": "nll", "price": PRICE}
+"""The panel of analyses that were stored before one could be chosen."""
+
+
 def read(analysis_id: str, content: str) -> Analysis | None:
     """Return an analysis from its row; None if it is damaged."""
     try:
-        analysis = from_plain(Analysis, json.loads(content))
+        analysis = from_plain(Analysis, _BEST | json.loads(content))
     except UNREADABLE:
         return None
     return analysis if analysis.id == analysis_id else None

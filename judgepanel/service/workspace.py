@@ -11,12 +11,15 @@ from typing import Any, Literal
 
 from platformdirs import user_data_path
 
+from judgepanel.decision.lean import PRICE
 from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.table import Coverage
 
 Status = Literal["running", "done", "cancelled", "failed"]
+PanelInUse = Literal["nll", "lean"]
+"""The panels that an analysis can use, by the preference of the recommendation: Best and Lean."""
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 
@@ -27,7 +30,8 @@ class Analysis:
     ``file`` is the uploaded file's name (untrusted text); ``columns`` are the options that read it
     again on the command line; ``notes`` are data warnings; ``created`` ISO 8601, UTC; ``coverage``
     is that of judges' outputs, None if the file held votes; ``reading`` says how the file was read,
-    None for analyses of older versions.
+    None for analyses of older versions. ``prefer`` and ``price`` name the panel in use: the
+    preference of the recommendation, and the largest loss accepted.
     """
 
     id: str
@@ -40,6 +44,8 @@ class Analysis:
     created: str
     coverage: Coverage | None = None
     reading: Reading | None = None
+    prefer: PanelInUse = "nll"
+    price: float = PRICE
 
 
 @dataclass(frozen=True, slots=True)

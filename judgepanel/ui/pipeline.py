@@ -6,12 +6,13 @@ Controls that several pages offer; their state is in the URL.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.kernels.aggregation import AGGREGATORS, Graded
@@ -23,7 +24,7 @@ from judgepanel.present.decide.recommend import (
     pipeline_sentence,
 )
 from judgepanel.present.study import OFFERED, Entry, Pipeline, pipeline_of
-from judgepanel.service.workspace import Job
+from judgepanel.service.workspace import Analysis, Job
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.panel.recommended import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
 from judgepanel.ui.frame import PageContext, begins_with, caption, show_errors
@@ -68,6 +69,17 @@ def known_recommendation(context: PageContext) -> Recommendation | None:
     return _known(context)[0]
 
 
+def spec_in_use(analysis: Analysis, spec: RecommendSpec) -> RecommendSpec:
+    """The spec with the panel that an analysis uses: Best, or Lean at a price."""
+    return replace(spec, prefer=analysis.prefer, price=analysis.price)
+
+
+def in_use(context: PageContext, general: Recommendation) -> Recommendation:
+    """The recommendation of the panel that the analysis uses, from the run of all of them."""
+    spec = RecommendSpec(settings=context.analysis.settings)
+    return as_asked(context.votes, spec_in_use(context.analysis, spec), general)
+
+
 def recommend_beside(context: PageContext) -> None:
     """Compute the recommendation below the page's content; the page is redrawn with it."""
     result, job = _known(context)
@@ -108,9 +120,9 @@ def _known(context: PageContext) -> tuple[Recommendation | None, Job | None]:
         return None, None
     stored = workspace().result(RECOMMEND, context.votes.sha256, spec)
     if stored is not None and stored.current:
-        return stored.result, None
+        return in_use(context, stored.result), None
     job = workspace().partial(RECOMMEND, context.votes.sha256, spec)
-    return (None if job is None else job.result), job
+    return (None if job is None or job.result is None else in_use(context, job.result)), job
 
 
 def _started(

@@ -8,6 +8,7 @@ Files that are made when their button is clicked, and stay until the browser has
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -17,7 +18,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.recommend import RECOMMEND, as_asked
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Document
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
@@ -196,7 +197,12 @@ def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
 
     look(RECOMMEND.name, ENTRIES[RECOMMEND.name].specs(votes, settings))
     recommended = findings.get(RECOMMEND.name)
-    recommendation = None if recommended is None else recommended.result
+    recommendation = None
+    if recommended is not None:
+        shared: Any = recommended.spec
+        spec = replace(shared, prefer=analysis.prefer, price=analysis.price)
+        recommendation = as_asked(votes, spec, recommended.result)
+        findings[RECOMMEND.name] = Finding(recommended.study, spec, recommendation)
     for name, specs in default_specs(votes, settings, recommendation).items():
         if name != RECOMMEND.name:
             look(name, specs)

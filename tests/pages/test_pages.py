@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import threading
 from collections.abc import Callable
@@ -12,17 +13,21 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import ENTRIES, Entry
+from judgepanel.render.text import markdown_text
 from judgepanel.service.basics import NotFound, ServerProblem
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
 from judgepanel.ui.pages import paper
+from judgepanel.ui.reporting import collected
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import SAMPLES, SimulationSpec, simulate
 from tests.pages.driver import (
+    CONFIDENCE,
     CURVE,
     PAGES,
     RECOMMENDED,
@@ -318,21 +323,37 @@ def test_sections_of_the_recommended_panel_say_which_pipeline_they_show_and_why(
     assert "since one pipeline is chosen above" in text_of(app)
 
 
-def test_a_card_that_is_used_is_the_panel_of_the_downloads_and_of_the_link() -> None:
+def test_a_card_that_is_used_is_the_panel_of_all_pages_the_report_and_the_link() -> None:
     analysis = two_cards()
     app = until_done(open_app(RECOMMENDED, analysis=analysis, price="5 %"))
     keeps = answer_of(app)
     assert "Lean against Best: NLL " in text_of(app)
     app.button(key="use-lean").click()
     checked(app.run())
-    assert answer_of(app) != keeps
-    assert "lean: a loss of up to 5 % is accepted" in answer_of(app)
+    lean = answer_of(app)
+    assert lean != keeps
+    assert "lean: a loss of up to 5 % is accepted" in lean
     assert any("--prefer=lean" in block.value for block in app.code)
-    assert "The other pages show Best." in text_of(app)
-    shared = open_app(RECOMMENDED, analysis=analysis, price="5 %", prefer="lean")
-    assert answer_of(shared) == answer_of(app)
-    shared.button(key="use-best").click()
-    assert answer_of(checked(shared.run())) == keeps
+    assert "The panel in use" in [header.value for header in app.header]
+    assert answer_of(open_app(RECOMMENDED, analysis=analysis)) == lean
+    overview = open_app("pages/overview.py", analysis=analysis)
+    assert answer_of(overview).startswith("Use judge01, judge02 and judge05: right on ")
+    (note,) = htmls(open_app(CONFIDENCE, analysis=analysis), "This page shows")
+    assert "lean: a loss of up to 5 % is accepted" in note or "the recommended pipeline" in note
+    space = session.workspace()
+    report = analysis_document(collected(space, space.open(analysis)))
+    assert lean in html.unescape(markdown_text(report))
+
+    token = space.share(analysis, None)
+    reader = open_app(RECOMMENDED, share=token)
+    assert answer_of(reader) == lean
+    reader.button(key="use-best").click()
+    assert answer_of(checked(reader.run())) == keeps
+    assert "Other pages and Report use Lean." in text_of(reader)
+    assert space.open(analysis).prefer == "lean"
+    app.button(key="use-best").click()
+    checked(app.run())
+    assert space.open(analysis).prefer == "nll"
 
 
 def two_cards() -> str:

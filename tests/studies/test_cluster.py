@@ -56,6 +56,16 @@ def test_workers_of_a_cluster_give_the_same_bits_also_when_one_is_killed(dask, h
     assert len(dask.workers) == 1
 
 
+def test_as_many_splits_as_the_answer_needs_are_the_same_on_a_cluster_that_loses_a_worker(dask):
+    spec = PanelCurveSpec(settings=Settings(splits=None))
+    here = runner.run(PANEL_CURVE, VOTES, spec, jobs=1)
+    killing = at(3, dask.kill_worker)
+    there = runner.run(PANEL_CURVE, VOTES, spec, backend=dask.address, on_progress=killing)
+    assert len(dask.workers) == 1
+    assert there.n_splits == here.n_splits == there.planned_splits
+    pd.testing.assert_frame_equal(there.frame(), here.frame(), check_exact=True)
+
+
 def test_a_scheduler_that_is_started_again_takes_up_what_is_left(dask, here):
     def restart():
         dask.stop()

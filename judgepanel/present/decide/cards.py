@@ -62,9 +62,8 @@ def _pairs(result: Recommendation, cards: Cards) -> Iterator[tuple[str, str]]:
     yield "Which of them", rule_sentence(cards)
 
 
-def marked_sentence(result: Recommendation, cards: Cards) -> str:
-    """Say which judges to use, and how often their panel is right: the recommended card."""
-    card = cards.lean if cards.marked == "Lean" and cards.lean is not None else cards.best
+def card_sentence(result: Recommendation, card: Card) -> str:
+    """Say which judges to use, and how often their panel is right."""
     right = f"right on {_share(card.reading.right)} of new items"
     return f"Use {_who(result, card)}: {right}."
 

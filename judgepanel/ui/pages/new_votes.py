@@ -56,14 +56,14 @@ def page(context: PageContext) -> None:
     prefer: Preference = st.segmented_control(
         "Panel",
         tuple(_WHICH),
-        default="nll",
+        default=context.analysis.prefer,
         required=True,
         key="prefer",
         bind="query-params",
         format_func=_WHICH.__getitem__,
         help="The two panels of Overview; others score with their file and the command below.",
     )
-    asked = RecommendSpec(settings=spec.settings, prefer=prefer)
+    asked = RecommendSpec(settings=spec.settings, prefer=prefer, price=context.analysis.price)
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, asked, general)

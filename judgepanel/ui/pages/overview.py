@@ -16,7 +16,7 @@ from judgepanel.decision.cards import cards_of
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Caveat, Figure
-from judgepanel.present.decide.cards import marked_sentence
+from judgepanel.present.decide.cards import card_sentence
 from judgepanel.present.decide.recommend import is_doubtful, recommendation_sentence
 from judgepanel.present.pages import (
     ESTIMATE_PAGE,
@@ -35,6 +35,7 @@ from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import ScopeSpec
 from judgepanel.ui.frame import START, PageContext, answer, caption
 from judgepanel.ui.pages.recommended_cards import draw_cards
+from judgepanel.ui.pipeline import in_use, known_recommendation
 from judgepanel.ui.render import draw_blocks, how, section_answer
 from judgepanel.ui.session import link_parameters
 from judgepanel.ui.work import show_result, stored_result
@@ -51,9 +52,9 @@ def page(context: PageContext) -> None:
     """Draw the decision, then a card per question, each when the one before it has ended."""
     recommendation: Recommendation | None = None
     for spec in ENTRIES[RECOMMEND.name].specs(context.votes, context.analysis.settings)[:1]:
-        if not show_result(RECOMMEND, context, spec, partial(_decision, spec)):
+        if not show_result(RECOMMEND, context, spec, partial(_decision, context)):
             return
-        recommendation = stored_result(RECOMMEND, context, spec)
+        recommendation = known_recommendation(context)
         _link(context, RECOMMENDED_PAGE, "Choose another panel, or download this one")
     pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or _has_more(context.votes)]
     columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
@@ -83,13 +84,15 @@ def _has_more(votes: VoteMatrix) -> bool:
     return names_systems(votes) or not votes.labelled.all()
 
 
-def _decision(spec: Any, result: Recommendation) -> None:
-    doubtful = is_doubtful(result)
-    if doubtful:
+def _decision(context: PageContext, general: Recommendation) -> None:
+    result, analysis = in_use(context, general), context.analysis
+    if is_doubtful(result):
         answer(so_far(result) + recommendation_sentence(result), "open")
     else:
-        answer(so_far(result) + marked_sentence(result, cards_of(result, spec.price)))
-    draw_cards(result, spec, choice=False)
+        cards = cards_of(result, analysis.price)
+        card = cards.marked_card if analysis.prefer == "nll" else cards.all[-1]
+        answer(so_far(result) + card_sentence(result, card))
+    draw_cards(context, result, analysis.price, analysis.prefer)
 
 
 def _card(context: PageContext, page: Page, recommendation: Recommendation | None) -> bool:

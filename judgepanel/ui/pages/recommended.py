@@ -360,9 +360,9 @@ def _recommendation(
         )
         if is_doubtful(result):
             _answer(result)
-        draw_cards(result, spec)
+        draw_cards(context, result, spec.price, spec.prefer)
         with in_use:
-            _in_use(result, [block for block in blocks if isinstance(block, Caveat)])
+            _in_use(context, result, [block for block in blocks if isinstance(block, Caveat)])
 
     with place:
         ended = show_result(RECOMMEND, context, run, draw)
@@ -435,13 +435,17 @@ def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> 
     return RecommendationView(context.votes, known_statuses(context, spec, result), worth)
 
 
-def _in_use(result: Recommendation, notes: list[Block]) -> None:
-    """Draw the panel that downloads and report have; where it is in doubt the page begins so."""
-    st.header("The panel in use")
+def _in_use(context: PageContext, result: Recommendation, notes: list[Block]) -> None:
+    """Draw the panel that downloads have; where it is in doubt the page begins so."""
+    analysis = context.analysis
+    used = result.instead_of is None and result.prefer == analysis.prefer
+    used = used and result.price in (None, analysis.price)
+    st.header("The panel in use" if used else "The panel shown")
     if not is_doubtful(result):
         _answer(result)
-    if result.prefer != "nll" or result.instead_of is not None:
-        caption("Downloads and report have this panel. The other pages show Best.")
+    if not used:
+        name = "Best" if analysis.prefer == "nll" else "Lean"
+        caption(f"Downloads on this page have this panel. Other pages and Report use {name}.")
     draw_blocks(notes, key=RECOMMEND.name)
     if result.partial:
         st.caption("The panel can be exported when all splits are done.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from judgepanel.decision.cards import Card, Cards, cards_of
-from judgepanel.decision.recommend_result import Preference, Recommendation, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.decide.cards import (
     difference_words,
     judges_words,
@@ -13,25 +13,28 @@ from judgepanel.present.decide.cards import (
     rule_sentence,
     use_words,
 )
+from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
+from judgepanel.service.workspace import PanelInUse
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.glossary import with_terms
-from judgepanel.ui.session import is_reader
+from judgepanel.ui.session import is_reader, workspace
 from judgepanel.words.text import in_html
 
-_PREFER: dict[str, Preference] = {"Best": "nll", "Lean": "lean"}
+_HELP = "All pages, downloads and the report then use it."
+_PREFER: dict[str, PanelInUse] = {"Best": "nll", "Lean": "lean"}
 
 
-def draw_cards(result: Recommendation, spec: RecommendSpec, *, choice: bool = True) -> None:
+def draw_cards(context: PageContext, result: Recommendation, price: float, shown: str) -> None:
     """Draw both cards, how they differ, and the rule that recommends one of them.
 
-    With ``choice``, each has a button to use its panel.
+    ``shown`` is the preference that the page shows, which a visitor may look at without using it.
     """
-    cards = cards_of(result, spec.price)
+    cards = cards_of(result, price)
     columns = st.columns(2) if cards.lean is not None else [st.container()]
     for column, card in zip(columns, cards.all, strict=True):
         with column, st.container(border=True, key=f"card-{card.name.lower()}"):
             _card(result, cards, card)
-            if choice:
-                _choice(result, spec, cards, card)
+            _choice(context, cards, card, shown)
     lines = [rule_sentence(cards)]
     if cards.lean is not None:
         lines.append(f"Lean against Best: {difference_words(cards)}")
@@ -50,23 +53,37 @@ def _card(result: Recommendation, cards: Cards, card: Card) -> None:
     )
 
 
-def _choice(result: Recommendation, spec: RecommendSpec, cards: Cards, card: Card) -> None:
+def is_used(context: PageContext, cards: Cards, card: Card) -> bool:
+    """Whether the analysis uses the panel of this card."""
+    if cards.lean is None:
+        return True
+    analysis, prefer = context.analysis, _PREFER[card.name]
+    return analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
+
+
+def _choice(context: PageContext, cards: Cards, card: Card, shown: str) -> None:
     prefer = _PREFER[card.name]
-    in_use = result.instead_of is None and spec.prefer in (
-        (prefer,) if cards.lean is not None else ("nll", "lean")
-    )
-    if in_use:
+    used = is_used(context, cards, card)
+    if used:
         st.html('<p class="jp-note"><b>In use</b></p>')
-    else:
+    if not used and is_reader() and shown == prefer:
+        st.html('<p class="jp-note"><b>Shown below</b>, not in use</p>')
+    elif (not used and not is_reader()) or (is_reader() and shown != prefer):
         st.button(
             "Look at this panel" if is_reader() else "Use this panel",
             key=f"use-{card.name.lower()}",
             on_click=_use,
-            args=(prefer,),
-            help="Downloads, report and this page then use it.",
+            args=(context, prefer, cards.price),
+            help="This page then shows it." if is_reader() else _HELP,
         )
 
 
-def _use(prefer: Preference) -> None:
+def _use(context: PageContext, prefer: PanelInUse, price: float) -> None:
     st.session_state["prefer"] = prefer
     st.session_state["candidate"] = ""
+    if is_reader():
+        return
+    try:
+        workspace().use_panel(context.analysis.id, prefer, price)
+    except (NotFound, SignInFirst, ServerProblem):
+        return  # The page, which is drawn next, says what is wrong.

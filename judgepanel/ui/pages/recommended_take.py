@@ -110,7 +110,7 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
     price = left.select_slider(
         "Largest loss accepted",
         PRICES,
-        value=PRICE,
+        value=context.analysis.price,
         key="price",
         bind="query-params",
         format_func=price_text,
@@ -120,7 +120,7 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
     prefer: Preference = ways.container().segmented_control(
         "Prefer",
         offered,
-        default="nll",
+        default=context.analysis.prefer,
         required=True,
         key="prefer",
         bind="query-params",
