@@ -30,8 +30,11 @@ import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import Absence, measure_absence
+from judgepanel.decision.cards import CAUTION, SAVES
+from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
     CandidateFigures,
+    Choice,
     Choices,
     Contest,
     Preference,
@@ -64,7 +67,7 @@ from judgepanel.studies.compare import (
     mean_sizes,
     settled,
 )
-from judgepanel.studies.contract import Chunk, Prepared, Study, grouped_votes
+from judgepanel.studies.contract import REACH, Chunk, Prepared, Study, grouped_votes
 from judgepanel.studies.panel.candidates import (
     FINAL,
     Candidate,
@@ -105,6 +108,12 @@ class FinalChoice:
     average_nll: dict[Preference, float]
     panels: Bools
     costs: Floats | None
+
+    def size(self, choice: Choice) -> tuple[float, float]:
+        """Return the number of judges of a choice, and their cost (their number if unknown)."""
+        panel = np.asarray(self.panels[choice.used > 0.0].any(axis=0))
+        number = float(panel.sum())
+        return number, number if self.costs is None else float(self.costs[panel].sum())
 
     @classmethod
     def of(cls, standing: Standing, choices: Choices, costs: Floats | None) -> FinalChoice:
@@ -703,10 +712,31 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
 
 
 def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
-    """Whether more splits are unlikely to change the verdict on the choice by any preference."""
+    """Whether more splits are unlikely to change the verdict on Best, or which card is marked."""
     contest, totals = contest_of(votes, spec), partial.tally
     estimated = Estimator.of(totals, contest.prepared.ballots.units)
-    return settled(totals, estimated, np.array([len(contest.choices.all())]))
+    n = len(contest.choices.all())
+    return settled(totals, estimated, np.array([n])) and _mark_is_settled(
+        contest, _final(votes, shared_run(spec)), totals, estimated
+    )
+
+
+def _mark_is_settled(
+    contest: Contest, final: FinalChoice, totals: Tally, estimated: Estimator
+) -> bool:
+    """Whether Lean at the default price is on one side of the rule of the cards, beyond chance."""
+    listed = {(prefer, price): i for i, (prefer, price, _) in enumerate(final.choices.all)}
+    best, lean = listed["nll", None], listed["lean", PRICE]
+    sizes = np.array([final.size(final.choices.all[place][2]) for place in (best, lean)])
+    if (sizes[1] > (1.0 - SAVES) * sizes[0]).all():
+        return True
+    n = len(contest.choices.all())
+    rare = errs_rarely(contest.prepared)
+    loss = Interval.of(_against(totals, estimated, n + best, rare))[n + lean]
+    most = PRICE * float(totals.item_means()[0][0, 0, n + best].mean())
+    error = 0.0 if loss.monte_carlo is None else REACH * float(loss.monte_carlo)
+    cautious = float(loss.value) + CAUTION * float(loss.hi - loss.value)
+    return bool((cautious - error <= most) == (cautious + error <= most))
 
 
 def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:
