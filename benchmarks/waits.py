@@ -350,6 +350,7 @@ def _visit(  # noqa: PLR0915 - the steps of one visit
 
     def overview() -> None:
         page.get_by_role("button", name="Analyse").click()
+        until("h1", "Overview")
         until('[data-stale="false"] .jp-answer')
 
     def decision() -> None:

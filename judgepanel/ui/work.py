@@ -68,6 +68,13 @@ def show_result(
     return False
 
 
+def start(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:
+    """Start the work unless there is a result or a job already; `show_result` then waits for it."""
+    space, sha = workspace(), context.votes.sha256
+    if space.result(study, sha, spec) is None and space.partial(study, sha, spec) is None:
+        space.submit(study, context.votes, spec)
+
+
 def stored_result(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> Any:
     """The stored result of this version, None if there is none; starts no work."""
     stored = workspace().result(study, context.votes.sha256, spec)

@@ -17,7 +17,11 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Caveat, Figure
 from judgepanel.present.decide.cards import card_sentence
-from judgepanel.present.decide.recommend import is_doubtful, recommendation_sentence
+from judgepanel.present.decide.recommend import (
+    is_doubtful,
+    other_pipeline,
+    recommendation_sentence,
+)
 from judgepanel.present.pages import (
     ESTIMATE_PAGE,
     RECOMMENDED_PAGE,
@@ -26,19 +30,20 @@ from judgepanel.present.pages import (
     Page,
 )
 from judgepanel.present.registry import ENTRIES, entries_of
-from judgepanel.present.study import at_a_glance, study_blocks
+from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
 from judgepanel.present.trust.group_change import group_spec
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.decide.groups import names_systems
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
-from judgepanel.studies.trust.scope import ScopeSpec
+from judgepanel.studies.trust.label_budget import LABEL_BUDGET
+from judgepanel.studies.trust.scope import SCOPE, ScopeSpec
 from judgepanel.ui.frame import START, PageContext, answer, caption
 from judgepanel.ui.pages.recommended_cards import draw_cards
 from judgepanel.ui.pipeline import in_use, known_recommendation
 from judgepanel.ui.render import draw_blocks, how, section_answer
 from judgepanel.ui.session import link_parameters
-from judgepanel.ui.work import show_result, stored_result
+from judgepanel.ui.work import show_result, start, stored_result
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import report_command, so_far
 from judgepanel.words.text import counted
@@ -46,6 +51,10 @@ from judgepanel.words.text import counted
 _HEIGHT = 250
 """Height of a figure with a legend of two lines, in pixels."""
 _LINE = 19
+_CHOOSES_AGAIN = (SCOPE.name, LABEL_BUDGET.name)
+"""Studies that choose the recommended panel again for every point, which takes long: until they
+have done so on their page, the card shows a single pipeline.
+"""
 
 
 def page(context: PageContext) -> None:
@@ -60,9 +69,13 @@ def page(context: PageContext) -> None:
     columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
     _read_as(context)
     places = dict(zip(pages, columns, strict=False))
-    for shown in sorted(pages, key=lambda page: page == SCOPE_PAGE):  # It takes longest.
+    asked = {shown: _spec(context, shown, recommendation) for shown in pages}
+    in_turn = sorted(pages, key=lambda page: page == SCOPE_PAGE)  # It takes longest.
+    for shown in in_turn:
+        start(entries_of(shown)[0].study, context, asked[shown])
+    for shown in in_turn:
         with places[shown].container(border=True, height="stretch"):
-            if not _card(context, shown, recommendation):
+            if not _card(context, shown, asked[shown], recommendation):
                 return
     _how(context, pages)
 
@@ -95,11 +108,23 @@ def _decision(context: PageContext, general: Recommendation) -> None:
     draw_cards(context, result, analysis.price, analysis.prefer)
 
 
-def _card(context: PageContext, page: Page, recommendation: Recommendation | None) -> bool:
+def _spec(context: PageContext, page: Page, recommendation: Recommendation | None) -> Spec:
+    """Return the spec of a page's first study: the page's own, or a quick one."""
+    entry = entries_of(page)[0]
+    specs = entry.specs(context.votes, context.analysis.settings, recommendation)
+    slow = entry.name in _CHOOSES_AGAIN
+    return specs[-1] if slow and stored_result(entry.study, context, specs[0]) is None else specs[0]
+
+
+def _card(
+    context: PageContext, page: Page, spec: Spec, recommendation: Recommendation | None
+) -> bool:
     """Draw a page's first answer and figure; return whether its work has ended."""
     entry = entries_of(page)[0]
-    spec = entry.specs(context.votes, context.analysis.settings, recommendation)[0]
     _link(context, page, page.question)
+    other = other_pipeline(spec, pipeline_of(recommendation))
+    if entry.name in _CHOOSES_AGAIN and other:
+        caption(f"Shown: {other}; its page has the recommended panel.")
 
     def draw(result: Any) -> None:
         view = _view(context, spec, recommendation)
