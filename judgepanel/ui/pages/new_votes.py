@@ -84,6 +84,9 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
             key=f"new_votes-{context.analysis.id}",  # Another panel has other judges.
         )
     if upload is None:
+        answer(
+            "No new votes yet: with them this page says whether the panel is still right.", "open"
+        )
         st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
         return
     try:
