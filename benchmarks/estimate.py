@@ -15,6 +15,12 @@ from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.cross_proxies import best_judge, cross_proxies
+from judgepanel.scoring.bradley_terry import (
+    Matches,
+    estimate_win_rates,
+    strengths_of,
+    win_rates,
+)
 from judgepanel.scoring.prediction_powered import (
     Rates,
     Sample,
@@ -31,6 +37,8 @@ SPLIT_BY = {"llmbar": "subset", "rewardbench": "category"}
 METHODS = ("labels alone", "panel", "majority", "best judge")
 LOWEST, HIGHEST = 0.93, 0.97
 _CHUNK = 50
+N_MET = 4
+"""Systems that are taken to have met in the items of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,8 @@ class Matrix:
     votes: Votes
     truth: Floats
     halves: Ints
+    first: Ints
+    second: Ints
 
     @classmethod
     def real(cls, name: str) -> Matrix:
@@ -52,19 +62,34 @@ class Matrix:
             # The first levels that hold about half of the items.
             counts = np.cumsum(np.bincount(code, minlength=len(levels)))
             halves = code > np.argmin(np.abs(counts - len(code) / 2.0))
-        return cls(name, signs, given.labels.astype(float), halves.astype(np.int64))
+        # Two of a few systems for every item, drawn once: the first wins where the label is 1.
+        rng = np.random.default_rng(5)
+        first = rng.integers(0, N_MET, len(signs))
+        second = (first + rng.integers(1, N_MET, len(signs))) % N_MET
+        return cls(name, signs, given.labels.astype(float), halves.astype(np.int64), first, second)
+
+    def matches(self, labels: Floats) -> Matches:
+        """The items as matches of systems, with these labels."""
+        return Matches(labels, self.first, self.second, N_MET, np.arange(len(labels)))
+
+    @property
+    def win_rates(self) -> Floats:
+        """Win rates (N_MET,) with all labels."""
+        matches = self.matches(self.truth)
+        every = matches.every
+        return win_rates(strengths_of(every * self.truth, matches, every, 1e12))
 
 
 def run(replays: int = 1000, worlds: int = 500) -> Report:
     started = time.monotonic()
-    worth, coverage, verdicts = replay_tables(replays)
+    worth, coverage, ranked, verdicts = replay_tables(replays)
     equal, more = equal_table(worlds)
     minutes = (time.monotonic() - started) / 60
     return Report(
         "Rates from few labels",
         f"Labelled files, of which all but some labels, drawn at random, are hidden; {replays:,} "
         "replays a cell. The estimand is the mean label of the file.",
-        [worth, coverage, equal],
+        [worth, coverage, ranked, equal],
         (*verdicts, more, f"Ran for {minutes:.0f} minutes."),
     )
 
@@ -82,7 +107,10 @@ def parallel(work: Callable[[int], Floats], n: int) -> Floats:
 
 
 def replay(matrix: Matrix, n_labels: int, number: int) -> Floats:
-    """Estimates and ends (4, 3) of every method, then those of the difference between halves."""
+    """Estimates and ends (4, 3) of every method, then those of the difference between halves.
+
+    Then come the win rates of systems by Bradley-Terry, from labels alone and with the panel.
+    """
     rng = np.random.default_rng([number, n_labels])
     n = len(matrix.truth)
     labels = np.full(n, np.nan)
@@ -98,7 +126,9 @@ def replay(matrix: Matrix, n_labels: int, number: int) -> Floats:
     every += [estimate_rates(proxy, sample) for proxy in (panel, majority, best)]
     gaps = [gap_of(estimate_rates(panel, halves, tuned=tuned)) for tuned in (False, True)]
     rows = [[float(end[0]) for end in rates.rate] for rates in every]
-    return np.array([*rows, *gaps])
+    matches = matrix.matches(labels)
+    ranked = [estimate_win_rates(panel, matches, tuned=tuned).rate for tuned in (False, True)]
+    return np.array([*rows, *gaps, *(row for rate in ranked for row in zip(*rate, strict=True))])
 
 
 def gap_of(rates: Rates) -> list[float]:
@@ -106,9 +136,10 @@ def gap_of(rates: Rates) -> list[float]:
     return [float(end[0]) for end in gap]
 
 
-def replay_tables(replays: int) -> tuple[Table, Table, list[str]]:
+def replay_tables(replays: int) -> tuple[Table, Table, Table, list[str]]:
     """What methods are worth, how often intervals hold, and what that says of the targets."""
-    worth, coverage, missed, covered, wider = [], [], [], [], []
+    worth, coverage, ranked, missed, covered, wider = [], [], [], [], [], []
+    won: list[float] = []
     behind = np.inf
     for name, target in TARGETS.items():
         matrix = Matrix.real(name)
@@ -117,11 +148,21 @@ def replay_tables(replays: int) -> tuple[Table, Table, list[str]]:
             if n_labels >= len(matrix.truth):
                 continue
             rows = parallel(partial(replay, matrix, n_labels), replays)
-            truth = np.array([*[matrix.truth.mean()] * 4, gap, gap])
+            rates = matrix.win_rates
+            truth = np.array([*[matrix.truth.mean()] * 4, gap, gap, *rates, *rates])
             error = np.nanmean((rows[..., 0] - truth) ** 2, axis=0)
             times = error[0] / error[1:4]
             holds = np.mean((rows[..., 1] <= truth) & (truth <= rows[..., 2]), axis=0)
             width = np.nanmean(rows[..., 2] - rows[..., 1], axis=0)
+            alone, ours = holds[6 : 6 + N_MET], holds[6 + N_MET :]
+            won += ours.tolist()
+            spans = [width[6 : 6 + N_MET].mean(), width[6 + N_MET :].mean()]
+            ranked.append(
+                (
+                    *(name, str(n_labels), f"{alone.mean():.1%}"),
+                    *(f"{ours.mean():.1%}", f"{ours.min():.1%}", f"{spans[1] / spans[0]:.2f}"),
+                )
+            )
             behind = min(behind, times[0] / times[1:].max())
             covered += [holds[1], holds[5]]
             wider.append(width[1] / width[0])
@@ -143,6 +184,9 @@ def replay_tables(replays: int) -> tuple[Table, Table, list[str]]:
         f"{len(covered)} cells between {LOWEST:.0%} and {HIGHEST:.0%}.",
         f"Its intervals are {max(wider):.2f} times as wide as those of labels alone at most "
         "(wanted: 1.03 or less).",
+        f"Coverage of win rates by Bradley-Terry with the panel: {min(won):.1%} to {max(won):.1%}, "
+        f"{sum(LOWEST <= share <= HIGHEST for share in won)} of {len(won)} between {LOWEST:.0%} "
+        f"and {HIGHEST:.0%}.",
     ]
     return (
         Table(
@@ -162,6 +206,16 @@ def replay_tables(replays: int) -> tuple[Table, Table, list[str]]:
             coverage,
             "Monte Carlo error of a coverage of 95 %: "
             f"{100 * np.sqrt(0.95 * 0.05 / replays):.1f} points.",
+        ),
+        Table(
+            f"Coverage of win rates of {N_MET} systems by Bradley-Terry",
+            (
+                *("file", "labels", "labels alone", "panel", "panel, lowest of the systems"),
+                "width, panel over labels alone",
+            ),
+            ranked,
+            "The two systems of an item are drawn at random, once for each file. Win rates with "
+            "all labels are the truth.",
         ),
         verdicts,
     )
