@@ -19,6 +19,7 @@ the effective number of labels, as for rates (:mod:`judgepanel.scoring.predictio
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,7 @@ from judgepanel.scoring.inference import LEVEL
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.prediction_powered import (
     PRIOR_CASES,
+    PRIOR_ERRORS,
     PSEUDO_LABELS,
     Rates,
     Target,
@@ -211,7 +213,9 @@ def _gradients(
 
     A label pulls its own probability, so what is left of it is divided by one minus its leverage
     (HC3). It is as if ``PRIOR_CASES`` more labels erred as much as the strengths imply: a variance
-    from few labels, or from labels that agree with all strengths, is too small too often.
+    from few labels, or from labels that agree with all strengths, is too small too often. As far as
+    the proxy explains the labels, it is also as if it were wrong about ``PRIOR_ERRORS`` more items
+    of every system: errors of a good panel are rare, and may be those of one system.
     """
     rows, n = matches.rows, len(matches.rows)
     left = matches.shares * (gap - panel) / (1.0 - _leverage(wins, bread, matches))
@@ -219,14 +223,21 @@ def _gradients(
     unexplained = (((gap - panel)[rows] ** 2).sum() + 1.0) / ((gap[rows] ** 2).sum() + 1.0)
     implied = float(np.mean(rate * (1.0 - rate))) * unexplained if n else 0.0
     assumed = matches.shares * np.sqrt(PRIOR_CASES * implied / max(n, 1))
+    # An item that is wrong counts for both of its systems.
+    rare = math.sqrt(PRIOR_ERRORS / 2.0 * max(0.0, 1.0 - unexplained)) / max(n, 1)
     if target == "file":
-        unseen = np.sqrt(1.0 - n / max(len(matches.met), 1))
-        left, assumed = unseen * left, unseen * assumed
+        unseen = math.sqrt(1.0 - n / max(len(matches.met), 1))
+        left, assumed, rare = unseen * left, unseen * assumed, unseen * rare
     else:
         left = left + matches.every * panel
-    alone = np.arange(len(gap))
+    alone, n_groups = np.arange(len(gap)), matches.n_groups
+    others = (1.0 - np.eye(n_groups)) / max(n_groups - 1, 1)
     return np.concatenate(
-        [_by_unit(left, matches, matches.units), _by_unit(assumed, matches, alone)]
+        [
+            _by_unit(left, matches, matches.units),
+            _by_unit(assumed, matches, alone),
+            rare * (np.eye(n_groups) - others),
+        ]
     )
 
 
