@@ -274,6 +274,7 @@ def _joined_thresholds(
                     f"{known:g}",
                     column=name,
                     value=f"{cut:g}",
+                    remedy="cut the grades of both files at the same threshold",
                 )
             if np.isfinite(cut):
                 result[place[name]] = cut

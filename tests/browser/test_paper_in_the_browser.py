@@ -36,8 +36,7 @@ def test_samples_and_open_sections_are_in_the_address(
     shapes = page.locator("[class*='st-key-calibrator_design-'] .js-plotly-plot .legendtext")
     names = ["uncalibrated", "temperature", "Platt", "beta", "isotonic"]
     expect(shapes).to_have_text(names)
-    pick(page, "Aggregator", "majority vote")
-    expect(page).to_have_url(re.compile("aggregator=majority"))
+    repeat(page, lambda: pick(page, "Aggregator", "majority vote"), "aggregator=majority")
     text = page.locator(".jp-text").filter(has_text="with majority vote")
     expect(text).to_be_visible()
     visitor = open_page(page.url)
