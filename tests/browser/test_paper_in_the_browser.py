@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import address, answer, finished_paper, pick
+from tests.browser.driver import address, answer, finished_paper, pick, repeat
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
