@@ -11,14 +11,12 @@ account on items that nothing has seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from judgepanel.decision.lean import CardName
 from judgepanel.decision.recommend_result import CandidateFigures, Reading, Recommendation
 from judgepanel.scoring.interval import Interval
-
-CardName = Literal["Best", "Lean"]
 
 SAVES = 1.0 / 3.0
 """Share of the judges or of the cost that a recommended Lean saves at least."""

@@ -30,7 +30,7 @@ import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import Absence, measure_absence
-from judgepanel.decision.cards import CAUTION, SAVES
+from judgepanel.decision.cards import CAUTION, SAVES, within
 from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
     CandidateFigures,
@@ -109,9 +109,13 @@ class FinalChoice:
     panels: Bools
     costs: Floats | None
 
+    def panel(self, choice: Choice) -> Bools:
+        """Return which judges (n_judges,) a choice uses."""
+        return np.asarray(self.panels[choice.used > 0.0].any(axis=0))
+
     def size(self, choice: Choice) -> tuple[float, float]:
         """Return the number of judges of a choice, and their cost (their number if unknown)."""
-        panel = np.asarray(self.panels[choice.used > 0.0].any(axis=0))
+        panel = self.panel(choice)
         number = float(panel.sum())
         return number, number if self.costs is None else float(self.costs[panel].sum())
 
@@ -182,7 +186,7 @@ def readings_of(
         against = behind(arm if choice.taken is None else choice.taken)
         shares = np.bincount(taken[:, place], minlength=n + len(prefers)) / len(taken)
         rows = [*range(n), arm]
-        panel = np.asarray(final.panels[choice.used > 0.0].any(axis=0))
+        panel = final.panel(choice)
         readings.append(
             Reading(
                 prefer=prefer,
@@ -735,8 +739,7 @@ def _mark_is_settled(
     loss = Interval.of(_against(totals, estimated, n + best, rare))[n + lean]
     most = PRICE * float(totals.item_means()[0][0, 0, n + best].mean())
     error = 0.0 if loss.monte_carlo is None else REACH * float(loss.monte_carlo)
-    cautious = float(loss.value) + CAUTION * float(loss.hi - loss.value)
-    return bool((cautious - error <= most) == (cautious + error <= most))
+    return within(loss, most + error, CAUTION) == within(loss, most - error, CAUTION)
 
 
 def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.drift import Drift, drift_of, drift_sentences
 from judgepanel.decision.panel_file import PanelFile
+from judgepanel.decision.sure import SURE
 from judgepanel.decision.training_items import Seen, seen_items, seen_sentences, set_texts
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
@@ -238,9 +239,6 @@ def _grades(votes: VoteMatrix, column: int) -> Floats:
 
 
 _LEAST = -float(np.log(0.999))
-
-SURE = 0.9
-"""Probability from which a decision counts as sure."""
 
 
 @dataclass(frozen=True, slots=True)

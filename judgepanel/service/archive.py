@@ -21,7 +21,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self, TypeVar
 
@@ -40,7 +40,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from judgepanel.decision.lean import PRICE
+from judgepanel.decision.lean import PanelInUse
 from judgepanel.kernels.threads import Cache
 from judgepanel.service.basics import LOCAL, TOKEN, Lost, NotFound, SignInFirst
 from judgepanel.service.database import transaction
@@ -49,7 +49,6 @@ from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, SHARES
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
-    PanelInUse,
     Share,
     Stored,
     checked_id,
@@ -438,7 +437,9 @@ def _row(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-_BEST = {"prefer": "nll", "price": PRICE}
+_BEST = {
+    entry.name: entry.default for entry in fields(Analysis) if entry.name in ("prefer", "price")
+}
 """The panel of analyses that were stored before one could be chosen."""
 
 

@@ -11,15 +11,13 @@ from typing import Any, Literal
 
 from platformdirs import user_data_path
 
-from judgepanel.decision.lean import PRICE
+from judgepanel.decision.lean import PRICE, PanelInUse
 from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.table import Coverage
 
 Status = Literal["running", "done", "cancelled", "failed"]
-PanelInUse = Literal["nll", "lean"]
-"""The panels that an analysis can use, by the preference of the recommendation: Best and Lean."""
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 

@@ -6,7 +6,6 @@ Controls that several pages offer; their state is in the URL.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import streamlit as st
@@ -69,15 +68,14 @@ def known_recommendation(context: PageContext) -> Recommendation | None:
     return _known(context)[0]
 
 
-def spec_in_use(analysis: Analysis, spec: RecommendSpec) -> RecommendSpec:
-    """The spec with the panel that an analysis uses: Best, or Lean at a price."""
-    return replace(spec, prefer=analysis.prefer, price=analysis.price)
+def panel_in_use(analysis: Analysis) -> RecommendSpec:
+    """The spec of the panel that an analysis uses: Best, or Lean at a price."""
+    return RecommendSpec(settings=analysis.settings, prefer=analysis.prefer, price=analysis.price)
 
 
 def in_use(context: PageContext, general: Recommendation) -> Recommendation:
     """The recommendation of the panel that the analysis uses, from the run of all of them."""
-    spec = RecommendSpec(settings=context.analysis.settings)
-    return as_asked(context.votes, spec_in_use(context.analysis, spec), general)
+    return as_asked(context.votes, panel_in_use(context.analysis), general)
 
 
 def recommend_beside(context: PageContext) -> None:

@@ -514,20 +514,20 @@ def _draw(block: Block, key: str, skip: Collection[str], folded: Sequence[Table]
         case Command(text):
             st.code(text, language=None, wrap_lines=True)
         case Table():
-            _captioned(block, key, closed=any(block is table for table in folded))
+            _captioned(block, key, folded=any(block is table for table in folded))
         case Figure():
             _figure(block, key)
         case Row() | Box():
             _several(block, key, skip, folded)
 
 
-def _captioned(block: Table, key: str, *, closed: bool) -> None:
+def _captioned(block: Table, key: str, *, folded: bool) -> None:
     """Draw a table below its caption, or in a closed section named after it."""
-    if closed:
+    if folded:
         title, _, rest = block.caption.partition(". ")
         with st.expander(markdown(title.rstrip("."), _TITLE) or "Table"):
             own = block.caption if len(title) > _TITLE else rest
-            _captioned(replace(block, caption=own), key, closed=False)
+            _captioned(replace(block, caption=own), key, folded=False)
         return
     if block.caption:
         _text(block.caption, "jp-reading")

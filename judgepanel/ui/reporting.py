@@ -8,7 +8,6 @@ Files that are made when their button is clicked, and stay until the browser has
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -28,6 +27,7 @@ from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.workspace import Analysis, Decision
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.access import is_team, user
+from judgepanel.ui.pipeline import panel_in_use
 from judgepanel.ui.session import is_reader, workspace
 from judgepanel.words.text import csv_name, in_html, minute
 
@@ -199,8 +199,7 @@ def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
     recommended = findings.get(RECOMMEND.name)
     recommendation = None
     if recommended is not None:
-        shared: Any = recommended.spec
-        spec = replace(shared, prefer=analysis.prefer, price=analysis.price)
+        spec = panel_in_use(analysis)
         recommendation = as_asked(votes, spec, recommended.result)
         findings[RECOMMEND.name] = Finding(recommended.study, spec, recommendation)
     for name, specs in default_specs(votes, settings, recommendation).items():

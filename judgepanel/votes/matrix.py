@@ -211,7 +211,7 @@ def joined(first: VoteMatrix, second: VoteMatrix) -> VoteMatrix:
     again = sorted(set(first.item_ids) & set(second.item_ids))
     if again:
         raise InputError(
-            f"{len(again):,} items are in both files, the first one {again[0]!r}",
+            f"{len(again):,} items are in both files, the first one {quote_value(again[0])}",
             "new items only",
             remedy="leave out of the new file what was there before, or give its items new ids",
         )

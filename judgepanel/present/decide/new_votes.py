@@ -58,7 +58,7 @@ def _fell(figures: LabelFigures, expected: Interval) -> bool:
 def sure_sentence(figures: LabelFigures) -> str:
     """Say how often the panel is right where it is sure."""
     if not figures.n_sure:
-        return "On none of them it is 90 % sure."
+        return "On none of them is it 90 % sure."
     return (
         f"On {figures.n_sure:,} of them it is 90 % sure or more, and right on "
         f"{share_level(*figures.sure_right)}."

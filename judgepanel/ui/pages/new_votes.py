@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import streamlit as st
 
+from judgepanel.decision.lean import CARD_NAMES, PanelInUse
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, as_asked
 from judgepanel.decision.recommend_result import (
-    Preference,
     Recommendation,
     RecommendSpec,
     shared_run,
@@ -27,6 +27,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.ui.frame import START, PageContext, answer, caption, notes, problem
 from judgepanel.ui.pages.recommended_take import panel_text
 from judgepanel.ui.pages.start import VOTES
+from judgepanel.ui.pipeline import panel_in_use
 from judgepanel.ui.render import section_answer, table
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader
@@ -43,7 +44,6 @@ from judgepanel.words.tables import as_columns, csv_text
 from judgepanel.words.text import csv_name, plain
 
 _PREVIEW = 200
-_WHICH: dict[Preference, str] = {"nll": "Best", "lean": "Lean"}
 
 
 def page(context: PageContext) -> None:
@@ -52,18 +52,17 @@ def page(context: PageContext) -> None:
     if not specs:
         st.info("Under the paper's protocol there is no panel to score new votes with.")
         return
-    spec: Any = specs[0]
-    prefer: Preference = st.segmented_control(
+    prefer: PanelInUse = st.segmented_control(
         "Panel",
-        tuple(_WHICH),
+        tuple(CARD_NAMES),
         default=context.analysis.prefer,
         required=True,
         key="prefer",
         bind="query-params",
-        format_func=_WHICH.__getitem__,
+        format_func=CARD_NAMES.__getitem__,
         help="The two panels of Overview; others score with their file and the command below.",
     )
-    asked = RecommendSpec(settings=spec.settings, prefer=prefer, price=context.analysis.price)
+    asked = replace(panel_in_use(context.analysis), prefer=prefer)
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, asked, general)

@@ -71,12 +71,13 @@ def page(context: PageContext) -> None:
     places = dict(zip(pages, columns, strict=False))
     asked = {shown: _spec(context, shown, recommendation) for shown in pages}
     in_turn = sorted(pages, key=lambda page: page == SCOPE_PAGE)  # It takes longest.
-    for shown in in_turn:
-        start(entries_of(shown)[0].study, context, asked[shown])
-    for shown in in_turn:
+    for place, shown in enumerate(in_turn):
         with places[shown].container(border=True, height="stretch"):
-            if not _card(context, shown, asked[shown], recommendation):
-                return
+            ended = _card(context, shown, asked[shown], recommendation)
+        if not ended:
+            for later in in_turn[place + 1 :]:
+                start(entries_of(later)[0].study, context, asked[later])
+            return
     _how(context, pages)
 
 

@@ -16,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from judgepanel.arrays import Bools
+from judgepanel.decision.lean import CARD_NAMES
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
 from judgepanel.decision.recommend_result import Recommendation, cost_of, shared_run
 from judgepanel.present.blocks import (
@@ -444,7 +445,7 @@ def _in_use(context: PageContext, result: Recommendation, notes: list[Block]) ->
     if not is_doubtful(result):
         _answer(result)
     if not used:
-        name = "Best" if analysis.prefer == "nll" else "Lean"
+        name = CARD_NAMES[analysis.prefer]
         caption(f"Downloads on this page have this panel. Other pages and Report use {name}.")
     draw_blocks(notes, key=RECOMMEND.name)
     if result.partial:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from judgepanel.decision.cards import Card, Cards, cards_of
+from judgepanel.decision.lean import CARD_NAMES, PanelInUse
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.decide.cards import (
     difference_words,
@@ -14,14 +15,13 @@ from judgepanel.present.decide.cards import (
     use_words,
 )
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
-from judgepanel.service.workspace import PanelInUse
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.session import is_reader, workspace
 from judgepanel.words.text import in_html
 
 _HELP = "All pages, downloads and the report then use it."
-_PREFER: dict[str, PanelInUse] = {"Best": "nll", "Lean": "lean"}
+_PREFER = {name: prefer for prefer, name in CARD_NAMES.items()}
 
 
 def draw_cards(context: PageContext, result: Recommendation, price: float, shown: str) -> None:
@@ -53,7 +53,7 @@ def _card(result: Recommendation, cards: Cards, card: Card) -> None:
     )
 
 
-def is_used(context: PageContext, cards: Cards, card: Card) -> bool:
+def _is_used(context: PageContext, cards: Cards, card: Card) -> bool:
     """Whether the analysis uses the panel of this card."""
     if cards.lean is None:
         return True
@@ -63,7 +63,7 @@ def is_used(context: PageContext, cards: Cards, card: Card) -> bool:
 
 def _choice(context: PageContext, cards: Cards, card: Card, shown: str) -> None:
     prefer = _PREFER[card.name]
-    used = is_used(context, cards, card)
+    used = _is_used(context, cards, card)
     if used:
         st.html('<p class="jp-note"><b>In use</b></p>')
     if not used and is_reader() and shown == prefer:

@@ -107,8 +107,6 @@ _SEVERAL = {
 }
 _ONE_AT_A_TIME = (*_SINGLE, "id", "judge name")
 _MEANINGS = {"": "not known", "=1": "1", "=0": "0", "=tie": "a tie", "=": "no verdict"}
-_COLOURED = ("id", "label", "judge", "judge name", "verdict", "system", "feature", "group")
-"""Roles with a colour of their own."""
 _FIRST, _FEW, _COLUMN = 7, 4, 134
 """Columns that are shown first, those of them that are no judges, and their width in pixels."""
 _IN_A_ROW, _AT_ONCE = 4, 24
@@ -284,7 +282,7 @@ def _role_of(
             st.toast(error.problem)
 
     st.session_state[key] = column.role
-    kind = column.role.replace(" ", "-") if column.role in _COLOURED else "other"
+    kind = column.role.replace(" ", "-")
     whole = in_html(plain(column.name, 200), 300)
     st.html(
         f'<p class="jp-cells jp-as jp-as-{kind}" title="{whole}">'
