@@ -57,7 +57,7 @@ from judgepanel.service.workspace import (
 from judgepanel.studies.codec import from_plain, pack, shape_of, to_plain, unpack
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Spec, Study
 from judgepanel.votes import Loaded, VoteMatrix
-from judgepanel.words.sentences import column_options
+from judgepanel.words.sentences import column_options, with_judge_file
 
 T = TypeVar("T")
 
@@ -211,6 +211,18 @@ class Archive:
         own = self.open(analysis.id)
         changed = replace(own, id=new_id(), settings=settings, created=_now())
         return self._add(changed, self.votes(own.votes_sha256))
+
+    def with_judge_table(self, analysis: Analysis, votes: VoteMatrix, file: str) -> Analysis:
+        """Return the same votes with another judge table, as a new analysis with its own link.
+
+        ``file`` is the name under which the table is downloaded.
+        """
+        own = self.open(analysis.id)
+        columns = with_judge_file(own.columns, file)
+        changed = replace(
+            own, id=new_id(), votes_sha256=votes.sha256, columns=columns, created=_now()
+        )
+        return self._add(changed, votes)
 
     def _add(self, analysis: Analysis, votes: VoteMatrix) -> Analysis:
         row = _row(analysis) | {"owner": self._mine}

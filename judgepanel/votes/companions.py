@@ -331,11 +331,20 @@ def _texts(
 
 def write_judges(votes: VoteMatrix, path: str | Path) -> None:
     """Write the judge table with its ``judge`` column, in the formats of ``write_votes``."""
+    _write(_about_judges(votes), Path(path))
+
+
+def judges_csv(votes: VoteMatrix) -> bytes:
+    """Return the .csv file of :func:`write_judges`."""
+    return _csv(_about_judges(votes))
+
+
+def _about_judges(votes: VoteMatrix) -> list[_Column]:
     if votes.judge_table is None:
         raise InputError("the votes have no judge table")
     about = votes.judge_table.drop(columns=JUDGE_COLUMN, errors="ignore")
     columns = [_typed(shield(str(name)), values) for name, values in about.items()]
-    _write([_texts(JUDGE_COLUMN, votes.judges, is_role_name), *columns], Path(path))
+    return [_texts(JUDGE_COLUMN, votes.judges, is_role_name), *columns]
 
 
 def _item_columns(votes: VoteMatrix) -> list[_Column]:

@@ -312,6 +312,13 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
     return tuple(part for pair in written for part in pair)
 
 
+def with_judge_file(columns: tuple[str, ...], file: str) -> tuple[str, ...]:
+    """Return these options with another judge table."""
+    pairs = zip(columns[::2], columns[1::2], strict=True)
+    kept = [part for pair in pairs if pair[0] != "--judge-table" for part in pair]
+    return (*kept, "--judge-table", file)
+
+
 def _values(flag: str, value: Any) -> list[str]:
     """Return the values that an option is given with."""
     if value is None or value is False:

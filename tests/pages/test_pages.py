@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -21,6 +22,7 @@ from judgepanel.render.text import markdown_text
 from judgepanel.service.basics import NotFound, ServerProblem
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.curator import with_costs
 from judgepanel.ui import session
 from judgepanel.ui.pages import paper
 from judgepanel.ui.reporting import collected
@@ -368,6 +370,32 @@ def two_cards() -> str:
     file = frame.replace(-1, "").to_csv(index=False).encode()
     loaded = load_votes(file, name="votes.csv", task="pairwise")
     return session.workspace().create(loaded, Settings(splits=4), "votes").id
+
+
+def test_costs_are_typed_into_an_analysis_and_open_a_new_one() -> None:
+    free = two_cards()
+    app = until_done(open_app(RECOMMENDED, analysis=free, cost="true"))
+    saved = costs_saved(app, "Add costs")
+    assert "There is no cost of 'judge01', 'judge02'" in text_of(saved)
+    assert analysis_in(saved) == free
+
+    space = session.workspace()
+    opened = space.open(free)
+    priced = with_costs(space.votes(opened.votes_sha256), np.arange(1.0, 8.0), "usd")
+    known = space.with_judge_table(opened, priced, "votes-judges.csv").id
+    app = until_done(open_app(RECOMMENDED, analysis=known, cost="true"))
+    assert "Download judge table" in downloads_of(app)
+    assert any("--judge-table=votes-judges.csv" in block.value for block in app.code)
+    again = costs_saved(app, "Change the costs")
+    assert analysis_in(again) not in (free, known)
+    assert space.open(analysis_in(again)).votes_sha256 == priced.sha256
+
+
+def costs_saved(app: AppTest, title: str) -> AppTest:
+    """The page after its costs were saved as they stood."""
+    next(toggle for toggle in app.toggle if toggle.label == title).set_value(True)
+    app.run()
+    return next(b for b in app.button if b.label == "Save costs").click().run()
 
 
 def test_another_preference_or_candidate_is_read_from_the_same_run(

@@ -3,6 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from judgepanel.service.basics import NotFound
@@ -46,6 +48,16 @@ def test_other_settings_are_another_analysis_of_the_same_votes(space, votes):
     assert (other.name, other.votes_sha256) == (entry.name, entry.votes_sha256)
     assert space.open(entry.id).settings.seed == 0
     assert space.open(other.id).settings.seed == 4
+
+
+def test_another_judge_table_is_another_analysis_with_its_file(space, votes):
+    entry = space.create(loaded(votes), Settings(), "Mine")
+    priced = replace(votes, judge_table=pd.DataFrame({"cost": np.ones(votes.n_judges)}))
+    other = space.with_judge_table(entry, priced, "Mine-judges.csv")
+    assert other.columns[-2:] == ("--judge-table", "Mine-judges.csv")
+    assert space.with_judge_table(other, votes, "b.csv").columns.count("--judge-table") == 1
+    assert space.votes(other.votes_sha256).judge_table is not None
+    assert space.open(entry.id) == entry
 
 
 def test_ids_are_long_random_and_fit_a_url(space, votes):

@@ -13,6 +13,7 @@ How curators choose: by a rule or a ranking, some without labels, or by a search
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -139,6 +140,43 @@ def numbers_of(votes: VoteMatrix, name: str, noun: str) -> Floats | None:
                 remedy="correct it in the judge table",
             )
     return values
+
+
+def prices_of(votes: VoteMatrix) -> tuple[Floats, str]:
+    """Return the cost (n_judges,) of every judge of a file, NaN where unknown, and its unit."""
+    given = numbers_of(votes, COST, "price")
+    unknown = np.full(votes.n_judges, np.nan)
+    return (unknown, "") if given is None else (given, _unit(column_of(votes, COST), COST))
+
+
+def with_costs(votes: VoteMatrix, cost: Floats, unit: str = "") -> VoteMatrix:
+    """Return votes whose judge table has these costs (n_judges,) per item, NaN where unknown.
+
+    They replace the costs that it had. ``unit`` names them: of ``usd`` the column is ``cost_usd``.
+
+    Raises
+    ------
+    InputError
+        A cost below 0 or infinite; a unit that is no word of letters, digits, and underscores.
+    """
+    if unit and not re.fullmatch(r"\w{1,20}", unit):
+        raise InputError(
+            "the unit of the costs is not a word",
+            value=unit,
+            allowed="up to 20 letters and digits, such as usd",
+        )
+    table = pd.DataFrame(index=range(votes.n_judges))
+    if votes.judge_table is not None:
+        table = votes.judge_table.copy()
+    kept = table.drop(columns=[name for name in table.columns if _is_cost(str(name))])
+    kept[f"{COST}_{unit.lower()}" if unit else COST] = cost
+    priced = replace(votes, judge_table=kept)
+    numbers_of(priced, COST, "price")
+    return priced
+
+
+def _is_cost(name: str) -> bool:
+    return name == COST or name.startswith(f"{COST}_")
 
 
 def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:

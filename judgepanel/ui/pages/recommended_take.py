@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -44,17 +46,20 @@ from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.decide.escalation import ESCALATION
 from judgepanel.studies.decide.value import VALUE, Value
 from judgepanel.studies.panel.candidates import LISTS
-from judgepanel.studies.panel.curator import Known, known_judges
+from judgepanel.studies.panel.curator import COST as COST_COLUMN
+from judgepanel.studies.panel.curator import Known, known_judges, prices_of, with_costs
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui.frame import PageContext, problem, show_errors
 from judgepanel.ui.pipeline import known_recommendation, note_other
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study
 from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import link_parameters
+from judgepanel.ui.session import is_reader, link_parameters, open_analysis, workspace
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import item_checks
+from judgepanel.votes.companions import judges_csv
+from judgepanel.votes.errors import listed
 from judgepanel.words.sentences import pipeline_name, recommend_command, so_far
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import csv_name
@@ -216,11 +221,15 @@ def costs(
 ) -> None:
     """Draw what better panels cost, and asking a cheap panel first; or say what is needed."""
     frontier, doubt = ENTRIES[COST.name], ENTRIES[ESCALATION.name]
-    if known_of(context).costs is None:
+    known = known_of(context).costs is not None
+    if not known:
         st.caption(
-            "These votes have no costs. A judge table with a column `cost` (per item, for every "
-            "judge) adds the price of better panels and of asking all judges only when in doubt."
+            "These votes have no cost of every judge. With costs this section has the price of "
+            "better panels, and of asking all judges only when in doubt."
         )
+    if not is_reader():
+        _edit_costs(context, known=known)
+    if not known:
         return
     if recommendation.n_judges < 2:
         st.caption("There is only one judge, so there is nothing to save.")
@@ -233,6 +242,53 @@ def costs(
     st.header(doubt.study.title)
     _name_pipeline(doubt, escalated, recommendation)
     show_study(doubt, context, escalated, caveats=caveats)
+
+
+@show_errors()
+def _edit_costs(context: PageContext, *, known: bool) -> None:
+    """Let the owner type or paste what each judge costs, and open the analysis with these costs."""
+    votes, analysis = context.votes, context.analysis
+    file = csv_name(analysis.name, "judges.csv")
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    if known:
+        download_button(
+            right,
+            "Download judge table",
+            lambda: judges_csv(votes).decode(),
+            file,
+            "text/csv",
+            help="The judge table with these costs, which the command reads.",
+        )
+    if not left.toggle("Change the costs" if known else "Add costs", key=f"costs-{analysis.id}"):
+        return
+    given, unit = prices_of(votes)
+    with st.form(f"cost-form-{analysis.id}"):
+        edited = st.data_editor(
+            pd.DataFrame({"judge": votes.judges, COST_COLUMN: given}),
+            key=f"cost-table-{analysis.id}",
+            hide_index=True,
+            height=300,
+            disabled=["judge"],
+            column_config={
+                COST_COLUMN: st.column_config.NumberColumn("cost per item", min_value=0)
+            },
+        )
+        st.caption("A column can be pasted from a spreadsheet. A judge that is free costs 0.")
+        named = st.text_input("Unit (optional)", unit, max_chars=20, placeholder="usd")
+        saves = st.form_submit_button(
+            "Save costs",
+            type="primary",
+            help="Opens a new analysis with these costs; this one stays as it is.",
+        )
+    if not saves:
+        return
+    cost = edited[COST_COLUMN].to_numpy(dtype=np.float64)
+    missing = [name for name, value in zip(votes.judges, cost, strict=True) if np.isnan(value)]
+    if missing:
+        problem(f"There is no cost of {listed(missing)}. Enter 0 if it is free.")
+        return
+    priced = with_costs(votes, cost, named.strip())
+    open_analysis(workspace().with_judge_table(analysis, priced, file))
 
 
 def curators(

@@ -22,7 +22,14 @@ from judgepanel.studies.decide.curators import (
 )
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.curated import CURATORS, NAMES, ORACLE, SELECTOR, curated, evidence_in
-from judgepanel.studies.panel.curator import Known, Rules, known_judges
+from judgepanel.studies.panel.curator import (
+    Known,
+    Rules,
+    costs_of,
+    known_judges,
+    prices_of,
+    with_costs,
+)
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
@@ -353,3 +360,26 @@ def test_a_fixed_panel_is_scored_as_those_judges_alone():
     wanted = prefix_scores(alone, one_split.calibration, one_split.evaluation, np.array([3]))
     np.testing.assert_array_equal(outcome.scores.calibration, wanted.calibration)
     np.testing.assert_array_equal(outcome.scores.evaluation, wanted.evaluation)
+
+
+def test_given_costs_replace_those_of_the_judge_table() -> None:
+    before = votes()
+    cost = np.arange(7.0)
+    priced = with_costs(before, cost, "USD")
+    assert list(priced.judge_table) == ["family", "cost_usd"]
+    assert costs_of(priced, priced.judges).unit == "usd"
+    np.testing.assert_equal(prices_of(priced)[0], cost)
+    np.testing.assert_equal(prices_of(with_costs(priced, cost + 1.0))[0], cost + 1.0)
+    np.testing.assert_equal(prices_of(before)[0], COSTS)
+    bare = replace(before, judge_table=None)
+    assert np.isnan(prices_of(bare)[0]).all()
+    np.testing.assert_equal(prices_of(with_costs(bare, cost))[0], cost)
+
+
+@pytest.mark.parametrize(
+    ("cost", "unit", "problem"),
+    [(-1.0, "", "not a price"), (np.inf, "", "not a price"), (1.0, "US $", "not a word")],
+)
+def test_a_cost_below_zero_or_a_unit_of_two_words_is_refused(cost, unit, problem) -> None:
+    with pytest.raises(InputError, match=problem):
+        with_costs(votes(), np.full(7, cost), unit)
