@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from functools import cache
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.decision.panel_file import load_panel
+from judgepanel.ui.pages import recommended_take
 from judgepanel.ui.session import workspace
 from tests.pages.driver import (
     analysis_in,
@@ -59,10 +64,18 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     assert "fam4-judge14" not in judges
 
 
-def test_the_recommended_panel_says_beside_its_download_whether_checks_fail() -> None:
+def test_the_recommended_panel_and_its_file_say_whether_checks_fail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     panel = "pages/recommended_panel.py"
     app = until_done(open_app(panel, analysis=analysis("hard_panel")))
     assert "Scope: not looked at yet" in links(app)
+    made: dict[str, Callable[[], str]] = {}
+    monkeypatch.setattr(
+        recommended_take,
+        "download_button",
+        lambda _, label, make, *__, **___: made.update({label: make}),
+    )
     checks = open_app(SCOPE, analysis=analysis("hard_panel"))
     until(checks, lambda: len(downloads_of(checks)) == 4)  # With what the filter changes.
     sentence = answer_of(checks).partition(" The recommended panel")[0]
@@ -70,3 +83,7 @@ def test_the_recommended_panel_says_beside_its_download_whether_checks_fail() ->
     app = until_done(open_app(panel, analysis=analysis("hard_panel")))
     assert f"Is the recommendation safe here? {sentence}" in htmls(app, "jp-result")
     assert "Scope: all checks" in links(app)
+    file = json.loads(made["Download panel.json"]())
+    outcomes = {check["code"]: check["outcome"] for check in file["checks"]}
+    assert list(outcomes) == ["P0", "P1", "P2", "P3"]
+    assert load_panel(json.dumps(file)).content["checks"] == file["checks"]

@@ -52,7 +52,7 @@ from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui.frame import PageContext, problem, show_errors
-from judgepanel.ui.pipeline import known_recommendation, note_other
+from judgepanel.ui.pipeline import note_other
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, link_parameters, open_analysis, workspace
@@ -306,9 +306,16 @@ def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> 
     note_other(entry, spec, replace(pipeline_of(recommendation), recommended=average))
 
 
-def panel_text(context: PageContext, spec: RecommendSpec, result: Recommendation) -> str:
-    """panel.json as the command writes it; what the page has not measured is measured now."""
+def panel_text(
+    context: PageContext, spec: RecommendSpec, result: Recommendation, scope: Scope | None = None
+) -> str:
+    """panel.json as the command writes it; what the page has not measured is measured now.
+
+    It has the scope checks of this panel, too, if they are known.
+    """
     checks = item_checks(context.votes, group_duplicates=spec.settings.group_duplicates)
+    if scope is not None:
+        checks += tuple(check for check in scope.checks if check.code != "P0")
     whole = with_absence(context.votes, spec, result)
     return panel_json(export_panel(whole, context.votes, spec, checks))
 
@@ -320,12 +327,12 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     workspace is read now.
     """
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
-    _scope(context)
+    scope = _scope(context, result)
     left, middle, right, last = st.columns([1, 1, 1, 1])
     download_button(
         left,
         "Download panel.json",
-        lambda: panel_text(context, spec, result),
+        lambda: panel_text(context, spec, result, scope),
         "panel.json",
         "application/json",
         type="primary",
@@ -360,9 +367,8 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     )
 
 
-def _scope(context: PageContext) -> None:
-    """Say what the scope checks of the recommended panel say, if they have been computed."""
-    recommendation = known_recommendation(context)
+def _scope(context: PageContext, recommendation: Recommendation) -> Scope | None:
+    """Say what the scope checks of this panel say, and return them, if they have been computed."""
     specs = ENTRIES[SCOPE.name].specs(context.votes, context.analysis.settings, recommendation)
     spec = cast(ScopeSpec, specs[0])
     result: Scope | None = stored_result(SCOPE, context, spec)
@@ -375,6 +381,7 @@ def _scope(context: PageContext) -> None:
         label=f"{SCOPE_PAGE.title}: {'not looked at yet' if result is None else 'all checks'}",
         query_params=link_parameters(context.analysis),
     )
+    return result
 
 
 def _report(
