@@ -45,6 +45,7 @@ from judgepanel.words.text import (
 
 if TYPE_CHECKING:
     from judgepanel.studies.understand.judge_table import JudgeTable
+    from judgepanel.votes import VoteMatrix
 
 Form = Literal[
     "text",
@@ -346,6 +347,7 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
         ("judges", (f"{len(side.judges):,}" for side in sides)),
         ("judges in both", (f"{len(overlap.judges_both):,}" for _ in sides)),
         ("judges here only", (_some(n) for n in (overlap.judges_before, overlap.judges_after))),
+        ("judge table", (_judge_columns(side.votes) for side in sides)),
         ("judges set aside", (_some(votes.set_aside) for votes in oriented)),
         ("order", (votes.policy.replace("_", " ") for votes in oriented)),
         ("protocol", (side.settings.protocol for side in sides)),
@@ -357,8 +359,13 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
     return [(name, *both) for name, (*both,) in rows]  # type: ignore[misc]
 
 
+def _judge_columns(votes: VoteMatrix) -> str:
+    """Return what the judge table says of the judges; a dash without one."""
+    return _some([] if votes.judge_table is None else list(map(str, votes.judge_table.columns)))
+
+
 def compared_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Column]:
-    """Return all judges under the reference, and the recommendation, of each available analysis."""
+    """Return all judges under the reference, and the panel in use, of each available analysis."""
     if not results:
         return {}
     rows: list[tuple[str, str, str, str, CandidateFigures | Recommendation, float, str]] = []
@@ -369,7 +376,7 @@ def compared_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, C
         rows.append((which, "all judges", f"{reference.k:,}", method, reference, null, coding))
         method = panel_pipelines(model)
         some = f"{len(model.judges):,} of {result.n_judges:,}"
-        rows.append((which, "recommended", some, method, result, null, coding))
+        rows.append((which, "in use", some, method, result, null, coding))
     names, panels, judges, methods, scored, nulls, notes = zip(*rows, strict=True)
     nll = Interval.stacked(figures.nll for figures in scored)
     columns = {

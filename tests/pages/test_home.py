@@ -239,7 +239,7 @@ def test_a_recommendation_that_fails_does_not_hold_up_the_next() -> None:
     bad = workspace().create(free, Settings(splits=2), "bad").id
     good = analysis("good", judges(3))
     app = open_app(analysis=bad, compare=good)
-    until(app, lambda: "Recommended panel: " in text_of(app))
+    until(app, lambda: "Panel in use (Best): " in text_of(app))
     assert "cost" in "".join(htmls(app, "jp-problem"))
 
 

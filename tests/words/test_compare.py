@@ -143,7 +143,7 @@ def test_results_stand_below_each_other_with_null_and_skill():
     result = recommended()
     rows = result_table([("before", result), ("after", result)])
     assert rows["analysis"].texts() == ["before", "before", "after", "after"]
-    assert rows["panel"].texts() == ["all judges", "recommended"] * 2
+    assert rows["panel"].texts() == ["all judges", "in use"] * 2
     assert rows["NLL"].texts()[1] == f"{result.nll.value:.3f}"
     assert rows["null NLL"].texts()[0] == f"{result.null_nll:.3f}"
     assert rows["method"].texts()[0] == "one-coin + beta"
@@ -172,6 +172,7 @@ def test_the_data_of_both_stand_side_by_side_as_bounded_text():
     assert rows["judges"] == ("6", "1")
     assert rows["judges in both"] == ("1", "1")
     assert rows["judges here only"] == ("judge001, judge002, judge003 and 2 more", "–")
+    assert rows["judge table"] == ("–", "–")
     assert rows["order"] == ("as given", "as given")
     assert rows["seed"] == ("0", "3")
     assert rows["data fingerprint"][0] == VOTES.sha256[:10]

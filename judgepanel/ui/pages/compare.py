@@ -6,9 +6,10 @@ from typing import Any
 
 import streamlit as st
 
+from judgepanel.decision.lean import CARD_NAMES
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.blocks import Table
-from judgepanel.present.decide.panel_curve import curve_sentence
+from judgepanel.present.decide.panel_curve import curve_answer
 from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.study import OFFERED
@@ -27,6 +28,7 @@ from judgepanel.ui.frame import (
     show_errors,
 )
 from judgepanel.ui.pages.home import choose_two, outcome
+from judgepanel.ui.pipeline import in_use
 from judgepanel.ui.render import command_of, how, section_answer, table
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
 from judgepanel.ui.work import show_result, stored_result
@@ -85,7 +87,7 @@ def _compared(before: PageContext, after: PageContext) -> None:
     for column, which, context in zip(columns, _WHICH, (before, after), strict=True):
         with column:
             _words(which, context, by_name)
-    _results(by_name)
+    _results((before, after), by_name)
     work = st.container()
     st.header("What differs")
     _data_table(data_rows(*sides, overlap))
@@ -145,9 +147,11 @@ def _work(missing: list[Step]) -> None:
             st.rerun()
 
 
-def _results(content: dict[str, Any]) -> None:
+def _results(sides: tuple[PageContext, PageContext], content: dict[str, Any]) -> None:
     results = [
-        (which, content[f"panel {which}"]) for which in _WHICH if f"panel {which}" in content
+        (which, in_use(context, content[name]))
+        for which, context in zip(_WHICH, sides, strict=True)
+        if (name := f"panel {which}") in content
     ]
     if not results:
         return
@@ -183,9 +187,10 @@ def _words(which: str, context: PageContext, content: dict[str, Any]) -> None:
     if context.analysis.settings.protocol != "honest":
         section_answer("No panel is recommended under the paper's protocol.")
     if curve is not None:
-        section_answer(f"Panel curve: {curve_sentence(curve, OFFERED[0])}")
+        section_answer(f"Panel curve: {curve_answer(curve, OFFERED[0])}")
     if panel is not None:
-        section_answer(f"Recommended panel: {recommendation_sentence(panel)}")
+        card = CARD_NAMES[context.analysis.prefer]
+        section_answer(f"Panel in use ({card}): {recommendation_sentence(in_use(context, panel))}")
 
 
 def _data_table(rows: list[tuple[str, str, str]]) -> None:
