@@ -80,10 +80,10 @@ def _answer(result: Cost) -> str:
     together = "all budgets taken together"
     enough = result.cheapest_without_loss
     if enough is not None:
-        budgets = counted(len(result.points), "budget")
+        less = percent(1.0 - enough.share)
         return (
-            f"{_cost(result, enough)} an item is the least of {budgets} shown to lose at most 2 % "
-            f"of NLL against {everyone}: {_change(enough, band=True)}, {together}."
+            f"{amount(float(enough.cost.value), result.unit)} an item is about as good as "
+            f"{everyone} at {less} less: NLL changes by {_change(enough, band=True)}, {together}."
         )
     cheaper = [
         point for point in result.points if point.cost.value < result.full_cost * (1.0 - 1e-9)
