@@ -46,9 +46,9 @@ from judgepanel.models.panel import Mixture
 from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_known
 from judgepanel.studies.compare import ConstantPosition
 from judgepanel.studies.contract import Prepared, Settings, grouped_votes, prepare
+from judgepanel.studies.options import check_known
 from judgepanel.studies.panel.candidates import (
     EVERYONE,
     LISTS,

@@ -1,15 +1,13 @@
-"""Functions shared by all studies of splits: name checks, drawing splits, fields about the run.
+"""Functions shared by all studies of splits: drawing splits, adding them up, item features.
 
 Warnings shared by several studies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregation import AnyAggregator
 from judgepanel.kernels.calibration import Calibrator
@@ -18,7 +16,9 @@ from judgepanel.kernels.prefixes import Ranking, counts
 from judgepanel.kernels.residual import FeatureColumns, feature_columns
 from judgepanel.scoring.descriptive import FEW_ERRORS
 from judgepanel.scoring.splits import Split, split, unit_codes
+from judgepanel.studies.accumulate import Scored, Tally, tally
 from judgepanel.studies.contract import Chunk, Prepared, Settings
+from judgepanel.studies.results import SplitCounts
 from judgepanel.votes import InputError
 
 
@@ -39,51 +39,6 @@ def item_features(prepared: Prepared, *names: str) -> FeatureColumns:
     return columns
 
 
-def check_known(kind: str, known: Sequence[str], given: Iterable[str]) -> None:
-    """Refuse an unknown name and list the known ones."""
-    for name in given:
-        if name not in known:
-            raise InputError(f"unknown {kind}", value=name, allowed=", ".join(known))
-
-
-def check_each_once(what: str, kind: str, known: Sequence[str], given: Sequence[str]) -> None:
-    """Refuse an empty list, and a name given twice."""
-    if not given or len(set(given)) < len(given):
-        raise InputError(
-            f"{what} needs one {kind} or more, each once",
-            value=", ".join(given),
-            allowed=", ".join(known),
-        )
-
-
-def only_if(holds: Callable[[Any], bool], problem: str, allowed: str) -> Callable[[Any], None]:
-    """Return a check of an option, which refuses a value, or one of several, unless it holds."""
-
-    def check(given: Any) -> None:
-        for value in given if isinstance(given, tuple) else (given,):
-            if not holds(value):
-                raise InputError(problem, value=value, allowed=allowed)
-
-    return check
-
-
-def check_honest(settings: Settings, choice: str) -> None:
-    """Refuse the paper's protocol for a ``choice`` by NLL, such as "panels are chosen"."""
-    if settings.protocol != "honest":
-        raise InputError(
-            f"{choice} by NLL, which the paper's protocol takes from in-sample scores",
-            value=settings.protocol,
-            allowed="honest",
-        )
-
-
-def check_panels(sizes: Iterable[int]) -> None:
-    """Refuse a panel size below 1."""
-    for k in sizes:
-        if k < 1:
-            raise InputError("a panel needs at least one judge", value=k, allowed="1 or more")
-
-
 def recipe_of(
     settings: Settings,
     aggregator: AnyAggregator,
@@ -101,37 +56,12 @@ def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[
         yield split(prepared.ballots.units, number, fraction=settings.fraction, seed=settings.seed)
 
 
-class SplitCounts(Protocol):
-    """Progress of a study: its splits, and how many items each evaluated."""
-
-    @property
-    def numbers(self) -> NDArray[np.int64]: ...
-
-    @property
-    def n_calibration(self) -> NDArray[np.int64]: ...
-
-    @property
-    def n_evaluation(self) -> NDArray[np.int64]: ...
-
-
-def run_fields(prepared: Prepared, settings: Settings, scores: SplitCounts) -> dict[str, Any]:
-    """Return fields of :class:`~judgepanel.studies.results.SplitResult` except warnings."""
-    evaluated = float(scores.n_evaluation.mean())
-    return fields_of_run(prepared, settings, len(scores.numbers)) | {"n_evaluation": evaluated}
-
-
-def fields_of_run(prepared: Prepared, settings: Settings, n_splits: int) -> dict[str, Any]:
-    """Return fields of a :class:`~judgepanel.studies.results.RunResult` except warnings."""
-    return {
-        "orientation": prepared.oriented.policy,
-        "protocol": settings.protocol,
-        "one_class": prepared.oriented.one_class,
-        "measures_coding": prepared.oriented.measures_coding,
-        "n_items": prepared.ballots.n_items,
-        "n_splits": n_splits,
-        "planned_splits": settings.most_splits,
-        "seed": settings.seed,
-    }
+def tally_of(
+    prepared: Prepared, settings: Settings, chunk: Chunk, arms: Callable[[Split], Scored]
+) -> Tally:
+    """Add up the arms of every split of a chunk."""
+    scored = ((split, arms(split)) for split in splits_of(prepared, settings, chunk))
+    return tally(scored, n_items=prepared.ballots.n_items, seed=settings.seed)
 
 
 _CELLS = 1_000_000

@@ -6,11 +6,11 @@ declared with :func:`option`. Names are checked against the ``Literal`` of the a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -43,7 +43,9 @@ def option(default: Any, help: str = "", **more: Any) -> Any:
     return field(default=default, metadata={"help": help, **more})
 
 
-def valid(problem: str, holds: Callable[[Any], bool], allowed: str | None = None) -> Any:
+def valid(
+    problem: str, holds: Callable[[Any], bool], allowed: str | None = None
+) -> Callable[[Any], None]:
     """Return a check that refuses a value, or one of several, that does not hold."""
 
     def check(value: Any) -> None:
@@ -54,35 +56,58 @@ def valid(problem: str, holds: Callable[[Any], bool], allowed: str | None = None
     return check
 
 
+check_panels = valid("a panel needs at least one judge", lambda k: k >= 1, "1 or more")
+
+
+def check_known(kind: str, known: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse an unknown name and list the known ones."""
+    valid(f"unknown {kind}", known.__contains__, ", ".join(known))(tuple(given))
+
+
+def check_each_once(what: str, kind: str, known: Sequence[str], given: Sequence[str]) -> None:
+    """Refuse an empty list, and a name given twice."""
+    if not given or len(set(given)) < len(given):
+        raise InputError(
+            f"{what} needs one {kind} or more, each once",
+            value=", ".join(given),
+            allowed=", ".join(known),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class StudySpec:
     """The options of a study; subclasses declare them.
 
+    ``chooses`` says what a study chooses by NLL, if it does: "panels are chosen".
+
     Raises
     ------
     InputError
-        An unknown name, or a value that the check of an option refuses.
+        An unknown name, or a value that the check of an option refuses; the paper's protocol if
+        the study chooses by NLL.
     """
 
     settings: Settings = Settings()
+    chooses: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for declared in spec_options_of(type(self)):
             value = getattr(self, declared.field)
             if value is None:
                 continue
-            for name in value if declared.several else (value,):
-                if declared.choices and name not in declared.choices:
-                    allowed = ", ".join(declared.choices)
-                    raise InputError(f"unknown {declared.noun}", value=name, allowed=allowed)
-            if declared.once and (not value or len(set(value)) < len(value)):
-                raise InputError(
-                    f"the study needs one {declared.noun} or more, each once",
-                    value=", ".join(value),
-                    allowed=", ".join(declared.choices),
-                )
+            if declared.choices:
+                names = value if declared.several else (value,)
+                check_known(declared.noun, declared.choices, names)
+            if declared.once:
+                check_each_once("the study", declared.noun, declared.choices, value)
             if declared.check is not None:
                 declared.check(value)
+        if self.chooses and self.settings.protocol != "honest":
+            raise InputError(
+                f"{self.chooses} by NLL, which the paper's protocol takes from in-sample scores",
+                value=self.settings.protocol,
+                allowed="honest",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from operator import add, iadd
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar, cast, dataclass_transform
+from typing import Any, Generic, Protocol, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ import pandas as pd
 from judgepanel.arrays import Ints
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contract import Study
+from judgepanel.studies.contract import Prepared, Spec, Study
 
 T = TypeVar("T")
 COLUMN, BY_SPLIT, BY_ROW, SUMMED = "column", "by split", "by row", "summed"
@@ -204,10 +204,60 @@ def frame_columns(kind: type) -> Mapping[str, FrameColumn]:
     return MappingProxyType({n: c if c.name else replace(c, name=n) for n, c in in_order})
 
 
+class SplitCounts(Protocol):
+    """Progress of a study: its splits, and how many items each evaluated."""
+
+    @property
+    def numbers(self) -> Ints: ...
+
+    @property
+    def n_calibration(self) -> Ints: ...
+
+    @property
+    def n_evaluation(self) -> Ints: ...
+
+
+MEANS = ("n_calibration", "n_evaluation", "null_nll", "constant_nll")
+"""Fields of results that are means of what the splits have under the same name."""
+
+
 class Declared:
     """A result whose frame follows from its declared columns."""
 
     __slots__ = ()
+
+    @classmethod
+    def from_run(cls, prepared: Prepared, spec: Spec, n_splits: int, **figures: Any) -> Self:
+        """Return a result: its figures, and those fields that the votes and the spec give.
+
+        An option of the spec gives the field of its name, unless a figure has that name.
+        """
+        given = _fields(spec) | {
+            "orientation": prepared.oriented.policy,
+            "protocol": spec.settings.protocol,
+            "one_class": prepared.oriented.one_class,
+            "measures_coding": prepared.oriented.measures_coding,
+            "n_items": prepared.ballots.n_items,
+            "n_judges": prepared.ballots.n_judges,
+            "n_splits": n_splits,
+            "planned_splits": spec.settings.most_splits,
+            "seed": spec.settings.seed,
+        }
+        own = {entry.name for entry in fields(cast(Any, cls))}
+        return cls(**{name: given[name] for name in own & given.keys()} | figures)
+
+    @classmethod
+    def from_splits(
+        cls, prepared: Prepared, spec: Spec, splits: SplitCounts, **figures: Any
+    ) -> Self:
+        """Return a result as :meth:`from_run`, with means over the splits (``MEANS``)."""
+        means = {}
+        for entry in fields(cast(Any, cls)):
+            if entry.name in MEANS and entry.name not in figures:
+                values = getattr(splits, entry.name)
+                single = entry.type == "float"
+                means[entry.name] = float(values.mean()) if single else values.mean(axis=0)
+        return cls.from_run(prepared, spec, len(splits.numbers), **means | figures)
 
     def frame(self) -> pd.DataFrame:
         """Return the declared columns: one row per position of the largest, last axis fastest."""
@@ -245,7 +295,7 @@ class Declared:
 
 @frozen
 class RunResult(Declared):
-    """The data behind a result; :func:`judgepanel.studies.common.fields_of_run` fills the fields.
+    """The data behind a result.
 
     ``n_splits`` of ``planned_splits`` splits are included. ``measures_coding`` means that figures
     show how the labels were coded and not how good the judges are.
@@ -271,8 +321,7 @@ class RunResult(Declared):
 class SplitResult(RunResult):
     """A result whose splits all score the items of their evaluation side.
 
-    ``n_evaluation`` is their mean number; :func:`judgepanel.studies.common.run_fields` fills the
-    fields.
+    ``n_evaluation`` is their mean number.
     """
 
     n_evaluation: float

@@ -10,7 +10,7 @@ Panels under fixed budgets as curators, which are chosen and scored like all oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -27,16 +27,9 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    check_honest,
-    few_labels,
-    only_if,
-    run_fields,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import few_labels, stand_ins, tally_of
 from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.curators import (
@@ -45,7 +38,7 @@ from judgepanel.studies.decide.curators import (
     curator_arms,
     curator_figures,
 )
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.panel.curated import (
     Curated,
     UnderBudgets,
@@ -316,8 +309,8 @@ class CostSpec(StudySpec):
     points: int = option(
         7,
         "number of budgets on the curve, from the cheapest judge to all judges",
-        check=only_if(
-            lambda n: 2 <= n <= MOST_POINTS, "number of budgets out of range", f"2..{MOST_POINTS}"
+        check=valid(
+            "number of budgets out of range", lambda n: 2 <= n <= MOST_POINTS, f"2..{MOST_POINTS}"
         ),
     )
     folds: int = option(
@@ -327,9 +320,7 @@ class CostSpec(StudySpec):
         20, "number of judges that the greedy order adds; 0 turns it off", check=check_steps
     )
 
-    def __post_init__(self) -> None:
-        StudySpec.__post_init__(self)
-        check_honest(self.settings, "panels are chosen")
+    chooses: ClassVar[str] = "panels are chosen"
 
     @property
     def rules(self) -> Rules:
@@ -381,15 +372,14 @@ def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
     curators = plan.curators()
     chosen: list[Bools] = []
 
-    def scored() -> Iterator[tuple[Split, Arms]]:
-        for split in splits_of(prepared, spec.settings, chunk):
-            plan.forget()
-            evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
-            panels = _scored(ballots, split, curators, evidence, spec)
-            chosen.append(np.array([panel.chosen.judges for panel in panels]))
-            yield split, curator_arms(ballots, split, panels, spec.calibrator)
+    def arms(split: Split) -> Arms:
+        plan.forget()
+        evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
+        panels = _scored(ballots, split, curators, evidence, spec)
+        chosen.append(np.array([panel.chosen.judges for panel in panels]))
+        return curator_arms(ballots, split, panels, spec.calibrator)
 
-    totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    totals = tally_of(prepared, spec.settings, chunk, arms)
     return CostTally(totals, np.array(chosen))
 
 
@@ -430,7 +420,10 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     totals = partial.scores
     _, costs = priced_judges(votes, prepared)
     everyone, points = cost_points(partial, spec, prepared, costs, _panels(votes, spec))
-    return Cost(
+    return Cost.from_splits(
+        prepared,
+        spec,
+        totals,
         points=points,
         everyone=everyone,
         budget=float("nan") if spec.budget is None else spec.budget,
@@ -441,13 +434,6 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         judges=prepared.judges,
         judge_costs=costs.cost,
         chosen_share=partial.chosen[:, 1:].mean(axis=0),
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
-        null_nll=float(totals.null_nll.mean()),
-        constant_nll=float(totals.constant_nll.mean()),
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=float(totals.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, totals),
         warnings=_warnings(prepared, spec, totals, costs),
     )
 

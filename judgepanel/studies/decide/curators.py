@@ -8,7 +8,7 @@ Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of ju
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -27,20 +27,12 @@ from judgepanel.kernels.subsets import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, Verdict, simultaneous_reach, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    check_honest,
-    check_known,
-    few_labels,
-    only_if,
-    run_fields,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import few_labels, stand_ins, tally_of
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_known, option, valid
 from judgepanel.studies.panel.curated import (
     NAMES,
     ORACLE,
@@ -201,7 +193,7 @@ _NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
 
 
 def _one_or_more(name: str) -> Callable[[Any], None]:
-    return only_if(lambda n: n >= 1, f"{name} is too small", "1 or more")
+    return valid(f"{name} is too small", lambda n: n >= 1, "1 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,17 +235,15 @@ class CuratorsSpec(StudySpec):
     groups: int = option(
         9,
         "maximum number of groups in the exhaustive search",
-        check=only_if(
-            lambda n: 2 <= n <= MOST_GROUPS, "number of groups out of range", f"2..{MOST_GROUPS}"
+        check=valid(
+            "number of groups out of range", lambda n: 2 <= n <= MOST_GROUPS, f"2..{MOST_GROUPS}"
         ),
     )
     budget: float | None = option(
         None, "budget per item for the best panel under a budget", check=check_price
     )
 
-    def __post_init__(self) -> None:
-        StudySpec.__post_init__(self)
-        check_honest(self.settings, "curators choose")
+    chooses: ClassVar[str] = "curators choose"
 
     @property
     def rules(self) -> Rules:
@@ -310,19 +300,18 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
     looks: list[list[float]] = []
     picked = np.zeros((len(curators) + 1, ballots.n_judges), dtype=np.int64)
 
-    def scored() -> Iterator[tuple[Split, Arms]]:
-        for split in splits_of(prepared, spec.settings, chunk):
-            evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
-            panels = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
-            arms = curator_arms(ballots, split, panels, spec.calibrator)
-            masks = np.array([panel.chosen.judges for panel in panels])
-            picked[:-1] += masks
-            picked[-1] += masks[int(arms.chosen_on[0].argmin())]
-            sizes.append(masks.sum(axis=1).tolist())
-            looks.append(_look(ballots, split, curators, panels))
-            yield split, arms
+    def arms(split: Split) -> Arms:
+        evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
+        panels = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
+        scores = curator_arms(ballots, split, panels, spec.calibrator)
+        masks = np.array([panel.chosen.judges for panel in panels])
+        picked[:-1] += masks
+        picked[-1] += masks[int(scores.chosen_on[0].argmin())]
+        sizes.append(masks.sum(axis=1).tolist())
+        looks.append(_look(ballots, split, curators, panels))
+        return scores
 
-    totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    totals = tally_of(prepared, spec.settings, chunk, arms)
     return CuratorTally(totals, np.array(sizes), picked, np.array(looks))
 
 
@@ -355,19 +344,16 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     totals, units, seed = partial.scores, prepared.ballots.units, spec.settings.seed
     comparable = spec.refitted == spec.aggregator
     n_calibration = float(totals.n_calibration.mean())
-    return Curators(
+    return Curators.from_splits(
+        prepared,
+        spec,
+        totals,
         curators=curator_figures(partial, units, curators, comparable=comparable, seed=seed),
         judges=prepared.judges,
         chosen_share=partial.picked / len(totals.numbers),
         selector=selector_figures(partial.looks, n_calibration),
-        aggregator=spec.aggregator,
         refit=spec.refitted,
-        calibrator=spec.calibrator,
-        null_nll=float(totals.null_nll.mean()),
-        constant_nll=float(totals.constant_nll.mean()),
-        n_judges=prepared.ballots.n_judges,
         n_calibration=n_calibration,
-        **run_fields(prepared, spec.settings, totals),
         warnings=_warnings(prepared, spec, totals, left_out),
     )
 

@@ -31,12 +31,12 @@ from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_honest, only_if, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import splits_of, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
 from judgepanel.studies.decide.curators import stability
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_panels, option, valid
 from judgepanel.studies.panel.curated import curated, evidence_in
 from judgepanel.studies.panel.curator import (
     Chosen,
@@ -281,32 +281,32 @@ class EscalationSpec(StudySpec):
     cheapest: int | None = option(
         None,
         "or: number of cheapest judges that form the cheap panel",
-        check=only_if(lambda n: n >= 1, "a panel needs at least one judge", "1 or more"),
+        check=check_panels,
     )
     share: float = option(
         0.2,
         "or: the best panel for this share of the cost of all judges",
-        check=only_if(lambda share: 0.0 < share <= 1.0, "the share is out of range", "(0, 1]"),
+        check=valid("the share is out of range", lambda share: 0.0 < share <= 1.0, "(0, 1]"),
     )
     thresholds: tuple[float, ...] = option(
         (0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99),
         "ask all judges below this confidence; 0.5 and 1 are always included",
-        check=only_if(lambda p: 0.5 <= p <= 1.0, "a threshold is out of range", "[0.5, 1]"),
+        check=valid("a threshold is out of range", lambda p: 0.5 <= p <= 1.0, "[0.5, 1]"),
     )
     tolerance: float = option(
         0.02,
         "largest NLL increase of the recommended threshold, as a share of that of all judges",
-        check=only_if(lambda t: 0.0 <= t < np.inf, "the tolerance is out of range", "0 up"),
+        check=valid("the tolerance is out of range", lambda t: 0.0 <= t < np.inf, "0 up"),
     )
     steps: int = option(
         0,
         "number of judges that a greedy order adds; 0 turns it off, which is faster",
         check=check_steps,
     )
+    chooses: ClassVar[str] = "panels are chosen"
 
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
-        check_honest(self.settings, "panels are chosen")
         if self.cheapest is not None and self.cheap:
             raise InputError(
                 "the cheap panel is named judges or a number of them, not both",
@@ -441,12 +441,14 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     panel = _cheap(votes, spec)
     n_splits = len(partial.scores.numbers)
     promised = recommended.promised - float(partial.promised[:, -1].mean())
-    return Escalation(
+    return Escalation.from_splits(
+        prepared,
+        spec,
+        partial.scores,
         rows=rows,
         recommended=recommended,
         threshold=Interval.single(recommended.threshold, low, high, "share"),
         optimism=float(recommended.delta.value - promised),
-        tolerance=spec.tolerance,
         cheap=tuple(n for n, inside in zip(prepared.judges, panel, strict=True) if inside),
         cheap_how=cheap_curator(spec, prepared.judges, costs).title,
         cheap_cost=float(costs.of(partial.cheap).mean()),
@@ -456,12 +458,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         unit=costs.unit,
         counted=costs.counted,
         latency_unit=costs.latency_unit,
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
         null_nll=_null_nll(partial, prepared),
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=float(partial.scores.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, partial.scores),
         warnings=_warnings(prepared, spec, partial, costs),
     )
 

@@ -22,15 +22,7 @@ from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import FittedArms, Tally, tally
-from judgepanel.studies.common import (
-    check_panels,
-    errs_rarely,
-    few_labels,
-    recipe_of,
-    run_fields,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import errs_rarely, few_labels, recipe_of, splits_of, stand_ins
 from judgepanel.studies.compare import (
     Comparison,
     ConstantPosition,
@@ -41,7 +33,7 @@ from judgepanel.studies.compare import (
     settled,
 )
 from judgepanel.studies.contract import Chunk, Study, prepare
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.studies.runner import ahead
 from judgepanel.votes import VoteMatrix
@@ -224,16 +216,15 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     sizes = ", ".join(map(str, beyond))
     missing = f"There are {n_judges} judges: no panel of {sizes} is shown." if beyond else ""
     fits = len(totals.numbers) * totals.n_arms
-    return PanelCurve(
+    return PanelCurve.from_splits(
+        prepared,
+        spec,
+        totals,
         k=ks,
-        calibrators=spec.calibrators,
-        aggregator=spec.aggregator,
         nll=levels["nll"][:, :-1],
         brier=levels["brier"][:, :-1],
         accuracy=levels["accuracy"][:, :-1],
         ece=levels["ece"][:, :-1],
-        null_nll=float(totals.null_nll.mean()),
-        constant_nll=totals.constant_nll.mean(axis=0),
         comparisons=comparisons(
             totals, estimated, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),
@@ -245,8 +236,6 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         ),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],
-        n_calibration=float(totals.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, totals),
         warnings=(
             *prepared.notices,
             *filter(None, [missing]),

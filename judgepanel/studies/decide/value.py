@@ -40,14 +40,7 @@ from judgepanel.scoring.inference import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import ValueTally, tally_values
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    check_honest,
-    only_if,
-    run_fields,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.decide.one_split import (
@@ -61,7 +54,7 @@ from judgepanel.studies.decide.one_split import (
     plan_of,
     values_of,
 )
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -551,9 +544,9 @@ class ValueSpec(StudySpec):
     permutations: int = option(
         40,
         "orders per split for Shapley values, a multiple of 8",
-        check=only_if(
-            lambda n: 8 <= n <= MOST_ORDERS and n % 8 == 0,
+        check=valid(
             "orders come in four designs of pairs",
+            lambda n: 8 <= n <= MOST_ORDERS and n % 8 == 0,
             f"a multiple of 8 from 8 to {MOST_ORDERS}",
         ),
     )
@@ -563,10 +556,10 @@ class ValueSpec(StudySpec):
     copied: tuple[str, ...] | None = option(
         None, "judges to copy (default: the most accurate, median and most correlated)"
     )
+    chooses: ClassVar[str] = "judges are ranked"
 
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
-        check_honest(self.settings, "judges are ranked")
         if self.copied is not None and len(set(self.copied)) < len(self.copied):
             raise InputError("a judge to copy is given twice", value=", ".join(self.copied))
 
@@ -639,29 +632,26 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     first = order[:droppable] if len(partial.inner) else order[:0]
     nll_all = level(split_values)
     aggregator, calibrator = spec.rules.shapley
-    settings = replace(spec.settings, splits=rounds(spec))
-    return Value(
+    return Value.from_splits(
+        prepared,
+        spec,
+        split_values.tally,
         judges=judge_figures(split_values, prepared.judges, droppable),
         groups=group_figures(split_values, prepared.judges),
         removal=removal,
         droppable=droppable,
         droppable_judges=tuple(prepared.judges[j] for j in first),
         copies=copy_figures(split_values, prepared.judges),
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
         shapley_aggregator=aggregator,
         shapley_calibrator=calibrator,
         shapley_nll=mean_loss(split_values, "shapley_everyone"),
-        permutations=spec.permutations,
         nll_all=nll_all,
         margin=MARGIN * float(nll_all.value),
         null_nll=mean_loss(split_values, "null"),
         constant_nll=mean_loss(split_values, "constant"),
         feature=plan.slices.feature or "",
         slices=plan.slices.names,
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=float(split_values.tally.n_calibration.mean()),
-        **run_fields(prepared, settings, split_values.tally),
+        planned_splits=rounds(spec),
         warnings=_warnings(prepared, spec, partial),
     )
 

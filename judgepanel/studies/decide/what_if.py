@@ -21,7 +21,7 @@ measured item by item (:data:`judgepanel.studies.decide.what_if.WHAT_IF`). The f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
@@ -38,9 +38,9 @@ from judgepanel.scoring.descriptive import allow_difference, allow_level, betwee
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import errs_rarely, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import errs_rarely, few_labels, stand_ins, tally_of
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import (
     Chunk,
@@ -210,12 +210,10 @@ def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
     panels = _panels(votes, spec)
     ballots = panels.prepared.ballots
 
-    def scored() -> Iterator[tuple[Split, Arms]]:
-        for split in splits_of(panels.prepared, spec.settings, chunk):
-            both = [_scores(votes, spec, ballots, split, mask) for mask in panels.masks]
-            yield split, Arms.of(both)
+    def arms(split: Split) -> Arms:
+        return Arms.of([_scores(votes, spec, ballots, split, mask) for mask in panels.masks])
 
-    return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return tally_of(panels.prepared, spec.settings, chunk, arms)
 
 
 def _scores(
@@ -230,7 +228,7 @@ def _scores(
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     """Return levels and the difference from the splits so far."""
     panels, totals = _panels(votes, spec), partial
-    prepared, settings = panels.prepared, replace(spec.settings, splits=rounds(spec))
+    prepared = panels.prepared
     known = known_judges(votes, prepared)
     means, _ = totals.item_means()
     estimated = Estimator.of(totals, prepared.ballots.units)
@@ -256,20 +254,17 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         for arm, mask in enumerate(panels.masks)
     ]
     margin = MARGIN * float(nll.value[0])
-    return WhatIf(
+    return WhatIf.from_splits(
+        prepared,
+        spec,
+        totals,
         kept=figures[1],
         against=figures[0],
         delta=Interval.of(gap)[0],
         p=float(gap.p[0]),
         margin=margin,
         verdict=verdict(float(gap.lo[0]), float(gap.hi[0]), margin, identical=same),
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
-        null_nll=float(totals.null_nll.mean()),
-        constant_nll=float(totals.constant_nll.mean()),
-        n_judges=len(prepared.judges),
-        n_calibration=float(totals.n_calibration.mean()),
-        **run_fields(prepared, settings, totals),
+        planned_splits=rounds(spec),
         warnings=_warnings(prepared, spec, totals),
     )
 

@@ -54,8 +54,8 @@ from judgepanel.kernels.subsets import (
     table_kernel,
 )
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.common import only_if
 from judgepanel.studies.contract import Prepared
+from judgepanel.studies.options import valid
 from judgepanel.studies.trust.parse import legible, to_drop
 from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import InputError, VoteMatrix
@@ -231,8 +231,8 @@ def check_price(budget: float | None) -> None:
         raise InputError("the budget is not a price", value=budget, allowed="a number, 0 or more")
 
 
-check_folds = only_if(lambda n: n >= 2, "too few inner folds", "2 or more")
-check_steps = only_if(lambda n: n >= 0, "steps is too small", "0 or more")
+check_folds = valid("too few inner folds", lambda n: n >= 2, "2 or more")
+check_steps = valid("steps is too small", lambda n: n >= 0, "0 or more")
 
 
 def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> None:

@@ -48,10 +48,9 @@ from judgepanel.models.panel import pooled
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.metrics import ItemScores, item_scores
 from judgepanel.scoring.splits import Split, unit_codes
-from judgepanel.studies.common import check_known
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_known, option
 from judgepanel.studies.panel.candidates import (
     FEW_MEMBER,
     Candidates,

@@ -26,18 +26,10 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import FittedArms, Tally, tally
-from judgepanel.studies.common import (
-    check_panels,
-    errs_rarely,
-    recipe_of,
-    run_fields,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import errs_rarely, recipe_of, run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import NllResult, by_split, column, derived, frozen
 from judgepanel.votes import VoteMatrix
 
@@ -183,9 +175,10 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
     fits = len(totals.numbers) * totals.n_arms
     logit, shape, taken = _shapes(prepared, spec)
-    return CalibratorDesign(
-        aggregator=spec.aggregator,
-        calibrators=spec.calibrators,
+    return CalibratorDesign.from_splits(
+        prepared,
+        spec,
+        totals,
         k=spec.sizes(prepared.ballots.n_judges),
         **levels,
         rho=Interval(rho.mean(axis=0), rho_lo, rho_hi, unit=""),
@@ -193,11 +186,6 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         shape_raw=sigmoid(logit),
         shape=shape,
         taken=taken,
-        null_nll=float(totals.null_nll.mean()),
-        constant_nll=totals.constant_nll.mean(axis=0),
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=float(totals.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, totals),
         warnings=run_warnings(
             prepared,
             totals,

@@ -24,8 +24,9 @@ lost, but every calibrator with an intercept is told what the label is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Literal
@@ -43,12 +44,12 @@ from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import check_panels, few_labels, run_fields, splits_of, stand_ins
+from judgepanel.studies.common import few_labels, stand_ins, tally_of
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import (
     Derived,
     SplitResult,
@@ -470,17 +471,17 @@ def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
     steps = one_coin_steps(randomized=result.randomized is not None)
     falling = np.zeros((len(steps), len(sizes.drawn) + 1), dtype=np.int64)
 
-    def scored(steps: Sequence[Step], ks: Ints, falling: Ints) -> Iterator[tuple[Split, Arms]]:
-        for split in splits_of(result.honest, spec.settings, chunk):
-            yield split, _arms(result, split, steps, ks, spec.settings.seed, falling)
+    def scored(steps: Sequence[Step], ks: Ints, falling: Ints) -> Tally:
+        seed = spec.settings.seed
+        arms = partial(_arms, result, steps=steps, smaller=ks, seed=seed, falling=falling)
+        return tally_of(result.honest, spec.settings, chunk, arms)
 
-    n_items, seed = result.one_class.n_items, spec.settings.seed
     last = None
-    totals = tally(scored(steps, sizes.drawn, falling), n_items=n_items, seed=seed)
+    totals = scored(steps, sizes.drawn, falling)
     if spec.joint:
         pair = [STEPS[name] for name in LAST]
         uncounted = np.zeros((len(pair), len(sizes.compared) + 1), dtype=np.int64)
-        last = tally(scored(pair, sizes.compared, uncounted), n_items=n_items, seed=seed)
+        last = scored(pair, sizes.compared, uncounted)
     return ClaimTally(totals, last, falling)
 
 
@@ -573,7 +574,10 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     named_steps = (*steps, STEPS["joint"]) if last is not None else steps
     units = result.honest.ballots.units
     falling = partial.falling / len(totals.numbers)
-    return Claim(
+    return Claim.from_splits(
+        result.honest,
+        spec,
+        totals,
         steps=tuple(step.name for step in named_steps),
         sizes=sizes.drawn,
         panels=sizes.compared,
@@ -581,8 +585,6 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
         **_estimates(totals, last, units, steps, sizes.drawn, sizes.compared),
         falling=np.vstack([falling, np.zeros((len(named_steps) - len(steps), falling.shape[1]))]),
         maps=fitted_maps(result),
-        n_calibration=float(totals.n_calibration.mean()),
-        **run_fields(result.honest, spec.settings, totals),
         warnings=_warnings(result, steps, totals),
     )
 

@@ -11,7 +11,6 @@ Cost per split: one aggregation, and the calibrators on ``DRAWS`` times eight co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,8 +27,8 @@ from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import MARGIN, Estimate
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import run_fields, run_warnings, splits_of, stand_ins
+from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.common import run_warnings, stand_ins, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, contrasts
 from judgepanel.studies.contract import Chunk, Study, inside, prepare, steady
 from judgepanel.studies.options import StudySpec, option, valid
@@ -130,20 +129,19 @@ def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: Chunk) -> Tally:
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
 
-    def scored() -> Iterator[tuple[Split, Arms]]:
-        for split in splits_of(prepared, spec.settings, chunk):
-            scores = panel_scores(
-                ballots,
-                split,
-                np.array([ballots.n_judges]),
-                aggregator=spec.aggregator,
-                own_label="seen" if spec.settings.protocol == "paper" else "removed",
-                seed=spec.settings.seed,
-                key=(split.number, 4),
-            )
-            yield split, _arms(_evaluated(ballots, split, scores, spec), ballots.symmetric)
+    def arms(split: Split) -> Arms:
+        scores = panel_scores(
+            ballots,
+            split,
+            np.array([ballots.n_judges]),
+            aggregator=spec.aggregator,
+            own_label="seen" if spec.settings.protocol == "paper" else "removed",
+            seed=spec.settings.seed,
+            key=(split.number, 4),
+        )
+        return _arms(_evaluated(ballots, split, scores, spec), ballots.symmetric)
 
-    return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return tally_of(prepared, spec.settings, chunk, arms)
 
 
 def _evaluated(
@@ -271,20 +269,17 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
     changes = estimates(identity - identity[:1])
     fits = len(totals.numbers) * len(ROWS) * DRAWS
     p, outcomes = zip(*map(_tested, changes, margin.tolist()), strict=True)
-    return Distortion(
-        aggregator=spec.aggregator,
+    return Distortion.from_splits(
+        prepared,
+        spec,
+        totals,
         distortions=ROWS,
-        calibrators=spec.calibrators,
         nll=nll,
         accuracy=levels("accuracy", "share"),
         change=_side_by_side(changes),
         p=np.stack(p, axis=1),
         margin=margin,
         outcomes=tuple(zip(*outcomes, strict=True)),
-        null_nll=float(totals.null_nll.mean()),
-        constant_nll=totals.constant_nll.mean(axis=0),
-        n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, totals),
         warnings=run_warnings(
             prepared, totals, *stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
         ),

@@ -11,7 +11,7 @@ Result of :data:`FRACTION_SWEEP`: scores by the share of items that calibrates.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,9 +24,9 @@ from judgepanel.scoring.descriptive import first_reached
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, fields_of_run, splits_of
+from judgepanel.studies.common import few_labels, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, mean_sizes
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import option, valid
@@ -174,12 +174,11 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
 
-    def scored(share: float) -> Iterator[tuple[Split, Arms]]:
-        for split in splits_of(prepared, replace(spec.settings, fraction=share), chunk):
-            yield split, budget_arms(panels_of(ballots, [split], spec))
+    def arms(split: Split) -> Arms:
+        return budget_arms(panels_of(ballots, [split], spec))
 
     return tuple(
-        tally(scored(share), n_items=ballots.n_items, seed=spec.settings.seed)
+        tally_of(prepared, replace(spec.settings, fraction=share), chunk, arms)
         for share in planned(prepared, spec).shares.tolist()
     )
 
@@ -190,12 +189,12 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     ballots = prepared.ballots
     plan = planned(prepared, spec)
     sizes = spec.sizes(ballots.n_judges)
-    return FractionSweep(
+    return FractionSweep.from_run(
+        prepared,
+        spec,
+        len(partial[-1].numbers),
         shares=plan.shares,
         panels=sizes,
-        calibrators=spec.calibrators,
-        aggregator=spec.aggregator,
-        within=spec.within,
         labels=np.array([scores.n_calibration.mean() for scores in partial]),
         evaluated=np.array([scores.n_evaluation.mean() for scores in partial]),
         **fraction_estimates(
@@ -211,8 +210,6 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
         constant_nll=np.stack(
             [scores.constant_nll.mean(axis=0)[:, 0] for scores in partial], axis=1
         ),
-        n_judges=ballots.n_judges,
-        **fields_of_run(prepared, spec.settings, len(partial[-1].numbers)),
         warnings=_warnings(prepared, spec, plan, partial),
     )
 

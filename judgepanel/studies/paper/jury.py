@@ -26,9 +26,9 @@ from judgepanel.kernels.prefixes import Ranking, counts, prefix_scores
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import ValueTally, tally_values
-from judgepanel.studies.common import check_panels, run_fields, run_warnings, splits_of
+from judgepanel.studies.common import run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import SplitResult, column, frozen
 from judgepanel.votes import VoteMatrix
 
@@ -209,7 +209,10 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         f"Exact distributions are slow for this many votes: one in {every} evaluation items is "
         "used."
     )
-    return Jury(
+    return Jury.from_splits(
+        prepared,
+        spec,
+        partial,
         k=ks,
         majority=majority.clip(0.0, 1.0),
         one_coin=figures["one_coin"].clip(0.0, 1.0),
@@ -218,8 +221,6 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         **theory,
         effective=_equivalents(majority.clip(0.0, 1.0), accuracy, ks),
         null_error=_null_error(ballots),
-        n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, partial),
         warnings=run_warnings(prepared, partial, thinned if every > 1 else ""),
     )
 

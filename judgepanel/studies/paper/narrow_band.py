@@ -32,9 +32,8 @@ from judgepanel.kernels.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import LEVEL
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.common import check_panels
 from judgepanel.studies.contract import Chunk, Study, prepare
-from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.options import StudySpec, check_panels, option, valid
 from judgepanel.studies.results import Declared, by_split, column, constant, derived, frozen
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
@@ -304,9 +303,10 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
     delta, band = _estimated(difference[..., 0], n_cells)
     loss, _ = _estimated(-difference[..., 1], n_cells, "share")
     levels = np.broadcast_to(whole.mean(axis=0), difference.shape[1:])
-    return NarrowBand(
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
+    return NarrowBand.from_run(
+        prepared,
+        spec,
+        len(values),
         widths=np.array(spec.widths),
         rhos=np.array(spec.rhos),
         sizes=sizes,
@@ -324,12 +324,8 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
         own_rho=shape.own_rho,
         n_calibration=shape.n_calibration,
         n_evaluation=N_EVALUATION,
-        orientation=prepared.oriented.policy,
-        n_items=ballots.n_items,
-        n_judges=ballots.n_judges,
         n_replicates=len(values),
         planned_replicates=spec.replicates,
-        seed=spec.settings.seed,
         warnings=_warnings(ballots, spec, prepared.notices),
     )
 

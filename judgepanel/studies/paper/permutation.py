@@ -30,7 +30,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, fields_of_run, stand_ins
+from judgepanel.studies.common import few_labels, stand_ins
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import option, valid
@@ -297,9 +297,11 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         level = grid_estimates(tally, estimated)["nll"][0, 0]
         nll = replace(level, value=partial.nll[real][0])
         constant = float(partial.real.constant_nll.mean())
-    return Permutation(
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
+    return Permutation.from_run(
+        prepared,
+        spec,
+        spec.n_splits,
+        planned_splits=spec.n_splits,
         action=_action(prepared),
         nll=nll,
         accuracy=_only(partial.accuracy[real]),
@@ -311,8 +313,6 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         planned=spec.permutations,
         movable=movable(prepared.ballots),
         identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
-        n_judges=prepared.ballots.n_judges,
-        **fields_of_run(prepared, spec.settings, spec.n_splits) | {"planned_splits": spec.n_splits},
         warnings=_warnings(prepared, spec, partial),
     )
 

@@ -34,17 +34,10 @@ from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    check_panels,
-    item_features,
-    run_fields,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import item_features, run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import (
     NllResult,
     by_split,
@@ -332,13 +325,14 @@ def merge(
     levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
-    run = run_fields(prepared, spec.settings, totals)
-    run["measures_coding"] |= bool(spec.features) and features_leak(prepared)
-    return PipelineAblation(
+    leaks = bool(spec.features) and features_leak(prepared)
+    return PipelineAblation.from_splits(
+        prepared,
+        spec,
+        totals,
+        measures_coding=prepared.oriented.measures_coding or leaks,
         k=spec.sizes(ballots.n_judges),
         steps=STEPS,
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
         features=tuple(features_of(prepared, spec.features) or ()),
         **levels,
         delta=_differences(totals, estimated, pairs),
@@ -346,11 +340,6 @@ def merge(
         levels=LEVELS,
         **set_estimates(sets, estimated, totals),
         n_slice=float(sets.n_slice.mean()),
-        null_nll=float(totals.null_nll.mean()),
-        constant_nll=totals.constant_nll.mean(axis=0),
-        n_judges=ballots.n_judges,
-        n_calibration=float(totals.n_calibration.mean()),
-        **run,
         warnings=_warnings(prepared, spec, totals, sets),
     )
 

@@ -13,7 +13,6 @@ Signals that may say how reliable a comparison is, without its label.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,8 +30,8 @@ from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import run_fields, run_warnings, splits_of, stand_ins
+from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.common import run_warnings, stand_ins, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Prepared, Study, inside, prepare, steady
 from judgepanel.studies.options import StudySpec, option, valid
@@ -203,28 +202,19 @@ def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     result, _ = _signals(prepared, spec)
-    return tally(
-        (
-            (split, Arms.of([*_weighted(ballots, split, spec, result)]))
-            for split in splits_of(prepared, spec.settings, chunk)
-        ),
-        n_items=ballots.n_items,
-        seed=spec.settings.seed,
-    )
+
+    def arms(split: Split) -> Arms:
+        rows = split.calibration
+        weighted = [signal.importance(rows, spec.strength) for signal in result]
+        return Arms.of([_panel(ballots, split, spec, weights) for weights in (None, *weighted)])
+
+    return tally_of(prepared, spec.settings, chunk, arms)
 
 
 def _signals(
     prepared: Prepared, spec: ReliabilityWeightingSpec
 ) -> tuple[tuple[Signal, ...], tuple[str, ...]]:
     return signals(prepared.ballots, prepared.oriented.votes.features, spec.settings.seed)
-
-
-def _weighted(
-    ballots: Ballots, split: Split, spec: ReliabilityWeightingSpec, result: Sequence[Signal]
-) -> Iterator[SplitScores]:
-    yield _panel(ballots, split, spec, None)
-    for signal in result:
-        yield _panel(ballots, split, spec, signal.importance(split.calibration, spec.strength))
 
 
 def _panel(
@@ -260,10 +250,10 @@ def merge(
         f"The first {MOST_FEATURES} numeric item features are signals; left out: "
         f"{listed(left_out, 3)}."
     )
-    return ReliabilityWeighting(
-        calibrator=spec.calibrator,
-        strength=spec.strength,
-        margin=spec.margin,
+    return ReliabilityWeighting.from_splits(
+        prepared,
+        spec,
+        totals,
         relative_margin=spec.relative * base,
         signals=tuple(signal.name for signal in result),
         favours=tuple(signal.favours for signal in result),
@@ -275,9 +265,6 @@ def merge(
         **_tests(effect, spec, base),
         p_plain=_plain(totals, identity[1:] - identity[:1], spec.margin),
         base_nll=Interval.of(level).clip(*RANGES["nll"])[0],
-        null_nll=float(totals.null_nll.mean()),
-        n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, totals),
         warnings=run_warnings(
             prepared,
             totals,

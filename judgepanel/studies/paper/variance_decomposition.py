@@ -132,7 +132,10 @@ def merge(
     whole = parts.judges + parts.items + parts.interaction
     accuracy = (partial.n_right + 1.0) / (partial.n_voted + 2.0)
     population = partial.population
-    return VarianceDecomposition(
+    return VarianceDecomposition.from_run(
+        prepared,
+        spec,
+        1,
         judges=prepared.judges,
         correct=partial.n_right.astype(np.int64),
         voted=partial.n_voted.astype(np.int64),
@@ -149,13 +152,9 @@ def merge(
         t=population.t,
         ability_accuracy=_correlation(partial.theta, accuracy),
         log_likelihood=partial.log_likelihood,
-        orientation=prepared.oriented.policy,
-        protocol=spec.settings.protocol,
-        n_items=prepared.ballots.n_items,
         n_groups=len(np.unique(prepared.ballots.units)),
         iterations=partial.iterations,
         converged=partial.converged,
-        seed=spec.settings.seed,
         warnings=(*prepared.notices, *partial.warnings),
     )
 

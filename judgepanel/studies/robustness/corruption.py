@@ -22,7 +22,7 @@ differ only by definition (common random numbers).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -37,18 +37,11 @@ from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, only, tally
-from judgepanel.studies.common import (
-    check_panels,
-    recipe_of,
-    run_fields,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.accumulate import Arms, Tally, only
+from judgepanel.studies.common import recipe_of, run_warnings, stand_ins, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
-from judgepanel.studies.options import option
+from judgepanel.studies.options import check_panels, option
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
     COMPARED,
@@ -394,33 +387,32 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
     n_rows = ballots.n_items + (0 if ballots.unlabelled is None else len(ballots.unlabelled))
     changed, cast = np.zeros(len(plan), dtype=np.int64), 0
 
-    def scored() -> Iterator[tuple[Split, Arms]]:
+    def arms(split: Split) -> Arms:
         nonlocal cast
-        for split in splits_of(prepared, spec.settings, chunk):
-            before = ballots.votes[split.evaluation]
-            scores: list[SplitScores] = []
-            for draw in range(DRAWS):
-                damage = draw_damage(
-                    n_rows,
-                    ballots.n_judges,
-                    seed=spec.settings.seed,
-                    number=split.number,
-                    concentrated=spec.concentrated,
-                    draw=draw,
-                )
-                versions = [Damaged.of(ballots, damage, condition) for condition in plan]
-                scores += _panels(ballots, split, spec, versions)
-                cast += int(np.count_nonzero(before))
-                changed[:] += [
-                    np.count_nonzero(version.ballots.votes[split.evaluation] != before)
-                    for version in versions
-                ]
-            reference = scores[len(scores) // (DRAWS * len(plan)) - 1]
-            null_nll, constant_nll = reference.null_nll, [only(reference.constant_nll)]
-            arms = Arms.of(scores, null_nll=null_nll, constant_nll=np.array(constant_nll))
-            yield split, arms.in_order(order.swapaxes(1, 2).ravel())
+        before = ballots.votes[split.evaluation]
+        scores: list[SplitScores] = []
+        for draw in range(DRAWS):
+            damage = draw_damage(
+                n_rows,
+                ballots.n_judges,
+                seed=spec.settings.seed,
+                number=split.number,
+                concentrated=spec.concentrated,
+                draw=draw,
+            )
+            versions = [Damaged.of(ballots, damage, condition) for condition in plan]
+            scores += _panels(ballots, split, spec, versions)
+            cast += int(np.count_nonzero(before))
+            changed[:] += [
+                np.count_nonzero(version.ballots.votes[split.evaluation] != before)
+                for version in versions
+            ]
+        reference = scores[len(scores) // (DRAWS * len(plan)) - 1]
+        null_nll, constant_nll = reference.null_nll, [only(reference.constant_nll)]
+        together = Arms.of(scores, null_nll=null_nll, constant_nll=np.array(constant_nll))
+        return together.in_order(order.swapaxes(1, 2).ravel())
 
-    totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    totals = tally_of(prepared, spec.settings, chunk, arms)
     return CorruptionTally(totals, changed, cast)
 
 
@@ -469,10 +461,10 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         delta.put(slice(-1), measured(arms[:-1] - arms[-1:], "nll"))
     fits = len(totals.numbers) * DRAWS * n_p * n
     alone = "There is only one judge: no other can be absent or take its place."
-    return Corruption(
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
-        concentrated=spec.concentrated,
+    return Corruption.from_splits(
+        prepared,
+        spec,
+        totals,
         scenarios=tuple(scenarios.tolist()),
         levels=np.array([condition.level for condition in plan]),
         changed=partial.changed / max(partial.cast, 1),
@@ -483,9 +475,6 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         drop=measured(-rise, "accuracy", "share"),
         gap=gap,
         delta=delta,
-        null_nll=float(totals.null_nll.mean()),
-        n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, totals),
         warnings=run_warnings(
             prepared,
             totals,

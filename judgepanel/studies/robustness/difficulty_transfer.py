@@ -34,7 +34,7 @@ from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, fields_of_run, splits_of, stand_ins
+from judgepanel.studies.common import few_labels, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import (
     Chunk,
@@ -584,18 +584,16 @@ def merge(
             "effective": partial.effective.mean(axis=0) / n_labels,
             "clipped": partial.clipped.mean(axis=0),
         }
-    return DifficultyTransfer(
-        calibrators=spec.calibrators,
+    return DifficultyTransfer.from_run(
+        prepared,
+        spec,
+        len(partial.numbers) + partial.skipped,
         methods=spec.methods,
-        aggregator=spec.aggregator,
         by=strata.by,
-        share=spec.share,
         easy_to=strata.easy_to,
         hard_from=strata.hard_from,
         n_target=np.array([len(strata.easy), len(strata.hard)]),
         **scores,
-        n_judges=prepared.ballots.n_judges,
-        **fields_of_run(prepared, spec.settings, len(partial.numbers) + partial.skipped),
         warnings=_warnings(prepared, spec, tallies, partial),
     )
 

@@ -31,7 +31,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import FEW_LABELS, fields_of_run, item_features, stand_ins
+from judgepanel.studies.common import FEW_LABELS, item_features, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import option, valid
@@ -456,17 +456,16 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
     slices = slices_of(prepared, spec.feature, spec.quantiles)
     tallies = partial.tallies
     labels = partial.labels / max(partial.n_splits, 1)
-    return SliceTransfer(
+    return SliceTransfer.from_run(
+        prepared,
+        spec,
+        partial.n_splits,
         feature=slices.feature,
         offered=slices.offered,
         slices=slices.names,
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
         n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
         labels=labels,
         **_estimates(tallies, prepared.ballots.units, slices, labels),
-        n_judges=prepared.ballots.n_judges,
-        **fields_of_run(prepared, spec.settings, partial.n_splits),
         warnings=_warnings(prepared, spec, slices, tallies, labels),
     )
 

@@ -24,9 +24,9 @@ from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, n_share
 from judgepanel.studies.accumulate import Arms
-from judgepanel.studies.common import check_panels, not_fitted, recipe_of
+from judgepanel.studies.common import not_fitted, recipe_of
 from judgepanel.studies.contract import Prepared
-from judgepanel.studies.options import option
+from judgepanel.studies.options import check_panels, option
 from judgepanel.studies.panel.recommended import (
     AGAINST_AVERAGE,
     AVERAGE,

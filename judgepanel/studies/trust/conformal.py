@@ -58,7 +58,6 @@ from judgepanel.studies.trust.probabilities import (
     by_difficulty,
     by_feature,
     joined,
-    panel_fields,
     panel_notes,
     ratios,
     repeats,
@@ -311,10 +310,12 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
         )
     if spec.feature is None and prepared.oriented.votes.features is None:
         notes.append("The votes have no item features (columns feat_...), so none is looked into.")
-    return Conformal(
-        feature=spec.feature,
+    return Conformal.from_splits(
+        prepared,
+        spec,
+        sets,
+        k=spec.size(prepared.ballots.n_judges),
         methods=tuple(strata),
-        levels=spec.levels,
         groups=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(groupings),
         items=np.concatenate(
@@ -323,7 +324,6 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
         **fields,
         infinite=infinite,
         n_slice=float(sets.behind[:, 0].mean()),
-        **panel_fields(prepared, spec, sets),
         warnings=(*panel_notes(prepared, spec, sets), *notes),
     )
 

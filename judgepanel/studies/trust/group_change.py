@@ -13,7 +13,6 @@ Result of :data:`GROUP_CHANGE`: the panel with a group of judges and without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -29,15 +28,9 @@ from judgepanel.scoring.descriptive import allow_difference, allow_level, betwee
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    errs_rarely,
-    run_fields,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import errs_rarely, run_warnings, stand_ins, tally_of
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
@@ -241,13 +234,11 @@ def group_names(votes: VoteMatrix, settings: Settings, by: By) -> tuple[str, ...
 def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: Chunk) -> Tally:
     """Score both arms under every aggregator on the splits of one chunk."""
     group = group_of(votes, spec)
-    prepared = group.prepared
 
-    def scored() -> Iterator[tuple[Split, Arms]]:
-        for split in splits_of(prepared, spec.settings, chunk):
-            yield split, _arms(prepared.ballots, _members(group, spec, split), spec, split)
+    def arms(split: Split) -> Arms:
+        return _arms(group.prepared.ballots, _members(group, spec, split), spec, split)
 
-    return tally(scored(), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
+    return tally_of(group.prepared, spec.settings, chunk, arms)
 
 
 def _members(group: Group, spec: GroupChangeSpec, split: Split) -> Bools:
@@ -277,20 +268,15 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
     """Return levels and differences from the splits so far."""
     group = group_of(votes, spec)
     totals, prepared = partial, group.prepared
-    settings = replace(spec.settings, splits=rounds(spec))
-    return GroupChange(
-        by=spec.by,
+    return GroupChange.from_splits(
+        prepared,
+        spec,
+        totals,
         name=group.name,
         members=tuple(np.array(prepared.judges, dtype=object)[group.members]),
         added=group.added,
-        aggregators=spec.aggregators,
         **_estimates(totals, prepared, len(spec.aggregators)),
-        calibrator=spec.calibrator,
-        null_nll=float(totals.null_nll.mean()),
-        constant_nll=float(totals.constant_nll.mean()),
-        n_judges=len(prepared.judges),
-        n_calibration=float(totals.n_calibration.mean()),
-        **run_fields(prepared, settings, totals),
+        planned_splits=rounds(spec),
         warnings=_warnings(group, spec, totals),
     )
 

@@ -47,7 +47,6 @@ from judgepanel.studies.trust.probabilities import (
     disagreement,
     evaluations,
     joined,
-    panel_fields,
     panel_notes,
     ratios,
     run_chunk,
@@ -208,14 +207,17 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
         joined([_of_stage(of, stage, part, spec.settings.seed) for part in parts])
         for stage in (RAW, CALIBRATED)
     ]
-    return Items(
+    return Items.from_splits(
+        prepared,
+        spec,
+        partial,
+        k=spec.size(prepared.ballots.n_judges),
         **_of_items(of, prepared, votes),
         strata=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(way for way, part in strata.items() for _ in part.names),
         **joined([_of_strata(of, part) for part in parts]),
         **stacked(by_stage),
         null_nll=float(of.null_nll @ of.per_split),
-        **panel_fields(prepared, spec, partial),
         warnings=tuple(panel_notes(prepared, spec, partial) + _notes(of, prepared, strata)),
     )
 

@@ -54,7 +54,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, run_fields, splits_of
+from judgepanel.studies.common import few_labels, splits_of
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import option, valid
@@ -539,13 +539,13 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     sizes = spec.panel_sizes(ballots.n_judges)
     calibrated = _calibrated(partial, ballots.n_items)
     labels = calibrated.sum(axis=2).mean(axis=1)
-    result = LabelBudget(
+    result = LabelBudget.from_splits(
+        prepared,
+        spec,
+        totals,
         budgets=plan.budgets,
         labels=labels,
         panels=sizes,
-        calibrators=spec.calibrators,
-        aggregator=spec.aggregator,
-        beside=spec.beside,
         **budget_estimates(
             totals,
             ballots.units,
@@ -555,10 +555,6 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
             seed=spec.settings.seed,
         ),
         **unread(len(spec.calibrators), len(sizes), labels, ballots.n_items),
-        null_nll=totals.null_nll.mean(axis=0),
-        constant_nll=totals.constant_nll.mean(axis=0),
-        n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, totals),
         warnings=_warnings(prepared, spec, plan, totals),
     )
     return read(result, within=spec.within, target=spec.target, have=spec.have)

@@ -39,17 +39,9 @@ from judgepanel.scoring.inference import Estimate, estimate, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Sides, Split
-from judgepanel.studies.common import (
-    SplitCounts,
-    check_panels,
-    few_labels,
-    recipe_of,
-    run_fields,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import few_labels, recipe_of, splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Settings, prepare
-from judgepanel.studies.options import option
+from judgepanel.studies.options import check_panels, option
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
     Averaged,
@@ -57,7 +49,14 @@ from judgepanel.studies.panel.recommended import (
     recommended,
     remembered,
 )
-from judgepanel.studies.results import SplitResult, by_row, by_split, column, frozen
+from judgepanel.studies.results import (
+    SplitCounts,
+    SplitResult,
+    by_row,
+    by_split,
+    column,
+    frozen,
+)
 from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -340,7 +339,7 @@ class PanelSpec(AverageSpec):
     panel: int | None = option(
         None,
         "number of judges in the panel, best first (default: all)",
-        check=lambda k: check_panels((k,)),
+        check=check_panels,
     )
     ranking: Ranking = option("accuracy")
 
@@ -373,18 +372,6 @@ class PanelResult(SplitResult):
     k: int = column(key=True)
     n_judges: int
     n_calibration: float
-
-
-def panel_fields(prepared: Prepared, spec: PanelSpec, fit: Fitted) -> dict[str, Any]:
-    """Return fields of :class:`PanelResult` except warnings."""
-    return {
-        "aggregator": spec.aggregator,
-        "calibrator": spec.calibrator,
-        "k": spec.size(prepared.ballots.n_judges),
-        "n_judges": prepared.ballots.n_judges,
-        "n_calibration": float(fit.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, fit),
-    }
 
 
 @frozen

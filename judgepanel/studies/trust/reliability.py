@@ -43,7 +43,6 @@ from judgepanel.studies.trust.probabilities import (
     binned_sums,
     evaluations,
     item_errors,
-    panel_fields,
     panel_notes,
     ratios,
     run_chunk,
@@ -183,15 +182,17 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
     ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
     by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
     fitted = slopes(of)
-    return Reliability(
+    return Reliability.from_splits(
+        prepared,
+        spec,
+        partial,
+        k=spec.size(prepared.ballots.n_judges),
         bins=tuple(by_name.values()),
         ece_bins=ECE_BINS,
         **errors(of, spec.settings.seed),
         **fitted,
         **_levels(of),
         null_nll=float(of.null_nll @ of.per_split),
-        constant_nll=float(partial.constant_nll.mean()),
-        **panel_fields(prepared, spec, partial),
         warnings=(
             *panel_notes(prepared, spec, partial),
             *_fit_notes(of, fitted["slope"].value),

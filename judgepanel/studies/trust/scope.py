@@ -36,14 +36,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    check_each_once,
-    recipe_of,
-    run_fields,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
+from judgepanel.studies.common import recipe_of, run_warnings, splits_of, stand_ins
 from judgepanel.studies.contract import (
     CHUNK_SPLITS,
     Chunk,
@@ -55,7 +48,7 @@ from judgepanel.studies.contract import (
     prepare,
     steady,
 )
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.options import StudySpec, check_each_once, option
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
     PanelAggregator,
@@ -351,7 +344,10 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     drop = to_drop(legibility, spec.aggregator)
     if drop.all():
         drop = np.zeros_like(drop)
-    return Scope(
+    return Scope.from_splits(
+        prepared,
+        spec,
+        curve,
         checks=(
             check_orientation(_taking_part(votes, spec.settings)),
             check_parse_rate(legibility, names, spec.aggregator, prepared.oriented.aside),
@@ -373,12 +369,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
         suggested=tuple(
             Dropped(names[j], drop_reason(legibility, j)) for j in np.flatnonzero(drop).tolist()
         ),
-        aggregator=spec.aggregator,
-        calibrator=spec.calibrator,
-        null_nll=float(curve.null_nll.mean()),
-        constant_nll=float(curve.constant_nll.mean()),
         n_compared=0 if arms is None else len(arms.numbers),
-        **run_fields(prepared, spec.settings, curve),
         warnings=_warnings(prepared, spec, curve, missing.left_out),
     )
 

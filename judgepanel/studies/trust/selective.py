@@ -29,7 +29,6 @@ from judgepanel.studies.trust.probabilities import (
     PanelResult,
     PanelSpec,
     evaluations,
-    panel_fields,
     panel_notes,
     run_chunk,
     share_intervals,
@@ -135,12 +134,15 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
             for stage in range(len(STAGES))
         ]
     )
-    return Selective(
+    return Selective.from_splits(
+        prepared,
+        spec,
+        partial,
+        k=spec.size(prepared.ballots.n_judges),
         shares=SHARES,
         confidences=limits,
         **fields,
         null_accuracy=_null_accuracy(of, partial),
-        **panel_fields(prepared, spec, partial),
         warnings=tuple(panel_notes(prepared, spec, partial)),
     )
 

@@ -41,6 +41,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import StudySpec
 from judgepanel.studies.results import (
+    Declared,
     by_split,
     column,
     frame_columns,
@@ -59,7 +60,7 @@ STABLE = 0.5
 
 
 @frozen
-class Judges:
+class Judges(Declared):
     """Result of :data:`judgepanel.studies.understand.judges.JUDGES`.
 
     Arrays over judges are (n_judges,), in the order of ``judges``.
@@ -305,7 +306,10 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
     names = prepared.judges + prepared.oriented.set_aside
     n_voting = int(np.count_nonzero(np.diag(point.joint)))
     together = _together(point, partial, names)
-    return Judges(
+    return Judges.from_run(
+        prepared,
+        spec,
+        len(partial.numbers),
         judges=names,
         **_alone(votes, names, prepared),
         **_fitted(partial.fitted, len(names)),
@@ -318,12 +322,8 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
         n_effective=n_voting,
         n_pairs=n_voting * (n_voting - 1) // 2,
         known_pairs=int(point.correlation.known.sum()) // 2,
-        n_items=prepared.ballots.n_items,
-        orientation=prepared.oriented.policy,
-        protocol=spec.settings.protocol,
         n_rounds=len(partial.numbers),
         planned_rounds=spec.settings.most_splits,
-        seed=spec.settings.seed,
         warnings=_warnings(prepared, point)
         + _chance(together["stability"])
         + _unsettled(partial.fitted),

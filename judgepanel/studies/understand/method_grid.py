@@ -24,9 +24,10 @@ from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, evaluate_grid
 from judgepanel.scoring.inference import simultaneous_reach
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import run_fields, run_warnings, splits_of, stand_ins
+from judgepanel.studies.common import run_warnings, stand_ins, tally_of
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
@@ -127,16 +128,13 @@ class MethodGrid(NllResult):
 def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: Chunk) -> Tally:
     """Evaluate the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
-    ballots, settings = prepared.ballots, spec.settings
+    ballots = prepared.ballots
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
-    return tally(
-        (
-            (split, _arms(evaluate_grid(ballots, split, pipelines)))
-            for split in splits_of(prepared, settings, chunk)
-        ),
-        n_items=ballots.n_items,
-        seed=settings.seed,
-    )
+
+    def arms(split: Split) -> Arms:
+        return _arms(evaluate_grid(ballots, split, pipelines))
+
+    return tally_of(prepared, spec.settings, chunk, arms)
 
 
 def _arms(scores: SplitScores) -> Arms:
@@ -170,10 +168,12 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     best = int(levels["nll"].value[0, :-1].argmin())
     delta = _against(totals, estimated, best, spec).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
-    return MethodGrid(
+    return MethodGrid.from_splits(
+        prepared,
+        spec,
+        totals,
         aggregators=pipelines.aggregators,
         calibrators=pipelines.calibrators,
-        form=spec.form,
         nll=cells["nll"],
         brier=cells["brier"],
         accuracy=cells["accuracy"],
@@ -183,11 +183,7 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         best=(best % shape[1], best // shape[1]),
         chosen_nll=levels["nll"][0, -1],
         chosen_share=share.reshape(shape).T,
-        null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0)[0],
-        n_judges=ballots.n_judges,
-        n_calibration=float(totals.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, totals),
         warnings=_warnings(prepared, spec, pipelines, totals),
     )
 
