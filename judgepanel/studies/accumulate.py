@@ -11,7 +11,7 @@ Exact, order-independent partial sums of item values over splits.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
@@ -99,17 +99,25 @@ class Arms:
         ``others`` are fields that are not those of the first, or a choice.
         """
         panels = [only(part.evaluation) for part in scores]
-        stacked = {
-            name: np.concatenate([getattr(panel, name) for panel in panels])[None]
-            for name in (*_SCORES, "ece")
-        }
         common = {
-            "chosen_on": np.zeros(stacked["ece"].shape),
             "null_nll": scores[0].null_nll,
             "constant_nll": np.array([only(scores[0].constant_nll)]),
             "replaced": np.array([sum(only(part.replaced) for part in scores)]),
         }
-        return cls(**stacked, **{**common, **others})
+        return cls.gathered(
+            lambda name: np.concatenate([getattr(panel, name) for panel in panels])[None],
+            **{**common, **others},
+        )
+
+    @classmethod
+    def gathered(cls, scores: Callable[[str], Sequence[Floats] | Floats], **others: Any) -> Arms:
+        """Return arms without a choice among them; ``scores`` gives nll, brier, hit and ece.
+
+        ``others`` are all other fields.
+        """
+        ece = np.asarray(scores("ece"))
+        by_name: dict[str, Any] = {name: scores(name) for name in _SCORES}
+        return cls(**by_name, **{"ece": ece, "chosen_on": np.zeros(ece.shape), **others})
 
     def in_order(self, places: Ints) -> Arms:
         """Return the arms at these positions, in that order."""
@@ -213,6 +221,11 @@ class Tally:
         """Mean score (3, C, A + 1, n) of every evaluated item, and the mask of these items."""
         seen = np.asarray(self.evaluated > 0)
         return ItemMeans(self.item_sums, self.item_hits, self.evaluated, seen), seen
+
+    def nll(self, pipeline: int = 0, arms: slice | Ints = slice(-1)) -> tuple[Floats, Floats]:
+        """NLL by item (n, n_items) and by split (S, n); by default of all arms but the chosen."""
+        means, _ = self.item_means()
+        return means[0, pipeline, arms], self.split_means[:, 0, pipeline, arms]
 
     def calibrated(self) -> NDArray[np.bool_]:
         """Whether each item calibrates in each split, (S, N)."""

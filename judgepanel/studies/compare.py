@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.arrays import Floats
+from judgepanel.arrays import Bools, Floats
 from judgepanel.scoring.descriptive import (
     allow_difference,
     allow_level,
@@ -42,7 +42,7 @@ from judgepanel.scoring.splits import Sides, split
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Prepared, Settings, same_verdicts
-from judgepanel.studies.results import flat_row
+from judgepanel.studies.results import flat_row, records_of
 from judgepanel.votes.matrix import BALANCED_SHARE
 
 UNITS: dict[str, Unit] = {"nll": "nats", "brier": "", "accuracy": "share", "ece": "share"}
@@ -199,7 +199,7 @@ def _of_calibrator(
     sizes: NDArray[np.int64],
     seed: int,
     extra: Floats,
-) -> list[Comparison]:
+) -> tuple[Comparison, ...]:
     arms = np.append(tally.compared, tally.n_arms)
     split_nll = tally.split_means[:, 0, c]
     item_differences = nll[arms] - nll[tally.reference]
@@ -211,52 +211,49 @@ def _of_calibrator(
     )
     doubt = between(extra[arms], extra[tally.reference]) * other
     ours = allow_difference(estimated(item_differences, split_differences, joint=True), doubt)
-    reach = simultaneous_reach(ours, seed=seed) * ours.se
     paper = paper_inference(split_differences, tally.flip_t[:, c], tally.flip_p[:, c], seed=seed)
     nll_all = float(nll[tally.reference].mean())
     chosen_on = float(tally.chosen_on[:, c].min(axis=-1).mean())
     same = ~item_differences.any(axis=-1) & (doubt == 0.0)
-
-    def known(numbers: Floats) -> Floats:
-        return np.where(same, np.nan, numbers)
-
     level = Interval.of(levels).clip(*RANGES["nll"])
-    delta = Interval(ours.value, known(ours.lo), known(ours.hi))
-    band = Interval(ours.value, known(ours.value - reach), known(ours.value + reach))
-    median = Interval(paper.median, known(paper.lo), known(paper.hi))
-    p, paper_t, paper_p = (known(part).tolist() for part in (ours.p, paper.t, paper.p))
-    rows = []
-    for i, arm in enumerate(arms):
-        chosen = arm == tally.n_arms
-        ks = sizes[tally.chosen[:, c]] if chosen else sizes[[arm]]
-        k_lo, k, k_hi = np.quantile(ks, (0.025, 0.5, 0.975), method="nearest").astype(int).tolist()
-        rows.append(
-            Comparison(
-                arm=CHOSEN if chosen else arm_name(k),
-                calibrator=calibrator,
-                k=k,
-                k_lo=k_lo,
-                k_hi=k_hi,
-                nll=level[i],
-                nll_all=nll_all,
-                delta=delta[i],
-                p=p[i],
-                band=band[i],
-                margin=MARGIN * nll_all,
-                verdict=verdict(
-                    float(delta.lo[i]),
-                    float(delta.hi[i]),
-                    MARGIN * nll_all,
-                    identical=bool(same[i]),
-                ),
-                chosen_on=chosen_on if chosen else float("nan"),
-                optimism=float(level.value[i]) - chosen_on if chosen else float("nan"),
-                paper_median=median[i],
-                paper_t=paper_t[i],
-                paper_p=paper_p[i],
-            )
-        )
-    return rows
+    delta = unknown_where(same, Interval.of(ours))
+    ks = [*sizes[tally.compared][:, None], sizes[tally.chosen[:, c]]]
+    central = [np.quantile(k, (0.025, 0.5, 0.975), method="nearest").astype(int) for k in ks]
+    k_lo, k, k_hi = np.transpose(central)
+    is_choice = arms == tally.n_arms
+    return records_of(
+        Comparison,
+        arm=[*map(arm_name, k[:-1].tolist()), CHOSEN],
+        calibrator=calibrator,
+        k=k,
+        k_lo=k_lo,
+        k_hi=k_hi,
+        nll=level,
+        nll_all=nll_all,
+        delta=delta,
+        p=np.where(same, np.nan, ours.p),
+        band=unknown_where(same, band(ours, seed)),
+        margin=MARGIN * nll_all,
+        verdict=verdicts(delta, MARGIN * nll_all, same),
+        chosen_on=np.where(is_choice, chosen_on, np.nan),
+        optimism=np.where(is_choice, level.value - chosen_on, np.nan),
+        paper_median=unknown_where(same, Interval(paper.median, paper.lo, paper.hi)),
+        paper_t=np.where(same, np.nan, paper.t),
+        paper_p=np.where(same, np.nan, paper.p),
+    )
+
+
+def unknown_where(same: Bools, figures: Interval) -> Interval:
+    """Return the figures without ends where panels are the same, so that nothing is estimated."""
+    lo, hi = (np.where(same, np.nan, end) for end in (figures.lo, figures.hi))
+    return replace(figures, lo=lo, hi=hi)
+
+
+def verdicts(deltas: Interval, margin: float | Floats, same: Bools) -> list[Verdict]:
+    """Return the verdict on every difference; ``same`` marks panels that are the same."""
+    margins = np.broadcast_to(margin, deltas.shape)
+    rows = zip(deltas.lo, deltas.hi, margins, same, strict=True)
+    return [verdict(lo, hi, margin, identical=bool(tie)) for lo, hi, margin, tie in rows]
 
 
 def settled(

@@ -404,6 +404,24 @@ def flat_row(record: Any, **ends: str) -> dict[str, Any]:
     return row
 
 
+def records_of(kind: Callable[..., T], /, **columns: Any) -> tuple[T, ...]:
+    """Return one record per position of its columns.
+
+    Arrays, intervals, lists and tuples give every record its own value; all else is the same in
+    all records.
+    """
+    own = {
+        name: values.tolist() if isinstance(values, np.ndarray) else values
+        for name, values in columns.items()
+        if isinstance(values, np.ndarray | Interval | list | tuple)
+    }
+    n = min(v.shape[0] if isinstance(v, Interval) else len(v) for v in own.values())
+    return tuple(
+        kind(**columns | {name: values[place] for name, values in own.items()})
+        for place in range(n)
+    )
+
+
 def scalars(result: Any) -> dict[str, Any]:
     """Return all fields of a result that are a single number, text or truth value, as JSON."""
     values = _fields(result)

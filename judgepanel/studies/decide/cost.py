@@ -65,7 +65,7 @@ from judgepanel.studies.panel.curator import (
     known_judges,
     no_costs_note,
 )
-from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen
+from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen, records_of
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 
@@ -462,18 +462,19 @@ def cost_points(
     limits = [costs.full, *budgets.tolist()]
     read = [float(figures[0].nll.value), *reading.tolist()]
     best = [False, *_frontier(reading, spent.mean(axis=0)[1:])]
-    points = [
-        CostPoint(
-            budget=limits[a],
-            figures=figures[a],
-            reading=read[a],
-            on_frontier=best[a],
-            next=steps[a],
-            **_of_panels(prepared.judges, costs, chosen[:, a], panels[a]),
-        )
-        for a in range(len(figures))
+    of_panels = [
+        _of_panels(prepared.judges, costs, chosen[:, a], panel) for a, panel in enumerate(panels)
     ]
-    return points[0], tuple(points[1:])
+    everyone, *points = records_of(
+        CostPoint,
+        budget=limits,
+        figures=figures,
+        reading=read,
+        on_frontier=best,
+        next=steps,
+        **{name: [entry[name] for entry in of_panels] for name in of_panels[0]},
+    )
+    return everyone, tuple(points)
 
 
 def _of_panels(
@@ -514,8 +515,7 @@ def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | N
     n_points = len(cost)
     if len(tally.numbers) < 2 or n_points < 2:
         return [None] * n_points
-    means, _ = tally.item_means()
-    items, splits = means[0, 0, 1 : n_points + 1], tally.split_means[:, 0, 0, 1 : n_points + 1]
+    items, splits = tally.nll(arms=slice(1, n_points + 1))
     estimated = Estimator.of(tally, prepared.ballots.units)
     gains = estimated(items[:-1] - items[1:], splits[:, :-1] - splits[:, 1:])
     nll = items.mean(axis=1)

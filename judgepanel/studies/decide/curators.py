@@ -9,7 +9,7 @@ Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of ju
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -24,13 +24,13 @@ from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import ClosedForm
 from judgepanel.kernels.subsets import MOST_GROUPS
-from judgepanel.scoring.inference import MARGIN, Verdict, simultaneous_reach, verdict
+from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import few_labels, stand_ins, tally_of
-from judgepanel.studies.compare import Estimator, grid_estimates
+from judgepanel.studies.compare import Estimator, band, grid_estimates, unknown_where, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_known, option, valid
 from judgepanel.studies.panel.curated import (
@@ -45,7 +45,14 @@ from judgepanel.studies.panel.curated import (
     taken,
 )
 from judgepanel.studies.panel.curator import Curator, Rules, check_folds, check_price, known_judges
-from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen, summed
+from judgepanel.studies.results import (
+    PipelineResult,
+    by_split,
+    flat_row,
+    frozen,
+    records_of,
+    summed,
+)
 from judgepanel.votes import VoteMatrix
 
 LOOKED_BEST = "looked_best"
@@ -382,43 +389,35 @@ def curator_figures(
     delta, band, p, same = _gaps(tally, estimated, seed)
     shares = np.append(np.bincount(best, minlength=len(curators)) / len(best), 1.0)
     null, margin = float(tally.null_nll.mean()), MARGIN * float(nll.value[0])
-    named = [(curator.name, curator.title, curator.deployable) for curator in curators]
-    named.append((LOOKED_BEST, "whichever looked best", True))
-    figures = []
-    for a, (name, title, deployable) in enumerate(named):
-        low, high = np.quantile(all_sizes[:, a], (0.025, 0.975), method="nearest")
-        seen = float(saw[:, a].mean()) if np.isfinite(saw[:, a]).all() else float("nan")
-        known = comparable and np.isfinite(seen)
-        least, most = np.quantile(optimism[:, a], (0.025, 0.975)) if known else (np.nan, np.nan)
-        value = float(nll.value[a])
-        figures.append(
-            CuratorFigures(
-                curator=name,
-                title=title,
-                deployable=deployable,
-                size=float(all_sizes[:, a].mean()),
-                size_lo=int(low),
-                size_hi=int(high),
-                nll=nll[a],
-                brier=float(table["brier"].value[a]),
-                accuracy=float(table["accuracy"].value[a]),
-                ece=float(table["ece"].value[a]),
-                skill=1.0 - value / null,
-                seen=seen,
-                optimism=Interval.single(value - seen if known else np.nan, least, most),
-                delta=delta[a],
-                p=float(p[a]),
-                band=band[a],
-                margin=margin,
-                verdict=verdict(
-                    float(delta.lo[a]), float(delta.hi[a]), margin, identical=bool(same[a])
-                ),
-                stability=stability(picked[a], len(best)),
-                looked_best_share=float(shares[a]),
-                note=_NOTES.get(name, ""),
-            )
-        )
-    return tuple(figures)
+    names = (*(curator.name for curator in curators), LOOKED_BEST)
+    low, high = np.quantile(all_sizes, (0.025, 0.975), axis=0, method="nearest")
+    seen = np.where(np.isfinite(saw).all(axis=0), saw.mean(axis=0), np.nan)
+    known = np.isfinite(seen) & comparable
+    least, most = np.quantile(optimism, (0.025, 0.975), axis=0)
+    return records_of(
+        CuratorFigures,
+        curator=names,
+        title=(*(curator.title for curator in curators), "whichever looked best"),
+        deployable=(*(curator.deployable for curator in curators), True),
+        size=all_sizes.mean(axis=0),
+        size_lo=low.astype(int),
+        size_hi=high.astype(int),
+        nll=nll,
+        brier=table["brier"].value,
+        accuracy=table["accuracy"].value,
+        ece=table["ece"].value,
+        skill=1.0 - nll.value / null,
+        seen=seen,
+        optimism=Interval(nll.value - seen, least, most).where(known),
+        delta=delta,
+        p=p,
+        band=band,
+        margin=margin,
+        verdict=verdicts(delta, margin, same),
+        stability=[stability(judges, len(best)) for judges in picked],
+        looked_best_share=shares,
+        note=[_NOTES.get(name, "") for name in names],
+    )
 
 
 def _gaps(
@@ -428,17 +427,12 @@ def _gaps(
 
     The spread of a tie is unknown, as is that of a single split.
     """
-    means, _ = tally.item_means()
-    items = means[0, 0] - means[0, 0, tally.reference]
+    items, splits = tally.nll(arms=slice(None))
+    items, splits = items - items[tally.reference], splits - splits[:, [tally.reference]]
     same = np.asarray(~items.any(axis=1))
-    splits = tally.split_means[:, 0, 0]
-    splits = splits - splits[:, [tally.reference]]
     gaps = estimated(items, splits, joint=True)
-    reach = simultaneous_reach(gaps, seed=seed) * gaps.se
-    ends = np.array([gaps.lo, gaps.hi, gaps.value - reach, gaps.value + reach, gaps.p])
-    lo, hi, low, high, p = np.where(same, np.nan, ends)
-    delta = Interval(gaps.value, lo, hi, monte_carlo=gaps.monte_carlo)
-    return delta, replace(delta, lo=low, hi=high), p, same
+    delta, together = (unknown_where(same, part) for part in (Interval.of(gaps), band(gaps, seed)))
+    return delta, together, np.where(same, np.nan, gaps.p), same
 
 
 def stability(picked: Ints, n_splits: int) -> float:

@@ -26,13 +26,13 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import calibrate, evaluate, left_out
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
-from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, simultaneous_reach, verdict
+from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import splits_of, stand_ins
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.compare import RANGES, band, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
 from judgepanel.studies.decide.curators import stability
@@ -46,7 +46,14 @@ from judgepanel.studies.panel.curator import (
     Rules,
     check_steps,
 )
-from judgepanel.studies.results import PipelineResult, by_split, combine, flat_row, frozen
+from judgepanel.studies.results import (
+    PipelineResult,
+    by_split,
+    combine,
+    flat_row,
+    frozen,
+    records_of,
+)
 from judgepanel.studies.trust.probabilities import Evaluations, OutOfSample, evaluations
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -218,46 +225,27 @@ def escalation_rows(
     }
     margin = MARGIN * float(intervals["nll"].value[len(limits) - 1])
     gaps = values["nll"] - nll[1]
-    ours, reach = _gaps(of, gaps, seed)
-    ends = ours.value - reach * ours.se, ours.value + reach * ours.se
-    intervals |= {"delta": Interval.of(ours), "band": Interval(ours.value, *ends)}
+    ours = of.score(gaps, joint=True)
     signs01 = (of.signs > 0).astype(np.float64)
     brier = np.where(asked, (of.p[1] - signs01) ** 2, (of.p[0] - signs01) ** 2)
     picked = escalation.picked
     chosen = np.take_along_axis(escalation.promised, picked[:, None], axis=1).mean()
-    columns = {
-        "threshold": np.append(limits, np.quantile(limits[picked], 0.5, method="higher")),
-        "brier": of.mean(brier).value,
-        "latency": of.mean(first + np.where(asked, then, 0.0)).value,
-        "p": ours.p,
-        "promised": np.append(escalation.promised.mean(axis=0), chosen),
-        "chosen_share": np.append(np.bincount(picked, minlength=len(limits)) / len(picked), 1.0),
-    }
-
-    def at(place: int) -> dict[str, Any]:
-        numbers = {name: float(part[place]) for name, part in columns.items()}
-        return numbers | {name: part[place] for name, part in intervals.items()}
-
-    rows = [
-        EscalationFigures(
-            **at(place),
-            margin=margin,
-            verdict=verdict(
-                float(ours.lo[place]),
-                float(ours.hi[place]),
-                margin,
-                identical=not gaps[place].any(),
-            ),
-        )
-        for place in range(len(limits) + 1)
-    ]
-    return tuple(rows[:-1]), rows[-1]
-
-
-def _gaps(of: Evaluations, gaps: Floats, seed: int) -> tuple[Estimate, float]:
-    """Differences (n_limits + 1,) from all judges, and the reach of their joint band."""
-    interval = of.score(gaps, joint=True)
-    return interval, simultaneous_reach(interval, seed=seed) if of.n_splits > 1 else float("nan")
+    delta = Interval.of(ours)
+    rows = records_of(
+        EscalationFigures,
+        threshold=np.append(limits, np.quantile(limits[picked], 0.5, method="higher")),
+        **intervals,
+        brier=of.mean(brier).value,
+        latency=of.mean(first + np.where(asked, then, 0.0)).value,
+        delta=delta,
+        p=ours.p,
+        band=band(ours, seed),
+        margin=margin,
+        verdict=verdicts(delta, margin, ~gaps.any(axis=1)),
+        promised=np.append(escalation.promised.mean(axis=0), chosen),
+        chosen_share=np.append(np.bincount(picked, minlength=len(limits)) / len(picked), 1.0),
+    )
+    return rows[:-1], rows[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,9 +422,8 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     prepared = prepare(votes, spec.settings)
     _, costs = priced_judges(votes, prepared)
     limits = np.array(spec.limits)
-    rows, recommended = escalation_rows(
-        partial, evaluations(partial.scores, prepared), costs, limits, seed=spec.settings.seed
-    )
+    of = evaluations(partial.scores, prepared)
+    rows, recommended = escalation_rows(partial, of, costs, limits, seed=spec.settings.seed)
     low, high = np.quantile(limits[partial.picked], (0.025, 0.975), method="nearest")
     panel = _cheap(votes, spec)
     n_splits = len(partial.scores.numbers)
@@ -458,15 +445,9 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         unit=costs.unit,
         counted=costs.counted,
         latency_unit=costs.latency_unit,
-        null_nll=_null_nll(partial, prepared),
+        null_nll=float(of.by_split(of.null_nll).mean()),
         warnings=_warnings(prepared, spec, partial, costs),
     )
-
-
-def _null_nll(escalation: Escalated, prepared: Prepared) -> float:
-    """NLL of the base rate, averaged over splits."""
-    of = evaluations(escalation.scores, prepared)
-    return float(of.by_split(of.null_nll).mean())
 
 
 def _warnings(

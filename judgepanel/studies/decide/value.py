@@ -34,14 +34,12 @@ from judgepanel.scoring.inference import (
     bonferroni_reach,
     estimate,
     holm,
-    simultaneous_reach,
-    verdict,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import ValueTally, tally_values
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.compare import RANGES, band, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.decide.one_split import (
     COPIES,
@@ -55,7 +53,7 @@ from judgepanel.studies.decide.one_split import (
     values_of,
 )
 from judgepanel.studies.options import StudySpec, option, valid
-from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen
+from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen, records_of
 from judgepanel.votes import InputError, VoteMatrix
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
@@ -247,7 +245,6 @@ def _judge_row(judge: JudgeValue) -> dict[str, Any]:
 
 
 SLICE_LEVEL = 0.05
-_UNKNOWN = (float("nan"),) * 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,35 +333,31 @@ def removal_figures(split_values: Gathered, seed: int) -> tuple[Removal, ...]:
     levels = Interval.of(split_values.of(items + base, splits + base_splits))
     nll, delta = levels.clip(*RANGES["nll"]), Interval.of(gap)
     known = len(split_values.tally.numbers) > 1
-    reach = (simultaneous_reach(gap, seed=seed) if known else float("nan")) * gap.se
-    band = Interval(gap.value, gap.value - reach, gap.value + reach)
     margin = MARGIN * float(base.mean())
-    free, rows = True, []
-    for i, m in enumerate(removed):
-        same = not items[i].any()
-        lo, hi = float(gap.lo[i]), float(gap.hi[i])
-        free = free and (same or hi < margin)
-        rows.append(
-            Removal(
-                m=m,
-                nll=nll[i],
-                delta=delta[i],
-                p=float(gap.p[i]),
-                band=band[i],
-                verdict=verdict(lo, hi, margin, identical=same) if known or same else "undecided",
-                free=free,
-            )
-        )
-    return tuple(rows)
+    same = np.asarray(~items.any(axis=1))
+    decided = verdicts(delta, margin, same) if known else np.where(same, "tie", "undecided")
+    return records_of(
+        Removal,
+        m=removed,
+        nll=nll,
+        delta=delta,
+        p=gap.p,
+        band=band(gap, seed),
+        verdict=decided,
+        free=np.logical_and.accumulate(same | (gap.hi < margin)),
+    )
 
 
 def copy_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Copied, ...]:
     """Return the effect of copies on the panel."""
-    estimates = split_values.estimated("copied")
-    delta = Interval.of(estimates)
-    return tuple(
-        Copied(names[j], why, COPIES, delta[i], float(estimates.p[i]))
-        for i, (j, why) in enumerate(split_values.plan.copied)
+    estimates, copied = split_values.estimated("copied"), split_values.plan.copied
+    return records_of(
+        Copied,
+        judge=[names[j] for j, _ in copied],
+        why=[why for _, why in copied],
+        times=COPIES,
+        delta=Interval.of(estimates),
+        p=estimates.p,
     )
 
 
@@ -372,27 +365,34 @@ def group_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Group
     """Return families, then clusters of at least two judges, largest first."""
     plan, partial = split_values.plan, split_values.partial
     estimates = split_values.estimated("family")
-    value, p = Interval.of(estimates), estimates.p.tolist()
-    shapley = Interval.of(
-        split_values.sampled("family_shapley", partial.family_noise, partial.family_steady)
+    rows = records_of(
+        GroupValue,
+        kind="family",
+        name=plan.family_names,
+        members=[_named(members, names) for members in plan.families],
+        value=Interval.of(estimates),
+        p=estimates.p,
+        shapley=Interval.of(
+            split_values.sampled("family_shapley", partial.family_noise, partial.family_steady)
+        ),
     )
-    rows = [
-        GroupValue("family", name, _named(members, names), value[i], p[i], shapley[i])
-        for i, (name, members) in enumerate(zip(plan.family_names, plan.families, strict=True))
-    ]
     labels = np.unique(plan.cluster[plan.cluster > 0])
+    if not len(labels):
+        return rows
     inside = np.array([plan.cluster == label for label in labels])
-    if len(labels):
-        mean = inside / inside.sum(axis=1, keepdims=True)
-        estimates = split_values.of(
-            mean @ split_values.items("cluster"), split_values.splits("cluster") @ mean.T
-        )
-        value, p, unknown = Interval.of(estimates), estimates.p.tolist(), Interval.single(*_UNKNOWN)
-        rows += [
-            GroupValue("cluster", str(label), _named(inside[i], names), value[i], p[i], unknown)
-            for i, label in enumerate(labels)
-        ]
-    return tuple(rows)
+    mean = inside / inside.sum(axis=1, keepdims=True)
+    estimates = split_values.of(
+        mean @ split_values.items("cluster"), split_values.splits("cluster") @ mean.T
+    )
+    return rows + records_of(
+        GroupValue,
+        kind="cluster",
+        name=[*map(str, labels)],
+        members=[_named(members, names) for members in inside],
+        value=Interval.of(estimates),
+        p=estimates.p,
+        shapley=Interval.full(len(labels), np.nan),
+    )
 
 
 def _named(members: NDArray[np.bool_], names: tuple[str, ...]) -> tuple[str, ...]:
@@ -411,30 +411,30 @@ def judge_figures(
     correlation = _correlations(split_values)
     sliced = _slice_gaps(split_values)
     rank = ranks(split_values.inner)
-    rows = []
-    for j, name in enumerate(names):
-        at = int(sliced.best[j])
-        slice_p = float(sliced.p[j, at]) if at >= 0 else float("nan")
-        rows.append(
-            JudgeValue(
-                judge=name,
-                family=plan.family[j],
-                value=value[j],
-                p=float(estimates.p[j]),
-                shapley=shapley[j],
-                gain=gain[j],
-                nearest=names[plan.nearest[j]] if plan.nearest[j] >= 0 else "",
-                correlation=correlation[j],
-                slice=plan.slices.names[at] if at >= 0 else "",
-                slice_gap=sliced.gap[j, at] if at >= 0 else Interval.single(*_UNKNOWN),
-                slice_p=slice_p,
-                inner=float(split_values.inner[j]),
-                rank=int(rank[j]),
-                droppable=bool(0 < rank[j] <= droppable),
-                role=_role(value[j], correlation[j], slice_p),
-            )
-        )
-    return tuple(rows)
+    return records_of(
+        JudgeValue,
+        judge=names,
+        family=plan.family,
+        value=value,
+        p=estimates.p,
+        shapley=shapley,
+        gain=gain,
+        nearest=[names[k] if k >= 0 else "" for k in plan.nearest],
+        correlation=correlation,
+        **sliced,
+        inner=split_values.inner,
+        rank=rank,
+        droppable=(rank > 0) & (rank <= droppable),
+        role=np.select(
+            [
+                correlation.above(COPY_BOUND) & ~value.above(),
+                sliced["slice_p"] < SLICE_LEVEL,
+                value.above(),
+            ],
+            ["copy", "specialist", "complement"],
+            "ordinary",
+        ),
+    )
 
 
 def ranks(inner: Floats) -> Ints:
@@ -444,14 +444,6 @@ def ranks(inner: Floats) -> Ints:
     values = np.empty(len(inner), dtype=np.int64)
     values[np.argsort(inner, kind="stable")] = np.arange(1, len(inner) + 1)
     return values
-
-
-def _role(value: Interval, correlation: Interval, slice_p: float) -> Role:
-    if correlation.above(COPY_BOUND) and not value.above():
-        return "copy"
-    if slice_p < SLICE_LEVEL:
-        return "specialist"
-    return "complement" if value.above() else "ordinary"
 
 
 def _correlations(split_values: Gathered) -> Interval:
@@ -475,37 +467,31 @@ def _correlations(split_values: Gathered) -> Interval:
     return Interval(value, value - reach, value + reach, unit="").clip(-1.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _SliceGaps:
-    """Value in a slice minus that elsewhere, (K, L).
+def _slice_gaps(split_values: Gathered) -> dict[str, Any]:
+    """Fields of every judge about the slice in which its value most exceeds that elsewhere.
 
-    ``best`` (K,) is the slice with the smallest p, -1 without slices.
+    Tests are one-sided, Holm over judges and slices.
     """
-
-    best: Ints
-    gap: Interval
-    p: Floats
-
-
-def _slice_gaps(split_values: Gathered) -> _SliceGaps:
-    """One-sided tests of more value in a slice, Holm over judges and slices."""
-    slices = split_values.plan.slices.rows
-    n_judges, n_slices = split_values.layout.n_judges, len(slices)
-    shape = n_judges, n_slices
+    slices, n_judges = split_values.plan.slices, split_values.layout.n_judges
+    n_slices = len(slices.rows)
     if not n_slices or len(split_values.tally.numbers) < 2:
-        none = Interval.full(shape, np.nan)
-        return _SliceGaps(np.full(n_judges, -1), none, none.value)
+        none = Interval.full(n_judges, np.nan)
+        return {"slice": [""] * n_judges, "slice_gap": none, "slice_p": none.value}
     seen = np.flatnonzero(split_values.tally.seen > 0)
     each = split_values.items("each")
-    gaps, p = [], np.empty(shape)
-    for s, members in enumerate(slices):
+    gaps, p = [], np.empty((n_judges, n_slices))
+    for s, members in enumerate(slices.rows):
         inside = np.isin(seen, members)
         gap = split_values.of(_contrast(each, inside), split_values.partial.slices[:, :, s])
-        reach = bonferroni_reach(gap, n_judges * n_slices)
-        gaps.append(Interval(gap.value, gap.value - reach, gap.value + reach))
+        gaps.append(Interval.of(gap, reach=bonferroni_reach(gap, n_judges * n_slices)))
         p[:, s] = np.where(gap.value > 0, gap.p / 2.0, 1.0 - gap.p / 2.0)
     best = np.argmin(p, axis=1)
-    return _SliceGaps(best, Interval.stacked(gaps, axis=1), holm(p.ravel()).reshape(shape))
+    at = np.arange(n_judges), best
+    return {
+        "slice": [slices.names[s] for s in best],
+        "slice_gap": Interval.stacked(gaps, axis=1)[at],
+        "slice_p": holm(p.ravel()).reshape(p.shape)[at],
+    }
 
 
 def _contrast(each: Floats, inside: NDArray[np.bool_]) -> Floats:

@@ -230,9 +230,8 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     panels, totals = _panels(votes, spec), partial
     prepared = panels.prepared
     known = known_judges(votes, prepared)
-    means, _ = totals.item_means()
     estimated = Estimator.of(totals, prepared.ballots.units)
-    items, splits = means[0, 0, :2], totals.split_means[:, 0, 0, :2]
+    items, splits = totals.nll()
     same = bool((panels.masks[0] == panels.masks[1]).all())
     extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
     level = allow_level(estimated(items, splits), extra)

@@ -510,12 +510,8 @@ def _arms(
     for count, row in zip(falling, rows, strict=True):
         shapes = [row.fit.shape(column) for column in range(len(smaller) + 1)]
         count += [isinstance(shape, MapShape) and shape.a < 0.0 for shape in shapes]
-    return Arms(
-        nll=tuple(row.scores.nll for row in rows),
-        brier=tuple(row.scores.brier for row in rows),
-        hit=tuple(row.scores.hit for row in rows),
-        ece=np.stack([row.scores.ece for row in rows]),
-        chosen_on=np.zeros((len(rows), len(smaller) + 1)),
+    return Arms.gathered(
+        lambda name: [getattr(row.scores, name) for row in rows],
         null_nll=np.array([row.null for row in rows]),
         constant_nll=np.array([row.constant for row in rows]),
         replaced=np.array([row.fit.replaced.sum() for row in rows], dtype=np.int64),

@@ -227,22 +227,17 @@ def _distorted(
 
 def _arms(scores: SplitScores, symmetric: bool) -> Arms:
     """Return arms (draws by distortions) for every calibrator; an item and its swap are one."""
-    held = list(scores.evaluation.values())
 
     def items(name: str) -> Floats:
+        held = scores.evaluation.values()
         values = np.stack([getattr(item_scores, name) for item_scores in held])
-        if not symmetric:
+        if name == "ece" or not symmetric:
             return values
         n = values.shape[-1] // 2
         return np.asarray((values[..., :n] + values[..., n:]) / 2.0)
 
-    nll = items("nll")
-    return Arms(
-        nll=nll,
-        brier=items("brier"),
-        hit=items("hit"),
-        ece=np.stack([item_scores.ece for item_scores in held]),
-        chosen_on=np.zeros(nll.shape[:2]),
+    return Arms.gathered(
+        items,
         null_nll=scores.null_nll,
         constant_nll=np.array(list(scores.constant_nll.values())),
         replaced=np.array(list(scores.replaced.values())),

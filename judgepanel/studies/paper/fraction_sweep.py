@@ -233,10 +233,9 @@ def fraction_estimates(
     nll, against = (Interval.full((n_c, n_p, n_f), np.nan) for _ in range(2))
     delta = Interval.full((n_c, n_p - 1, n_f), np.nan)
     for f, scores in enumerate(tallies):
-        means, _ = scores.item_means()
         estimated = Estimator.of(scores, units)
         for c in range(n_c):
-            items, splits = means[0, c, :-1], scores.split_means[:, 0, c, :-1]
+            items, splits = scores.nll(c)
             level = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
             nll.put((c, slice(None), f), level)
             if n_p > 1:

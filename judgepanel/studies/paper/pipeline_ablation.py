@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -302,12 +303,8 @@ def _arms(pipeline_scores: PipelineScores, prepared: Prepared, evaluation: Ints)
     ballots = prepared.ballots
     signs = ballots.signs[evaluation].astype(np.float64)
     scores = item_scores(pipeline_scores.logits, signs, symmetric=ballots.symmetric)
-    return Arms(
-        nll=scores.nll,
-        brier=scores.brier,
-        hit=scores.hit,
-        ece=scores.ece,
-        chosen_on=np.zeros(pipeline_scores.logits.shape[:2]),
+    return Arms.gathered(
+        partial(getattr, scores),
         null_nll=pipeline_scores.null_nll,
         constant_nll=pipeline_scores.constant_nll,
         replaced=pipeline_scores.replaced,

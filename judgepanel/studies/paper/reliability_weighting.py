@@ -289,7 +289,7 @@ def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dic
 
 def _plain(totals: Tally, weights: Floats, margin: float) -> Floats:
     """The paired equivalence test over items, as if their mean differences were all there is."""
-    return plain_tost(weights @ totals.item_means()[0][0, 0, :-1], margin)
+    return plain_tost(weights @ totals.nll()[0], margin)
 
 
 def plain_tost(differences: Floats, margin: float) -> Floats:

@@ -525,15 +525,10 @@ def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
         def stacked(name: str, cells: list[TargetScores] = cells) -> Floats:
             return np.concatenate([getattr(cell.scores, name) for cell in cells], axis=1)
 
-        ece = stacked("ece")
         yield (
             Split(one_round.split.number, one_round.labels, one_round.targets[t]),
-            Arms(
-                nll=stacked("nll"),
-                brier=stacked("brier"),
-                hit=stacked("hit"),
-                ece=ece,
-                chosen_on=np.zeros(ece.shape),
+            Arms.gathered(
+                stacked,
                 null_nll=np.array([cell.null_nll for cell in cells]),
                 constant_nll=np.stack([cell.constant_nll for cell in cells], axis=-1),
                 replaced=np.stack([cell.replaced for cell in cells], axis=-1),

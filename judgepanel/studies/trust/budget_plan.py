@@ -275,7 +275,7 @@ def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
     """
     first, n_calibrators = [pieces[-1] for pieces in scored], len(scored[0][0].evaluation)
 
-    def stacked(c: int, field: str) -> Floats:
+    def stacked(field: str, c: int) -> Floats:
         budgets = [
             np.concatenate([getattr([*piece.evaluation.values()][c], field) for piece in pieces])
             for pieces in scored
@@ -283,19 +283,11 @@ def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
         values = np.stack(budgets, axis=1)
         return values.reshape(-1, *values.shape[2:])
 
-    def each(field: str) -> list[Floats]:
-        return [stacked(c, field) for c in range(n_calibrators)]
-
-    ece = np.stack(each("ece"))
     replaced = [
         np.sum([[*piece.replaced.values()] for piece in pieces], axis=0) for pieces in scored
     ]
-    return Arms(
-        nll=each("nll"),
-        brier=each("brier"),
-        hit=each("hit"),
-        ece=ece,
-        chosen_on=np.zeros_like(ece),
+    return Arms.gathered(
+        lambda field: [stacked(field, c) for c in range(n_calibrators)],
         null_nll=np.array([scores.null_nll for scores in first]),
         constant_nll=np.array([[*scores.constant_nll.values()] for scores in first]).T,
         replaced=np.array(replaced).T,

@@ -25,13 +25,13 @@ from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
-from judgepanel.scoring.inference import MARGIN, Verdict, verdict
+from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import errs_rarely, run_warnings, stand_ins, tally_of
-from judgepanel.studies.compare import RANGES, Estimator
+from judgepanel.studies.compare import RANGES, Estimator, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.recommended import (
@@ -286,8 +286,7 @@ def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
 
     From a single split there are no intervals, and nothing is decided.
     """
-    means, _ = totals.item_means()
-    items, splits = means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
+    items, splits = totals.nll()
     differences = items[n:] - items[:n]
     estimated = Estimator.of(totals, prepared.ballots.units)
     extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
@@ -298,16 +297,12 @@ def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
     nll = Interval.of(levels).clip(*RANGES["nll"])
     delta = replace(Interval.of(gaps), value=nll.value[n:] - nll.value[:n])
     same = ~differences.any(axis=1) & np.isfinite(delta.lo)
-    verdicts = tuple(
-        verdict(lo, hi, MARGIN * level, identical=tie)
-        for _, lo, hi, level, tie in zip(*delta, nll.value[:n], same, strict=True)
-    )
     return {
         "nll_with": nll[:n],
         "nll_without": nll[n:],
         "delta": delta,
         "p": gaps.p,
-        "verdicts": verdicts,
+        "verdicts": tuple(verdicts(delta, MARGIN * nll.value[:n], same)),
     }
 
 

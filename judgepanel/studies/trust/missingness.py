@@ -19,6 +19,7 @@ another aggregator is shown to be better by more than 2 % of NLL.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,12 +28,13 @@ from numpy.typing import NDArray
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.clustered import rank_p, share_p, unit_means, unit_sizes
-from judgepanel.scoring.inference import MARGIN, holm, simultaneous_reach, verdict
+from judgepanel.scoring.inference import MARGIN, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
-from judgepanel.studies.compare import RANGES, Estimator
+from judgepanel.studies.compare import RANGES, Estimator, band, verdicts
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.panel.recommended import AVERAGE, RECOMMENDED
+from judgepanel.studies.results import records_of
 from judgepanel.studies.trust.parse import ALPHA
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import listed, quote_value
@@ -317,8 +319,7 @@ def switch_arms(
     aggregators without them. From a single split there are no intervals, and nothing pays.
     """
     n = len(aggregators)
-    means, _ = tally.item_means()
-    items, splits = means[0, 0, :-1], tally.split_means[:, 0, 0, :-1]
+    items, splits = tally.nll()
     estimated = Estimator.of(tally, units)
     value, splits_of = items.mean(axis=1), splits[:, :n]
     nll = Interval.of(estimated(items[:n], splits_of)).clip(*RANGES["nll"])
@@ -326,30 +327,26 @@ def switch_arms(
     switch = Interval.full(n, start)
     if n > 1:
         gaps = estimated(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], joint=True)
-        reach = simultaneous_reach(gaps, seed=seed) * gaps.se
-        switch.put(slice(1, None), Interval.of(gaps, reach=reach))
+        switch.put(slice(1, None), band(gaps, seed))
     switch = replace(switch, value=value[:n] - value[0])
-    without, partly, decided = np.full(n, np.nan), Interval.full(n, np.nan), [""] * n
+    without, partly = np.full(n, np.nan), Interval.full(n, np.nan)
+    decided: Sequence[str] = [""] * n
     if len(items) > n:
         without = value[n:]
         gaps = estimated(items[n:] - items[:n], splits[:, n:] - splits_of)
         partly = replace(Interval.of(gaps), value=without - value[:n])
         if len(splits) > 1:
-            decided = [
-                verdict(lo, hi, MARGIN * level, identical=lo == hi == 0.0)
-                for _, lo, hi, level in zip(*partly, nll.value, strict=True)
-            ]
-    return tuple(
-        SwitchArm(
-            aggregator=name,
-            nll=nll[i],
-            switch=switch[i],
-            pays=bool(i and switch[i].below(-MARGIN * value[0])),
-            nll_without=float(without[i]),
-            partly=partly[i],
-            partly_verdict=decided[i],
-        )
-        for i, name in enumerate(aggregators)
+            same = (partly.lo == 0.0) & (partly.hi == 0.0)
+            decided = verdicts(partly, MARGIN * nll.value, same)
+    return records_of(
+        SwitchArm,
+        aggregator=aggregators,
+        nll=nll,
+        switch=switch,
+        pays=switch.below(-MARGIN * value[0]) & (np.arange(n) > 0),
+        nll_without=without,
+        partly=partly,
+        partly_verdict=decided,
     )
 
 

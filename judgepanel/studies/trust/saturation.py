@@ -82,8 +82,7 @@ def _marks(n_judges: int) -> tuple[int, int, int]:
 
 def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
     """Return levels, differences and tests; from a single split, NaN ends and no decisions."""
-    means, _ = tally.item_means()
-    items, splits = means[0, 0, : len(sizes)], tally.split_means[:, 0, 0, : len(sizes)]
+    items, splits = tally.nll()
     nll = items.mean(axis=1)
     margin = MARGIN * float(nll[-1])
     place = {int(k): position for position, k in enumerate(sizes)}

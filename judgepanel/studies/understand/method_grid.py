@@ -22,13 +22,12 @@ from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, evaluate_grid
-from judgepanel.scoring.inference import simultaneous_reach
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, stand_ins, tally_of
-from judgepanel.studies.compare import Estimator, grid_estimates
+from judgepanel.studies.compare import Estimator, band, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.results import NllResult, column, frozen, json_values
@@ -144,11 +143,8 @@ def _arms(scores: SplitScores) -> Arms:
     def stacked(field: str) -> Floats:
         return np.concatenate([getattr(item_scores, field) for item_scores in held])[None]
 
-    return Arms(
-        nll=stacked("nll"),
-        brier=stacked("brier"),
-        hit=stacked("hit"),
-        ece=stacked("ece"),
+    return Arms.gathered(
+        stacked,
         chosen_on=scores.chosen_on.reshape(1, -1),
         null_nll=scores.null_nll,
         constant_nll=np.array([list(scores.constant_nll.values())]),
@@ -194,12 +190,10 @@ def _against(totals: Tally, estimated: Estimator, best: int, spec: MethodGridSpe
     The band is two-sided and taken around the observed best cell, as in multiple comparisons with
     the best (Hsu 1984, doi:10.1214/aos/1176346728) with both ends of every interval kept.
     """
-    item_means, _ = totals.item_means()
-    nll, split_nll = item_means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
+    nll, split_nll = totals.nll()
     delta = nll - nll[best]
     interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
-    reach = simultaneous_reach(interval, seed=spec.settings.seed) * interval.se
-    return Interval.of(interval, reach=reach)
+    return band(interval, spec.settings.seed)
 
 
 def _warnings(
