@@ -5,7 +5,7 @@ Warnings shared by several studies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -90,11 +90,15 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
 
 
 def run_warnings(
-    prepared: Prepared, splits: SplitCounts, *more: str, allowed: bool = False
+    prepared: Prepared,
+    splits: SplitCounts,
+    *more: str,
+    first: Iterable[str] = (),
+    allowed: bool = False,
 ) -> tuple[str, ...]:
-    """Return what must accompany every figure: notices about votes, few labels, and ``more``."""
+    """Return what must accompany every figure: about the votes, ``first``, few labels, ``more``."""
     few = few_labels(prepared, float(splits.n_calibration.mean()), allowed=allowed)
-    return (*prepared.notices, *few, *filter(None, more))
+    return tuple(filter(None, (*prepared.notices, *first, *few, *more)))
 
 
 def n_errors(prepared: Prepared) -> int:
@@ -139,6 +143,12 @@ def few_errors(prepared: Prepared, *, allowed: bool = False) -> list[str]:
         f"Of {n_units:,} labelled {what} only {wrong} {are} decided wrongly by all "
         f"judges together. NLL rests on such items above all: {follows}"
     ]
+
+
+def replaced_fits(names: Sequence[str], totals: Tally) -> list[str]:
+    """Return one warning per name that could not be fitted to every arm of every split."""
+    fits = len(totals.numbers) * totals.n_arms
+    return stand_ins(names, np.ravel(totals.replaced).tolist(), fits)
 
 
 def stand_ins(names: Sequence[str], replaced: Sequence[int], fits: int) -> list[str]:

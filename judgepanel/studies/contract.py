@@ -105,6 +105,10 @@ class Prepared:
         """Names of the columns of ``ballots``."""
         return self.oriented.votes.judges
 
+    def named(self, judges: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Return the names of the judges that a mask (n_judges,) holds."""
+        return tuple(self.judges[j] for j in np.flatnonzero(judges))
+
     @property
     def notices(self) -> tuple[str, ...]:
         """Sentences about these votes that must accompany every figure."""

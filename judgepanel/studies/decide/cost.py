@@ -29,7 +29,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, stand_ins, tally_of
+from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.curators import (
@@ -65,7 +65,14 @@ from judgepanel.studies.panel.curator import (
     known_judges,
     no_costs_note,
 )
-from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen, records_of
+from judgepanel.studies.results import (
+    PipelineResult,
+    SplitCounts,
+    by_split,
+    flat_row,
+    frozen,
+    records_of,
+)
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 
@@ -462,9 +469,7 @@ def cost_points(
     limits = [costs.full, *budgets.tolist()]
     read = [float(figures[0].nll.value), *reading.tolist()]
     best = [False, *_frontier(reading, spent.mean(axis=0)[1:])]
-    of_panels = [
-        _of_panels(prepared.judges, costs, chosen[:, a], panel) for a, panel in enumerate(panels)
-    ]
+    of_panels = [_of_panels(prepared, costs, chosen[:, a], panel) for a, panel in enumerate(panels)]
     everyone, *points = records_of(
         CostPoint,
         budget=limits,
@@ -478,7 +483,7 @@ def cost_points(
 
 
 def _of_panels(
-    judges: tuple[str, ...], costs: JudgeCosts, chosen: Bools, panel: Bools
+    prepared: Prepared, costs: JudgeCosts, chosen: Bools, panel: Bools
 ) -> dict[str, Any]:
     """Costs and latencies of the panels (S, n_judges) of the splits, and of the final panel."""
     spent = costs.of(chosen)
@@ -489,7 +494,7 @@ def _of_panels(
         "share": float(mean) / costs.full if costs.full > 0.0 else 1.0,
         "slowest": float(costs.slowest(chosen).mean()),
         "in_turn": float(costs.in_turn(chosen).mean()),
-        "judges": tuple(n for n, inside in zip(judges, panel, strict=True) if inside),
+        "judges": prepared.named(panel),
         "panel_cost": float(costs.of(panel)),
         "panel_slowest": float(costs.slowest(panel)),
         "panel_in_turn": float(costs.in_turn(panel)),
@@ -532,10 +537,9 @@ def _price(extra: float, gain: float, nll: float) -> float:
     return extra * 0.01 * nll / gain if gain > _SAME else float("nan")
 
 
-def cost_notes(prepared: Prepared, costs: JudgeCosts, n_calibration: float) -> list[str]:
+def cost_notes(prepared: Prepared, costs: JudgeCosts, splits: SplitCounts) -> list[str]:
     """Return the warnings common to all studies of costs."""
-    notes = [*prepared.notices, *no_costs_note(costs)]
-    notes += few_labels(prepared, n_calibration)
+    notes = [*run_warnings(prepared, splits, first=no_costs_note(costs))]
     cast = float(np.mean(prepared.ballots.votes != 0))
     if cast < SPARSE:
         notes.append(
@@ -552,9 +556,7 @@ def cost_notes(prepared: Prepared, costs: JudgeCosts, n_calibration: float) -> l
 def _warnings(
     prepared: Prepared, spec: CostSpec, totals: Tally, costs: JudgeCosts
 ) -> tuple[str, ...]:
-    notes = cost_notes(prepared, costs, float(totals.n_calibration.mean()))
-    fits = len(totals.numbers) * totals.n_arms
-    notes += stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
+    notes = [*cost_notes(prepared, costs, totals), *replaced_fits((spec.calibrator,), totals)]
     if spec.budget is not None and affordable(costs.full, spec.budget):
         notes.append("The budget pays for all judges.")
     return tuple(notes)

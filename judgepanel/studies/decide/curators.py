@@ -29,7 +29,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, stand_ins, tally_of
+from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.compare import Estimator, band, grid_estimates, unknown_where, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_known, option, valid
@@ -462,18 +462,19 @@ def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | N
 def _warnings(
     prepared: Prepared, spec: CuratorsSpec, totals: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
-    fits = len(totals.numbers) * totals.n_arms
-    few = few_labels(prepared, float(totals.n_calibration.mean()))
-    replaced = stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
-    warnings = [*prepared.notices, *left_out, *few, *replaced]
-    if spec.refitted != spec.aggregator:
-        warnings.append(
-            f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
-            "NLL where they were chosen is not one that they could keep, and no optimism is given."
-        )
-    if prepared.ballots.n_judges == 1:
-        warnings.append("There is only one judge, so there is nothing to choose.")
-    return tuple(warnings)
+    refitted = (
+        f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
+        "NLL where they were chosen is not one that they could keep, and no optimism is given."
+    )
+    alone = "There is only one judge, so there is nothing to choose."
+    return run_warnings(
+        prepared,
+        totals,
+        *replaced_fits((spec.calibrator,), totals),
+        refitted if spec.refitted != spec.aggregator else "",
+        alone if prepared.ballots.n_judges == 1 else "",
+        first=left_out,
+    )
 
 
 CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(

@@ -436,7 +436,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         recommended=recommended,
         threshold=Interval.single(recommended.threshold, low, high, "share"),
         optimism=float(recommended.delta.value - promised),
-        cheap=tuple(n for n, inside in zip(prepared.judges, panel, strict=True) if inside),
+        cheap=prepared.named(panel),
         cheap_how=cheap_curator(spec, prepared.judges, costs).title,
         cheap_cost=float(costs.of(partial.cheap).mean()),
         cheap_size=float(partial.cheap.sum(axis=1).mean()),
@@ -453,7 +453,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
 def _warnings(
     prepared: Prepared, spec: EscalationSpec, escalation: Escalated, costs: JudgeCosts
 ) -> tuple[str, ...]:
-    notes = cost_notes(prepared, costs, float(escalation.scores.n_calibration.mean()))
+    notes = cost_notes(prepared, costs, escalation.scores)
     fits = 2 * len(escalation.scores.numbers)
     notes += stand_ins((spec.calibrator,), (int(escalation.scores.replaced.sum()),), fits)
     if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():

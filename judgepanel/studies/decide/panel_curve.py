@@ -22,7 +22,7 @@ from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import FittedArms, Tally, tally
-from judgepanel.studies.common import errs_rarely, few_labels, recipe_of, splits_of, stand_ins
+from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.compare import (
     Comparison,
     ConstantPosition,
@@ -215,7 +215,6 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     beyond = beyond if spec.ks or spec.compare != _COMPARED else []
     sizes = ", ".join(map(str, beyond))
     missing = f"There are {n_judges} judges: no panel of {sizes} is shown." if beyond else ""
-    fits = len(totals.numbers) * totals.n_arms
     return PanelCurve.from_splits(
         prepared,
         spec,
@@ -236,11 +235,12 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         ),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],
-        warnings=(
-            *prepared.notices,
-            *filter(None, [missing]),
-            *few_labels(prepared, float(totals.n_calibration.mean()), allowed=True),
-            *stand_ins(spec.calibrators, totals.replaced.tolist(), fits),
+        warnings=run_warnings(
+            prepared,
+            totals,
+            *replaced_fits(spec.calibrators, totals),
+            first=[missing],
+            allowed=True,
         ),
     )
 

@@ -361,7 +361,7 @@ def copy_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Copied
     )
 
 
-def group_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[GroupValue, ...]:
+def group_figures(split_values: Gathered, prepared: Prepared) -> tuple[GroupValue, ...]:
     """Return families, then clusters of at least two judges, largest first."""
     plan, partial = split_values.plan, split_values.partial
     estimates = split_values.estimated("family")
@@ -369,7 +369,7 @@ def group_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Group
         GroupValue,
         kind="family",
         name=plan.family_names,
-        members=[_named(members, names) for members in plan.families],
+        members=[prepared.named(members) for members in plan.families],
         value=Interval.of(estimates),
         p=estimates.p,
         shapley=Interval.of(
@@ -388,15 +388,11 @@ def group_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Group
         GroupValue,
         kind="cluster",
         name=[*map(str, labels)],
-        members=[_named(members, names) for members in inside],
+        members=[prepared.named(members) for members in inside],
         value=Interval.of(estimates),
         p=estimates.p,
         shapley=Interval.full(len(labels), np.nan),
     )
-
-
-def _named(members: NDArray[np.bool_], names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(names[j] for j in np.flatnonzero(members))
 
 
 def judge_figures(
@@ -623,7 +619,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
         spec,
         split_values.tally,
         judges=judge_figures(split_values, prepared.judges, droppable),
-        groups=group_figures(split_values, prepared.judges),
+        groups=group_figures(split_values, prepared),
         removal=removal,
         droppable=droppable,
         droppable_judges=tuple(prepared.judges[j] for j in first),

@@ -40,7 +40,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import errs_rarely, few_labels, stand_ins, tally_of
+from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import (
     Chunk,
@@ -243,7 +243,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     averages = totals.split_means[:, :, 0].mean(axis=0)
     figures = [
         PanelFigures(
-            judges=tuple(np.array(prepared.judges, dtype=object)[mask]),
+            judges=prepared.named(mask),
             nll=nll[arm],
             brier=float(averages[1, arm]),
             accuracy=float(averages[2, arm]),
@@ -269,15 +269,15 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
 
 
 def _warnings(prepared: Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = [*prepared.notices]
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
-    fits = 2 * len(totals.numbers)
-    warnings += stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits)
     aside = set(prepared.oriented.set_aside)
-    named = [name for name in (*(spec.keep or ()), *(spec.against or ())) if name in aside]
-    if named:
-        warnings.append("Judges that were set aside are in neither panel.")
-    return tuple(warnings)
+    named = aside.intersection((*(spec.keep or ()), *(spec.against or ())))
+    return run_warnings(
+        prepared,
+        totals,
+        *replaced_fits((spec.calibrator,), totals),
+        "Judges that were set aside are in neither panel." if named else "",
+        allowed=True,
+    )
 
 
 def rounds(spec: WhatIfSpec) -> int:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator, panel_scores
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.calibrated import Calibrated, calibrate
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import Recipe, fit_split
@@ -26,7 +26,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import FittedArms, Tally, tally
-from judgepanel.studies.common import errs_rarely, recipe_of, run_warnings, splits_of, stand_ins
+from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
@@ -173,7 +173,6 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     grid = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
     levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
-    fits = len(totals.numbers) * totals.n_arms
     logit, shape, taken = _shapes(prepared, spec)
     return CalibratorDesign.from_splits(
         prepared,
@@ -189,7 +188,7 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         warnings=run_warnings(
             prepared,
             totals,
-            *stand_ins(spec.calibrators, totals.replaced.tolist(), fits),
+            *replaced_fits(spec.calibrators, totals),
             allowed=True,
         ),
     )
@@ -206,15 +205,8 @@ def _shapes(
     ballots = prepared.ballots
     everyone = np.arange(ballots.n_items)
     whole = Split(0, everyone, everyone[:0])
-    scores = panel_scores(
-        ballots,
-        whole,
-        np.array([ballots.n_judges]),
-        aggregator=spec.aggregator,
-        own_label="seen" if spec.recipe.in_sample else "removed",
-        seed=spec.settings.seed,
-        key=(0, 9),
-    )
+    recipe = replace(spec.recipe, ranking="accuracy")
+    scores = recipe.scores(ballots, whole, np.array([ballots.n_judges]), (0, 9))
     fitted = calibrate(ballots, whole, scores, spec.calibrators, in_sample=spec.recipe.in_sample)
     seen = scores.calibration[0]
     ends = np.linspace(seen.min(), seen.max(), _SHAPE_POINTS // 2)

@@ -46,7 +46,7 @@ from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, stand_ins, tally_of
+from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
@@ -646,15 +646,13 @@ def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[st
 
 
 def _warnings(result: Codings, steps: Sequence[Step], totals: Tally) -> tuple[str, ...]:
-    warnings = list(result.honest.notices)
+    voting = ""
     aside = result.one_class.n_judges - result.honest.ballots.n_judges
     if aside:
         them = "it votes" if aside == 1 else "they vote"
-        warnings.append(f"Under one-class coding {them} all the same: nothing is dropped there.")
-    warnings += few_labels(result.honest, float(totals.n_calibration.mean()))
+        voting = f"Under one-class coding {them} all the same: nothing is dropped there."
     labels = [f"{step.calibrator} ({step.coding.replace('_', ' ')} labels)" for step in steps]
-    fits = len(totals.numbers) * totals.n_arms
-    return tuple(warnings + stand_ins(labels, totals.replaced.tolist(), fits))
+    return run_warnings(result.honest, totals, *replaced_fits(labels, totals), first=[voting])
 
 
 def _deciding(result: Claim) -> Deciding:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator, panel_scores
+from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.calibration import Calibrator
@@ -28,7 +28,7 @@ from judgepanel.scoring.inference import MARGIN, Estimate
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
-from judgepanel.studies.common import run_warnings, stand_ins, tally_of
+from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, contrasts
 from judgepanel.studies.contract import Chunk, Study, inside, prepare, steady
 from judgepanel.studies.options import StudySpec, option, valid
@@ -128,17 +128,10 @@ def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: Chunk) -> Tally:
     """Evaluate every distortion on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
+    recipe = recipe_of(spec.settings, spec.aggregator, spec.calibrators, "accuracy")
 
     def arms(split: Split) -> Arms:
-        scores = panel_scores(
-            ballots,
-            split,
-            np.array([ballots.n_judges]),
-            aggregator=spec.aggregator,
-            own_label="seen" if spec.settings.protocol == "paper" else "removed",
-            seed=spec.settings.seed,
-            key=(split.number, 4),
-        )
+        scores = recipe.scores(ballots, split, np.array([ballots.n_judges]), (split.number, 4))
         return _arms(_evaluated(ballots, split, scores, spec), ballots.symmetric)
 
     return tally_of(prepared, spec.settings, chunk, arms)
@@ -262,7 +255,6 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
     nll = levels("nll", "nats")
     margin = MARGIN * nll.value[0]
     changes = estimates(identity - identity[:1])
-    fits = len(totals.numbers) * len(ROWS) * DRAWS
     p, outcomes = zip(*map(_tested, changes, margin.tolist()), strict=True)
     return Distortion.from_splits(
         prepared,
@@ -275,9 +267,7 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
         p=np.stack(p, axis=1),
         margin=margin,
         outcomes=tuple(zip(*outcomes, strict=True)),
-        warnings=run_warnings(
-            prepared, totals, *stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
-        ),
+        warnings=run_warnings(prepared, totals, *replaced_fits(spec.calibrators, totals)),
     )
 
 

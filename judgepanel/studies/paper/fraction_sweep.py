@@ -26,7 +26,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, tally_of
+from judgepanel.studies.common import run_warnings, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, mean_sizes
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import option, valid
@@ -298,12 +298,11 @@ def _enough(
 def _warnings(
     prepared: Prepared, spec: FractionSweepSpec, plan: PlannedShares, tallies: Tallies
 ) -> tuple[str, ...]:
-    warnings = [*prepared.notices, *plan.left_out]
-    warnings += few_labels(prepared, float(tallies[-1].n_calibration.mean()))
     fits = len(tallies[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
     where = [f"with {100 * share:g} %" for share in plan.shares.tolist()]
     replaced = np.column_stack([scores.replaced.sum(axis=1) for scores in tallies])
-    return (*warnings, *not_fitted_there(spec.calibrators, replaced, fits, where))
+    notes = not_fitted_there(spec.calibrators, replaced, fits, where)
+    return run_warnings(prepared, tallies[-1], *notes, first=plan.left_out)
 
 
 def _deciding(result: FractionSweep) -> Deciding:

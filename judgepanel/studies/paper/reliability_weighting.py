@@ -31,7 +31,7 @@ from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
-from judgepanel.studies.common import run_warnings, stand_ins, tally_of
+from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Prepared, Study, inside, prepare, steady
 from judgepanel.studies.options import StudySpec, option, valid
@@ -245,7 +245,6 @@ def merge(
     level = contrasts(totals, estimated, identity)
     effect = contrasts(totals, estimated, identity[1:] - identity[:1])
     base = float(level.value[0])
-    fits = len(totals.numbers) * totals.n_arms
     unused = (
         f"The first {MOST_FEATURES} numeric item features are signals; left out: "
         f"{listed(left_out, 3)}."
@@ -269,7 +268,7 @@ def merge(
             prepared,
             totals,
             unused if left_out else "",
-            *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits),
+            *replaced_fits((spec.calibrator,), totals),
         ),
     )
 

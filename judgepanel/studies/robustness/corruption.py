@@ -29,7 +29,6 @@ from typing import Any, Literal
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints, Votes
-from judgepanel.kernels.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.calibration import Calibrator
@@ -38,7 +37,7 @@ from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, only
-from judgepanel.studies.common import recipe_of, run_warnings, stand_ins, tally_of
+from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import check_panels, option
@@ -162,15 +161,7 @@ def damaged_scores(
     """
     late = [version.ballots.votes for version in versions if not version.condition.both]
     n = len(split.evaluation)
-    scores = panel_scores(
-        *_stacked(ballots, split, late),
-        ks,
-        aggregator=recipe.aggregator,
-        ranking=recipe.ranking,
-        own_label="seen" if recipe.in_sample else "removed",
-        seed=recipe.seed,
-        key=(split.number, 4),
-    )
+    scores = recipe.scores(*_stacked(ballots, split, late), ks, (split.number, 4))
     whole = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
 
     def part(number: int) -> SplitScores:
@@ -459,7 +450,6 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
             gap.put((p, places), together(gaps[p, places]))
     if n_p > 1:
         delta.put(slice(-1), measured(arms[:-1] - arms[-1:], "nll"))
-    fits = len(totals.numbers) * DRAWS * n_p * n
     alone = "There is only one judge: no other can be absent or take its place."
     return Corruption.from_splits(
         prepared,
@@ -479,7 +469,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
             prepared,
             totals,
             alone if ballots.n_judges == 1 else "",
-            *stand_ins((spec.calibrator,), totals.replaced.tolist(), fits),
+            *replaced_fits((spec.calibrator,), totals),
         ),
     )
 

@@ -34,7 +34,7 @@ from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, splits_of, stand_ins
+from judgepanel.studies.common import run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import (
     Chunk,
@@ -601,10 +601,7 @@ def _warnings(
 ) -> tuple[str, ...]:
     if not tallies:
         return (*prepared.notices, NO_SPLIT)
-    warnings = [
-        *prepared.notices,
-        *few_labels(prepared, float(tallies[0].n_calibration.mean())),
-    ]
+    warnings = [*run_warnings(prepared, tallies[0])]
     if partial.skipped:
         warnings.append(
             f"{partial.skipped} splits left the easy or the hard items all on one side."

@@ -30,7 +30,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import errs_rarely, run_warnings, stand_ins, tally_of
+from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.compare import RANGES, Estimator, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
@@ -273,7 +273,7 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
         spec,
         totals,
         name=group.name,
-        members=tuple(np.array(prepared.judges, dtype=object)[group.members]),
+        members=prepared.named(group.members),
         added=group.added,
         **_estimates(totals, prepared, len(spec.aggregators)),
         planned_splits=rounds(spec),
@@ -307,13 +307,12 @@ def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
 
 
 def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, ...]:
-    fits = 2 * len(spec.aggregators) * len(totals.numbers)
     empty = spec.by == "filter" and not group.members.any()
     return run_warnings(
         group.prepared,
         totals,
         "On all labelled items the filter drops no judge." if empty else "",
-        *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits),
+        *replaced_fits((spec.calibrator,), totals),
         allowed=True,
     )
 

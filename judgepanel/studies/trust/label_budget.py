@@ -54,7 +54,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, splits_of
+from judgepanel.studies.common import run_warnings, splits_of
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import option, valid
@@ -630,11 +630,10 @@ def budget_estimates(
 def _warnings(
     prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, totals: Tally
 ) -> tuple[str, ...]:
-    warnings = [*prepared.notices, *plan.left_out]
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
     where = [f"at {n:,} labels" for n in plan.budgets.tolist()]
-    return (*warnings, *not_fitted_there(spec.calibrators, totals.replaced, fits, where))
+    replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
+    return run_warnings(prepared, totals, *replaced, first=plan.left_out)
 
 
 # All splits are run: from 20 of them the labels needed are too few.

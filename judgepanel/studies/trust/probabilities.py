@@ -39,7 +39,7 @@ from judgepanel.scoring.inference import Estimate, estimate, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Sides, Split
-from judgepanel.studies.common import few_labels, recipe_of, splits_of, stand_ins
+from judgepanel.studies.common import recipe_of, run_warnings, splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Settings, prepare
 from judgepanel.studies.options import check_panels, option
 from judgepanel.studies.panel.recommended import (
@@ -531,8 +531,7 @@ class Fitted(SplitCounts, Protocol):
 
 def panel_notes(prepared: Prepared, spec: PanelSpec, fit: Fitted) -> list[str]:
     """Return the warnings common to all studies of one panel's probabilities."""
-    warnings = [*prepared.notices]
-    warnings += few_labels(prepared, float(fit.n_calibration.mean()))
+    warnings = [*run_warnings(prepared, fit)]
     n_judges = prepared.ballots.n_judges
     if spec.panel is not None and spec.panel > n_judges:
         warnings.append(f"There are {n_judges} judges, so a panel of {spec.panel} is all of them.")

@@ -36,13 +36,12 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import recipe_of, run_warnings, splits_of, stand_ins
+from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.contract import (
     CHUNK_SPLITS,
     Chunk,
     Deciding,
     Prepared,
-    Settings,
     Study,
     inside,
     prepare,
@@ -332,11 +331,10 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     """Return all four checks from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, names = prepared.ballots, prepared.judges
-    curve = partial.curve
-    arms = None if partial.arms is None else partial.arms
-    legibility = legible(ballots)
+    curve, arms = partial.curve, partial.arms
+    legibility, own = legible(ballots), spec.settings.judges
     missing = missingness(prepared)
-    partly = tuple(np.array(names, dtype=object)[partly_missing(legibility.covered)])
+    partly = prepared.named(partly_missing(legibility.covered))
     line = saturation(curve, ballots.units, curve_sizes(ballots.n_judges))
     switch = (
         () if arms is None else switch_arms(arms, ballots.units, spec.compared, spec.settings.seed)
@@ -349,7 +347,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
         spec,
         curve,
         checks=(
-            check_orientation(_taking_part(votes, spec.settings)),
+            check_orientation(votes if own is None else votes.with_judges(own)),
             check_parse_rate(legibility, names, spec.aggregator, prepared.oriented.aside),
             check_saturation(line, ballots.n_items),
             check_compatibility(switch, missing, partly, n_judges=len(names)),
@@ -374,20 +372,15 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     )
 
 
-def _taking_part(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
-    return votes if settings.judges is None else votes.with_judges(settings.judges)
-
-
 def _warnings(
     prepared: Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
     missing = prepared.ballots.votes.size and (prepared.ballots.votes == 0).any()
-    fits = len(curve.numbers) * len(curve_sizes(prepared.ballots.n_judges))
     return run_warnings(
         prepared,
         curve,
         *(left_out if missing else ()),
-        *stand_ins((spec.calibrator,), np.ravel(curve.replaced).tolist(), fits),
+        *replaced_fits((spec.calibrator,), curve),
     )
 
 

@@ -496,7 +496,7 @@ def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
     silent = np.diag(joint) == 0
     alone = ~correlation.known.any(axis=1) & ~silent
     if alone.any() and n > 1:
-        names = tuple(np.array(prepared.judges, dtype=object)[alone])
+        names = prepared.named(alone)
         warnings.append(
             f"{listed(names, 3)}: which judges they err with is not known (always right, always "
             "wrong, or without two labelled items in common with others); they are in no cluster."

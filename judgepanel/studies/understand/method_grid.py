@@ -204,12 +204,11 @@ def _warnings(
         "the aggregator and the rest the calibrator."
     )
     fits = len(totals.numbers) * len(pipelines.aggregators)
-    replaced = np.ravel(totals.replaced).tolist()
     return run_warnings(
         prepared,
         totals,
         nested if spec.form == "nested" else "",
-        *stand_ins(pipelines.calibrators, replaced, fits),
+        *stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits),
     )
 
 
