@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from judgepanel.present.registry import STUDIES
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from tests.helpers import flip_items
 from tests.present.results import result_of, spec_of, votes
@@ -45,6 +47,26 @@ def test_swapped_responses_change_no_figure_where_the_order_means_nothing(name: 
     swapped = flip_items(votes(), np.arange(votes().n_items) % 3 == 0)
     first, other = (rows(run(STUDIES[name], it, spec, jobs=1)) for it in (votes(), swapped))
     pd.testing.assert_frame_equal(first, other, rtol=1e-6, atol=1e-6)
+
+
+def intervals(value: object, place: str) -> Iterator[tuple[str, Interval]]:
+    """All intervals of a result, with the path to each."""
+    if isinstance(value, Interval):
+        yield place, value
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from intervals(getattr(value, field.name), f"{place}.{field.name}")
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from intervals(part, place)
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_an_interval_holds_its_value(name: str) -> None:
+    for place, (value, lo, hi) in intervals(result_of(name), name):
+        with np.errstate(invalid="ignore"):
+            assert not (lo > value + 1e-12).any(), place
+            assert not (value > hi + 1e-12).any(), place
 
 
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - {"claim"}))

@@ -88,6 +88,25 @@ def test_a_knob_without_text_is_a_mistake_of_the_study():
         spec_options_of(Wrong)
 
 
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_what_no_option_may_be_is_refused(name):
+    spec = STUDIES[name].spec
+    for option in spec_options_of(spec):
+        if option.choices:
+            known = f"unknown {option.noun}.*magic.*{option.choices[0]}"
+            with pytest.raises(InputError, match=known):
+                spec(**{option.field: ("magic",) if option.several else "magic"})
+        for names in ((), option.choices[:1] * 2) if option.once else ():
+            with pytest.raises(InputError, match=f"one {option.noun} or more, each once"):
+                spec(**{option.field: names})
+        if option.field == "panels":
+            with pytest.raises(InputError, match="at least one judge"):
+                spec(panels=(0,))
+        if option.field == "aggregator" and "average" in option.choices:
+            with pytest.raises(InputError, match="in-sample scores"):
+                spec(settings=Settings(protocol="paper"), aggregator="average")
+
+
 def test_every_study_has_knobs_that_read_and_write():
     for study in STUDIES.values():
         assert study.spec().settings == Settings()

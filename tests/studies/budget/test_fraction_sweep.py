@@ -130,9 +130,6 @@ def test_groups_stay_whole():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"aggregator": "magic"}, "unknown aggregator"),
-        ({"calibrators": ("beta", "beta")}, "each once"),
-        ({"panels": (0,)}, "at least one judge"),
         ({"shares": (0.5,)}, "two calibration shares"),
         ({"shares": (0.5, 0.5)}, "each once"),
         ({"shares": (0.5, 1.0)}, "out of range"),

@@ -293,11 +293,6 @@ def test_one_judge_has_steps_but_no_reversal():
     assert len(claim.frame()) == len(claim.steps)
 
 
-def test_a_panel_of_nobody_is_refused():
-    with pytest.raises(InputError, match="at least one judge"):
-        ClaimSpec(panels=(0,))
-
-
 @pytest.mark.parametrize(
     ("raw", "calibrated", "outcome"),
     [

@@ -170,8 +170,6 @@ def test_a_known_best_buy_is_found():
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"aggregator": "sum"}, "unknown aggregator"),
-        ({"calibrator": "some"}, "unknown calibrator"),
         ({"budget": -1.0}, "budget is not a price"),
         ({"points": 1}, "number of budgets out of range"),
         ({"points": 31}, "number of budgets out of range"),

@@ -163,7 +163,6 @@ def test_without_costs_judges_are_counted_and_odd_panels_are_said():
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"aggregator": "sum"}, "unknown aggregator"),
         ({"thresholds": (0.4,)}, "threshold is out of range"),
         ({"thresholds": (float("nan"),)}, "threshold is out of range"),
         ({"share": 0.0}, "share is out of range"),

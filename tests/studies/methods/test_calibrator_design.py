@@ -17,7 +17,6 @@ from judgepanel.studies.paper.calibrator_design import (
 )
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=8)
@@ -87,12 +86,3 @@ def test_the_table_has_a_row_for_every_panel_and_calibrator(result):
     assert len(frame) == 3 * len(CALIBRATORS)
     assert not frame.drop(columns=["panel", "aggregator", "calibrator"]).isna().any().any()
     assert result.summary()["best"] in CALIBRATORS
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"aggregator": "x"}, {"calibrators": ("x",)}, {"calibrators": ()}, {"panels": (0,)}],
-)
-def test_what_is_not_known_is_refused(options):
-    with pytest.raises(InputError):
-        CalibratorDesignSpec(SETTINGS, **options)

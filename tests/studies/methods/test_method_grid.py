@@ -15,7 +15,6 @@ from judgepanel.studies.understand.method_grid import (
     MethodGridSpec,
     run_chunk,
 )
-from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
 
 QUICK = ("majority", "log_odds", "one_coin")
@@ -93,21 +92,6 @@ def test_equal_cells_are_tied():
     votes = make_votes(5, 80, 1)  # one judge: every aggregator with a free slope is the same
     method_grid = run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1)
     assert method_grid.tied.all()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"aggregators": ("one_coin", "two_coin")}, "two_coin"),
-        ({"calibrators": ("beta", "gamma")}, "gamma"),
-        ({"form": "loose"}, "cross_fitted, nested"),
-        ({"aggregators": ()}, "each once"),
-        ({"calibrators": ("beta", "beta")}, "each once"),
-    ],
-)
-def test_unknown_names_are_refused_with_the_known_ones(options, words):
-    with pytest.raises(InputError, match=words):
-        spec_of(**options)
 
 
 def test_judges_who_are_always_right_wrong_or_constant_leave_every_figure_finite():

@@ -307,10 +307,6 @@ def test_long_searches_are_left_out_unless_they_are_asked_for(monkeypatch):
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"curators": ("best",)}, "unknown curator"),
-        ({"aggregator": "joint"}, "unknown aggregator"),
-        ({"calibrator": "none at all"}, "unknown calibrator"),
-        ({"refit": "sum"}, "unknown refit"),
         ({"folds": 1}, "too few inner folds"),
         ({"size": 0}, "size is too small"),
         ({"groups": 13}, "number of groups out of range"),

@@ -29,15 +29,6 @@ def result(votes):
 
 
 class TestSeeds:
-    def test_one_worker_and_two_give_the_same_bits(self, votes):
-        spec = spec_of(splits=23)
-        assert bits(curve(votes, spec, jobs=1)) == bits(curve(votes, spec, jobs=2))
-
-    def test_processes_and_threads_give_the_same_bits(self, votes):
-        spec = spec_of(splits=20)
-        processes = curve(votes, spec, jobs=2, backend="loky")
-        assert bits(curve(votes, spec, jobs=1)) == bits(processes)
-
     def test_a_large_study_adds_every_chunk_to_one_partial_with_the_same_bits(
         self, votes, monkeypatch
     ):
@@ -67,11 +58,6 @@ class TestSeeds:
         few, many = (self.tally(votes, spec_of(splits=splits)) for splits in (10, 30))
         for name in ("numbers", "split_means", "chosen_on", "chosen", "null_nll", "flip_p"):
             np.testing.assert_array_equal(getattr(few, name), getattr(many, name)[:10])
-
-    def test_a_last_short_chunk_moves_no_bit(self, votes):
-        short, full = (self.tally(votes, spec_of(splits=splits)) for splits in (7, 10))
-        for name in ("split_means", "flip_t", "flip_p"):
-            np.testing.assert_array_equal(getattr(short, name), getattr(full, name)[:7])
 
     def test_another_seed_gives_other_numbers(self, votes, result):
         other = curve(votes, spec_of(calibrators=ALL, seed=1))
@@ -152,13 +138,6 @@ class TestRunning:
         assert bits(seen[-1].result(), without=("planned_splits",)) == bits(
             curve(votes, spec_of(splits=10)), without=("planned_splits",)
         )
-
-    def test_progress_counts_to_the_end(self, votes):
-        seen = []
-        curve(votes, spec_of(splits=12), on_progress=seen.append)
-        assert [(p.done, p.total) for p in seen] == [(1, 3), (2, 3), (3, 3)]
-        assert seen[-1].remaining == 0.0
-        assert all(p.elapsed >= 0.0 for p in seen)
 
     def test_an_error_in_a_worker_reaches_the_caller(self, votes):
         with pytest.raises(InputError, match="no such judge"):

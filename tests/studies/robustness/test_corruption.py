@@ -216,14 +216,6 @@ def test_the_gap_is_the_difference_of_rises_and_decides_by_its_band():
         assert slower == ("all judges" if lo > 0 else "the top k" if hi < 0 else "not told apart")
 
 
-def test_a_single_split_has_levels_and_no_interval():
-    wanted = spec(settings=Settings(splits=6))
-    corruption = merge(votes(), wanted, run_chunk(votes(), wanted, Chunk(0, 5, 1)))
-    assert np.isfinite(corruption.nll.value).all()
-    assert np.isnan(corruption.nll.lo).all()
-    assert corruption.slower(0, 1) == "not told apart"
-
-
 def test_one_judge_alone_cannot_stay_away():
     corruption = run(CORRUPTION, make_votes(3, 80, 1), spec(), jobs=1)
     assert "absent" not in corruption.scenarios
@@ -239,8 +231,6 @@ def test_one_judge_alone_cannot_stay_away():
         {"flips": (0.0, 0.2)},
         {"absent": (0.5, 1.0)},
         {"concentrated": 0.3},
-        {"panels": (0,)},
-        {"calibrator": "magic"},
     ],
 )
 def test_levels_that_cannot_be_are_refused(options):

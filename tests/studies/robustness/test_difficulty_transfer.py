@@ -206,19 +206,6 @@ def test_weights_repair_a_shift_that_they_can_repair_and_only_that():
     assert apart.cell("platt", "weighted", "easy", "hard").gain.value > cell.gain.value / 2
 
 
-def test_chunks_in_any_order_give_the_same_bits_and_one_split_has_no_bounds():
-    wanted = spec(settings=Settings(splits=10))
-    parts = [run_chunk(votes(), wanted, chunk) for chunk in DIFFICULTY_TRANSFER.plan(wanted)]
-    first, other = (merge(votes(), wanted, reduce(combine, some)) for some in (parts, parts[::-1]))
-    assert to_plain(first) == to_plain(other)
-    single = replace(DIFFICULTY_TRANSFER.plan(wanted)[0], count=1)
-    early = merge(votes(), wanted, run_chunk(votes(), wanted, single))
-    assert early.partial
-    assert np.isfinite(early.nll.value).all()
-    assert np.isnan(early.nll.lo).all()
-    assert np.isnan(early.p_holm).all()
-
-
 def test_splits_with_easy_or_hard_items_on_one_side_give_a_result_without_figures():
     """Few items calibrate, so that most splits have none of one kind."""
     wanted = spec(settings=Settings(splits=8, fraction=0.015))
@@ -282,9 +269,6 @@ def test_strata_that_keep_the_plain_fit_are_said():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"aggregator": "magic"}, "unknown aggregator"),
-        ({"calibrators": ("beta", "beta")}, "each once"),
-        ({"calibrators": ("magic",)}, "unknown calibrator"),
         ({"share": 0.6}, "share of easy"),
         ({"strata": 1}, "strata must be 2"),
         ({"most": 1.0}, "largest importance weight"),

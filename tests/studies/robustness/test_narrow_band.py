@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
 import numpy as np
 import pytest
 
-from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.paper.narrow_band import (
     NARROW_BAND,
     NarrowBand,
     NarrowBandSpec,
-    merge,
-    run_chunk,
     shape_of,
 )
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -67,20 +62,6 @@ def test_the_band_for_all_cells_holds_the_interval_of_each():
     assert (narrow_band.band.hi > narrow_band.delta.hi).all()
     assert sum(narrow_band.winners().values()) == narrow_band.winner.size
     assert narrow_band.frame()["simulated"].all()
-
-
-def test_replicates_are_seeded_and_add_up_in_any_order():
-    wanted = spec(widths=(0.1,), rhos=(0.2,))
-    parts = [run_chunk(votes(), wanted, chunk) for chunk in NARROW_BAND.plan(wanted)]
-    assert [len(part.numbers) for part in parts] == [5, 1]
-    forth, back = (merge(votes(), wanted, combine(*p)) for p in (parts, parts[::-1]))
-    assert to_plain(forth) == to_plain(back)
-    alone = merge(votes(), wanted, parts[1])
-    assert alone.partial
-    assert alone.winner[0, 0, 0, 0] == "undecided"
-    plain = json.loads(json.dumps(to_plain(forth)))
-    assert to_plain(from_plain(NarrowBand, plain)) == to_plain(forth)
-    json.loads(result_json(result_content(NARROW_BAND, votes(), wanted, alone)))
 
 
 def test_sizes_follow_the_panel_and_are_bounded():

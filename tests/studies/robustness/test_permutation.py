@@ -12,18 +12,15 @@ import pytest
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.paper.permutation import (
     PERMUTATION,
     Permutation,
     PermutationSpec,
-    merge,
     movable,
     permuted,
     run_chunk,
 )
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
@@ -177,26 +174,9 @@ def test_few_groups_of_one_size_are_said():
     assert "groups" in permutation.action
 
 
-def test_chunks_in_any_order_give_the_same_and_the_real_labels_may_come_last():
-    votes, wanted = make_votes(1, 80, 5), spec(permutations=9)
-    first, second = (run_chunk(votes, wanted, chunk) for chunk in PERMUTATION.plan(wanted))
-    left, other = (
-        merge(votes, wanted, combine(*parts)) for parts in ((first, second), (second, first))
-    )
-    assert to_plain(left) == to_plain(other)
-    early = merge(votes, wanted, second)
-    assert early.partial
-    assert np.isnan(early.p)
-    assert np.isnan(early.nll.value)
-    assert not left.partial
-    assert len(left.permuted_nll) == 9
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"aggregator": "magic"}, "unknown aggregator"),
-        ({"calibrator": "magic"}, "unknown calibrator"),
         ({"permutations": 0}, "number of permutations"),
         ({"splits_each": 1}, "2 splits or more"),
     ],

@@ -14,7 +14,6 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
-from judgepanel.studies.results import combine
 from judgepanel.studies.robustness.slice_transfer import (
     NO_FEATURES,
     SLICE_TRANSFER,
@@ -192,24 +191,9 @@ def test_judges_that_are_wrong_in_one_slice_are_found_out():
     assert elsewhere > slice_transfer.null_nll[g, 1] > own
 
 
-def test_chunks_in_any_order_give_the_same_bits():
-    wanted = spec(settings=Settings(splits=7))
-    parts = [run_chunk(votes(), wanted, chunk) for chunk in SLICE_TRANSFER.plan(wanted)]
-    first, other = (merge(votes(), wanted, combine(*p)) for p in (parts, parts[::-1]))
-    assert to_plain(first) == to_plain(other)
-    single = replace(SLICE_TRANSFER.plan(wanted)[0], count=1)
-    early = merge(votes(), wanted, run_chunk(votes(), wanted, single))
-    assert early.partial
-    assert np.isfinite(early.delta.value).all()
-    assert np.isnan(early.band.lo).all()
-    assert early.outcome(0) == "undecided"
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"aggregator": "magic"}, "unknown aggregator"),
-        ({"calibrator": "magic"}, "unknown calibrator"),
         ({"quantiles": 1}, "2 parts or more"),
     ],
 )

@@ -1,6 +1,5 @@
 """The four checks on samples with known problems, and the study's contract."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.prefixes import rank
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.panel.recommended import recommended_on
 from judgepanel.studies.runner import run
@@ -25,10 +23,6 @@ CURVE_ONLY = ScopeSpec(Settings(splits=10), others=())
 
 def outcomes(result):
     return {check.code: check.outcome for check in result.checks}
-
-
-def text(result):
-    return json.dumps(to_plain(result), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
@@ -154,11 +148,3 @@ def test_the_table_has_every_judge_share_and_aggregator(hard):
 def test_twenty_splits_compare_aggregators_after_the_first_chunk_if_they_can(n, wanted):
     chosen = compared_splits(n)
     assert (chosen.start, chosen.stop) == wanted
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"aggregator": "best"}, {"others": ("joint", "joint")}, {"calibrator": "none?"}]
-)
-def test_a_name_that_is_not_known_is_refused(wrong):
-    with pytest.raises(InputError, match=r"allowed: "):
-        ScopeSpec(**wrong)

@@ -291,8 +291,6 @@ def test_judges_to_copy_can_be_named():
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"aggregator": "dawid_skene"}, "unknown aggregator"),
-        ({"calibrator": "best"}, "unknown calibrator"),
         ({"permutations": 10}, "orders come in four designs of pairs"),
         ({"permutations": 1_008}, "orders come in four designs of pairs"),
         ({"copied": ("judge001", "judge001")}, "given twice"),
