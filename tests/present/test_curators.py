@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.curators import (
     chosen_sentence,
     chosen_table,
+    curators_figure,
     curators_sentence,
     curators_table,
     looked_best_sentence,
@@ -126,3 +128,25 @@ def test_a_refit_under_another_aggregator_is_told():
     assert "compared under one-coin and refitted under joint" in terminal_text(
         present(refitted, CuratorsSpec())
     )
+
+
+def traces(figure):
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+def test_every_curator_has_what_it_saw_and_what_it_got():
+    figure = curators_figure(result())
+    outcome = traces(figure)
+    new, seen = outcome["on new items, 95 %"], outcome["where it chose"]
+    assert len(new.x) == len(result().curators) == 6
+    assert list(new.x) == sorted(new.x, reverse=True)
+    oracle = new.y.index("oracle k (not deployable)")
+    assert np.isnan(seen.x[oracle])
+    for place, name in enumerate(new.y):
+        entry = next(
+            c for c in result().curators if c.title == name.removesuffix(" (not deployable)")
+        )
+        assert new.x[place] == entry.nll.value
+        assert new.x[place] + new.error_x.array[place] == pytest.approx(entry.nll.hi)
+    assert set(outcome["all judges"].x) == {result().everyone.nll.value}
+    assert set(outcome["base rate"].x) == {result().null_nll}

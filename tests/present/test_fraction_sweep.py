@@ -10,6 +10,7 @@ import numpy as np
 from judgepanel.present.blocks import Answer, Paragraph, Table
 from judgepanel.present.paper.fraction_sweep import (
     SweepView,
+    fraction_sweep,
     present,
     share_sentence,
     share_table,
@@ -116,3 +117,41 @@ def test_of_the_recommended_panel_no_calibrator_is_named():
     assert "The recommended panel is chosen again on the labels of every share" in text
     assert "under one-coin + temperature" in text
     assert "uncalibrated" not in text
+
+
+@cache
+def two_shares() -> FractionSweep:
+    spec = FractionSweepSpec(Settings(splits=4), panels=(3,), shares=(0.2, 0.5))
+    return run(FRACTION_SWEEP, make_votes(1, 120, 9), spec, jobs=1)
+
+
+def test_lines_bands_and_null_are_the_two_shares():
+    figure = fraction_sweep(two_shares(), "beta", "top-3")
+    by_name = {trace.name: trace for trace in figure.data}
+    np.testing.assert_array_equal(by_name["all 9"].y, two_shares().nll.value[0, 1])
+    np.testing.assert_array_equal(by_name["top-3"].y, two_shares().nll.value[0, 0])
+    np.testing.assert_array_equal(by_name["base rate"].y, two_shares().null_nll)
+    np.testing.assert_array_equal(by_name["all 9: 95 % interval"].y[:2], two_shares().nll.hi[0, 1])
+    np.testing.assert_array_equal(by_name["all 9"].customdata, [[24, 96], [60, 60]])
+
+
+def test_ticks_say_the_share_and_the_number_of_labels():
+    figure = fraction_sweep(two_shares(), "temperature")
+    assert list(figure.layout.xaxis.ticktext) == ["20 %<br>24", "50 %<br>60"]
+    assert "top-3" not in {trace.name for trace in figure.data}
+    crowded = replace(
+        two_shares(),
+        shares=np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.7]),
+        labels=np.arange(6.0),
+        evaluated=np.arange(6.0),
+        null_nll=np.ones(6),
+        nll=Interval.full((2, 2, 6), 0.5),
+    )
+    ticks = fraction_sweep(crowded, "beta").layout.xaxis.tickvals
+    np.testing.assert_allclose(ticks, [10, 30, 50, 70])
+
+
+def test_the_share_that_is_enough_is_marked_where_it_is_known():
+    (line,) = fraction_sweep(two_shares(), "beta").layout.shapes
+    assert 20 <= line.x0 <= 50
+    assert not fraction_sweep(replace(two_shares(), needed=()), "beta").layout.shapes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.present.blocks import Figure, Table
 from judgepanel.present.decide.recommend import decision_sentence
-from judgepanel.present.paper.calibrator_design import design_sentence, design_table
+from judgepanel.present.paper.calibrator_design import design_figure, design_sentence, design_table
 from judgepanel.present.understand.method_grid import (
     MethodGridView,
     grid_choice_sentence,
@@ -35,7 +35,7 @@ from judgepanel.studies.paper.calibrator_design import (
 )
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.words.sentences import in_words
+from judgepanel.words.sentences import CALIBRATOR_NAMES, in_words
 from tests.helpers import make_votes
 
 AGGREGATED = ("majority", "log_odds", "one_coin")
@@ -268,3 +268,63 @@ def test_no_number_is_missing_from_the_tables() -> None:
     for table in (grid_table(grid_of()), design_table(design_of())):
         for name, column in table.items():
             assert column.numbers is None or np.isfinite(column.numbers).all(), name
+
+
+@cache
+def design(orientation: str = "auto") -> CalibratorDesign:
+    settings = Settings(splits=2, orientation=orientation)  # type: ignore[arg-type]
+    spec = CalibratorDesignSpec(settings=settings, panels=())
+    return run(CALIBRATOR_DESIGN, make_votes(1, 90, 8), spec, jobs=1)
+
+
+def test_lines_come_in_the_order_asked_for_and_unknown_ones_are_left_out() -> None:
+    lines = design_figure(design(), ("beta", "no such", "none")).data
+    assert [line.name for line in lines] == [CALIBRATOR_NAMES[name] for name in ("beta", "none")]
+    row = design().calibrators.index("beta")
+    assert list(lines[0].y) == design().shape[row].tolist()
+
+
+def test_every_line_is_drawn_over_all_scores_in_order() -> None:
+    figure = design_figure(design())
+    assert [trace.name for trace in figure.data] == [CALIBRATOR_NAMES[n] for n in CALIBRATORS]
+    for trace, p in zip(figure.data, design().shape, strict=True):
+        assert list(trace.x) == design().shape_logit.tolist() == sorted(trace.x)
+        assert list(trace.y) == p.tolist()
+        assert 0.0 < min(trace.y) <= max(trace.y) < 1.0
+
+
+def test_any_two_calibrators_are_told_apart_without_colour() -> None:
+    figure = design_figure(design())
+    looks = {trace.name: (trace.line.dash, trace.marker.symbol) for trace in figure.data}
+    for first, other in combinations(looks, 2):
+        assert looks[first] != looks[other], (first, other)
+
+
+def test_lines_that_lie_on_each_other_are_marked_in_different_places() -> None:
+    figure = design_figure(design("symmetric"), ("temperature", "platt"))
+    first, other = figure.data
+    np.testing.assert_allclose(first.y, other.y, atol=1e-6)
+    places = [
+        {x for x, size in zip(t.x, t.marker.size, strict=True) if size} for t in (first, other)
+    ]
+    assert min(len(place) for place in places) >= 5
+    assert places[0].isdisjoint(places[1])
+
+
+def test_the_raw_score_is_smooth_where_it_rises() -> None:
+    (line,) = design_figure(design(), ("none",)).data
+    assert np.abs(np.diff(line.y)).max() < 0.08
+
+
+def test_nothing_chosen_is_an_empty_figure_with_its_axes() -> None:
+    figure = design_figure(design(), ())
+    assert len(figure.data) == 0
+    assert figure.layout.xaxis.title.text == "raw score (logit)"
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_few_distinct_scores_are_drawn(points: int) -> None:
+    some = design()
+    few = replace(some, shape_logit=some.shape_logit[:points], shape=some.shape[:, :points])
+    figure = design_figure(few, ("none", "beta"))
+    assert [len(trace.x) for trace in figure.data] == [points, points]

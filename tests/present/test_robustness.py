@@ -11,16 +11,18 @@ import pandas as pd
 from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.figures.style import CURATE_FILL
 from judgepanel.present.blocks import Answer
-from judgepanel.present.paper.permutation import permutation_sentence
+from judgepanel.present.paper.permutation import permutation_figure, permutation_sentence
 from judgepanel.present.robustness.difficulty_transfer import (
     difficulty_sentence,
     remedy_sentence,
+    transfer_figure,
     transfer_sentence,
     transfer_table,
 )
 from judgepanel.present.robustness.slice_transfer import present as slices_present
-from judgepanel.present.robustness.slice_transfer import slice_sentence, slice_table
+from judgepanel.present.robustness.slice_transfer import slice_figure, slice_sentence, slice_table
 from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -257,3 +259,70 @@ def test_figures_that_measure_the_coding_say_so_and_are_no_finding():
     finding = worst_finding(coded, "beta")
     assert "measure the coding, not the judges" in finding.sentence
     assert finding.tone == "open"
+
+
+NAMES = np.array(["usual", "<b>odd</b>", "x" * 200], dtype=object)
+
+
+def test_every_cell_has_its_nll_its_loss_and_its_base_rate():
+    figure = transfer_figure(transfer(), "beta", "stratified")
+    texts = {(note.y, note.x): note.text for note in figure.layout.annotations}
+    assert len(texts) == 6
+    cell = transfer().cell("beta", "stratified", "easy", "hard")
+    assert f"<b>{cell.nll.value:.3f}</b>" in texts[0, 1]
+    assert f"{cell.delta.value:+.2f}" in texts[0, 1]
+    assert f"base rate {cell.null_nll:.3f}" in texts[0, 1]
+    assert "+0.00" not in texts[0, 0]
+
+
+def test_narrow_intervals_get_decimals_enough_to_be_seen():
+    result = transfer()
+    nll = result.nll.value
+    narrow = replace(result, nll=Interval(nll, nll - 0.004, nll + 0.004))
+    text = transfer_figure(narrow, "beta", "plain").layout.annotations[0].text
+    cell = narrow.cell("beta", "plain", "easy", "easy")
+    assert f"[{cell.nll.lo:.3f}, {cell.nll.hi:.3f}]" in text
+
+
+def test_a_cell_worse_than_its_base_rate_is_orange():
+    result = transfer()
+    nll = np.where(np.eye(3, 2) > 0, 1.5, 0.5) * result.null_nll
+    ends = np.broadcast_to(nll, result.nll.shape)
+    bad = replace(result, nll=Interval(ends, ends, ends))
+    fills = [shape.fillcolor for shape in transfer_figure(bad, "beta", "plain").layout.shapes]
+    assert [fill == CURATE_FILL for fill in fills] == [True, False, False, True, False, False]
+
+
+def test_slices_come_by_loss_and_their_names_are_inert():
+    named = replace(
+        votes(), features=pd.DataFrame({"kind": np.repeat(NAMES, votes().n_items // 3)})
+    )
+    slices = run(SLICE_TRANSFER, named, SliceTransferSpec(SETTINGS), jobs=1)
+    figure = slice_figure(slices)
+    names = figure.layout.yaxis.ticktext
+    assert "&lt;b&gt;odd&lt;/b&gt;" in names
+    assert max(len(name) for name in names) < 60
+    drawn, rows = (np.concatenate([trace[axis] for trace in figure.data]) for axis in "xy")
+    assert (np.diff(drawn[np.argsort(rows)]) <= 0).all()
+    np.testing.assert_allclose(np.sort(drawn), np.sort(slices.delta.value[:, 1]))
+    assert all("<b>odd" not in text for trace in figure.data for text in trace.text)
+
+
+def test_permutations_are_counted_and_the_real_nll_stands_beside_them():
+    figure = permutation_figure(permutation())
+    bars = figure.data[0]
+    assert sum(bars.y) == 39
+    apart = abs(np.array(bars.x) - permutation().permuted_nll[:, None]).min(axis=1)
+    assert apart.max() <= bars.width
+    assert figure.data[-1].x[0] == permutation().nll.value
+    names = [trace.name for trace in figure.data]
+    assert names == ["permuted labels", "base rate of permuted labels", "real labels, 95 %"]
+
+
+def test_before_the_real_labels_are_in_only_permutations_are_drawn():
+    early = replace(permutation(), nll=Interval.full((), np.nan))
+    assert len(permutation_figure(early).data) == 2
+    blank = replace(
+        early, permuted_nll=np.zeros(0), permuted_null=np.zeros(0), permuted_accuracy=np.zeros(0)
+    )
+    assert len(permutation_figure(blank).data) == 1

@@ -13,12 +13,15 @@ from judgepanel.present.trust import group_change, scope
 from judgepanel.present.trust.group_change import group_sentence, group_table, members_sentence
 from judgepanel.present.trust.scope import (
     ScopeView,
+    curve_figure,
     curve_table,
     filter_sentence,
     kept_sentence,
+    parse_figure,
     parse_table,
     safe,
     scope_sentence,
+    switch_figure,
     switch_table,
 )
 from judgepanel.render.text import terminal_text
@@ -274,3 +277,50 @@ def test_a_judge_whose_grades_are_in_reverse_order_is_in_the_answer():
     read = replace(result, parsed=np.ones(6))
     answer = scope_sentence(outcomes(read, P0="pass", P2="pass", P3="pass"))
     assert "the grades of some judges contradict their votes or the labels" in answer
+
+
+FIGURE_FEW = Settings(splits=2)
+
+
+TWO = ("one_coin", "majority")
+
+
+def test_the_curve_has_a_point_a_share_and_the_band_of_1_per_cent(hard):
+    curve = hard.saturation
+    interval, band, line = curve_figure(curve).data
+    assert line.text[-1] == "all judges"
+    nll = curve.nll.value[-1]
+    assert sorted(set(band.y)) == pytest.approx([0.99 * nll, 1.01 * nll])
+    np.testing.assert_array_equal(interval.y[: len(curve.sizes)], curve.nll.hi)
+    names = [interval.name, band.name, line.name]
+    assert names == ["95 % interval", "within 1 % of all", "best judges kept"]
+
+
+def test_every_judge_has_one_mark_of_its_kind(hard):
+    figure = parse_figure(hard)
+    assert sum(len(trace.x) for trace in figure.data) == 30
+    assert [trace.name for trace in figure.data] == [
+        "90 % or more (29)",
+        "filter: 70 % or less (1)",
+    ]
+    assert len({trace.marker.symbol for trace in figure.data}) == 2
+
+
+def test_aggregators_are_rows_with_and_without_those_that_miss_votes(hard):
+    figure = switch_figure(hard)
+    assert figure.layout.yaxis.ticktext == ("one-coin", "majority vote")
+    names = ["all judges", "without those that miss votes", "base rate"]
+    assert [trace.name for trace in figure.data] == names
+    assert figure.data[1].error_x.array is None
+
+
+def test_a_group_has_both_panels_and_their_intervals():
+    spec = GroupChangeSpec(FIGURE_FEW, "family", ("fam1",), TWO)
+    result = run(GROUP_CHANGE, sample_votes("hard_panel"), spec, jobs=1)
+    blocks = group_change.present(result, spec)
+    (figure,) = [block.figure for block in blocks if isinstance(block, Figure)]
+    assert [trace.name for trace in figure.data[:2]] == ["with the group", "without it"]
+    np.testing.assert_allclose(figure.data[0].x, result.nll_with.value)
+    np.testing.assert_allclose(
+        figure.data[1].error_x.array, result.nll_without.hi - result.nll_without.value
+    )
