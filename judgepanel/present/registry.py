@@ -53,7 +53,7 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
             "decide.curators",
             "decide.what_if",
         ),
-        ESTIMATE_PAGE: ("decide.estimate",),
+        ESTIMATE_PAGE: ("decide.estimate", "decide.panel_worth"),
         CONFIDENCE_PAGE: (
             "trust.reliability",
             "trust.selective",

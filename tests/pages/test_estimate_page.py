@@ -51,3 +51,12 @@ def test_groups_and_target_are_in_the_address() -> None:
     app = finished(by="no groups", about="items like these")
     assert "for items like these" in answer_of(app)
     assert "GPTInst" not in text_of(app)
+
+
+def test_worth_by_panel_size_is_computed_once_its_section_is_open() -> None:
+    closed = finished()
+    assert "Worth by panel size" in " ".join(e.label for e in closed.expander)
+    assert "labels are worth most with" not in text_of(closed)
+    opened = open_app(ESTIMATE, analysis=analysis(), panel_worth="true")
+    until(opened, lambda: len(downloads_of(opened)) == 5)
+    assert "100 labels are worth most with " in text_of(opened)

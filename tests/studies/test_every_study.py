@@ -22,6 +22,7 @@ SWAPS_MATTER = {
         "claim",
         "estimate",
         "items",
+        "panel_worth",
     ),  # They are about labels as given.
 }
 

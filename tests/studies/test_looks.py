@@ -46,7 +46,7 @@ CURVE = PanelCurveSpec(OPEN, calibrators=("temperature",), compare=(3,))
 
 ALL_SPLITS = {
     *("label_budget", "permutation", "judges", "value"),
-    *("narrow_band", "variance_decomposition", "estimate", "agreement"),
+    *("narrow_band", "variance_decomposition", "estimate", "agreement", "panel_worth"),
 }
 """Studies that are not looked at: their splits, halves or replicates are what is measured, the last
 one does work that none other does, or they have no splits."""

@@ -273,7 +273,7 @@ class EstimateSpec(StudySpec):
 
 def run_chunk(votes: VoteMatrix, spec: EstimateSpec, chunk: Chunk) -> Proxies:
     """Return the proxies of all items; ``chunk`` holds one round."""
-    signs, labels, units = _arrays(votes, spec)
+    signs, labels, units = arrays_of(votes, spec)
     seed = spec.settings.seed
     return Proxies(
         cross_proxies(signs, labels, units, seed=seed), best_judge(signs, labels, units, seed=seed)
@@ -293,14 +293,14 @@ def judges_of(votes: VoteMatrix, spec: EstimateSpec) -> tuple[str, ...]:
     return tuple(sorted(others or votes.judges))
 
 
-def _arrays(votes: VoteMatrix, spec: EstimateSpec) -> tuple[Votes, Floats, Ints]:
-    """Signed votes in the order of judges' names, labels with NaN, and units."""
+def arrays_of(votes: VoteMatrix, spec: EstimateSpec) -> tuple[Votes, Floats, Ints]:
+    """Return signed votes in the order of judges' names, labels with NaN, and units."""
     signs = signs_of(votes.with_judges(judges_of(votes, spec)).votes)
     labels = np.where(votes.labels < 0, np.nan, votes.labels.astype(np.float64))
     return signs, labels, votes.units
 
 
-def _reweighted(
+def reweighted(
     votes: VoteMatrix, spec: EstimateSpec, traits: Mapping[str, NDArray[Any]]
 ) -> tuple[Floats | None, str, FairSample]:
     """Return the weights of labelled items, the feature of their strata, and how fair they are.
@@ -433,16 +433,16 @@ def _meetings(groups: Groups, sample: Sample | Matches, proxy: Floats, about: Ta
 
 def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
     """Return rates of all items and of the groups, and their differences."""
-    signs, labels, units = _arrays(votes, spec)
+    signs, labels, units = arrays_of(votes, spec)
     groups = groups_of(votes, spec.by)
-    weights, strata, fair = _reweighted(votes, spec, _traits(votes, signs))
+    weights, strata, fair = reweighted(votes, spec, traits_of(votes, signs))
     shares = (np.sign(signs.sum(axis=1, dtype=np.int64)) + 1.0) / 2.0
     whole = Sample.of(labels, None, units, weights)
     samples: Samples = [whole]
     if groups.names:
         samples.append(groups.sample(labels, units, weights))
 
-    about = _about(votes, spec)
+    about = target_of(votes, spec)
     targets: tuple[Target, ...] = get_args(Target)
     by_target = {target: _rates(partial.panel, samples, target) for target in targets}
     ours = by_target[about]
@@ -464,7 +464,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         majority=_joined(_rates(shares, samples, about)),
         best=_joined(_rates(partial.best, samples, about)),
         population=_joined(by_target["population"]),
-        worth=_worth(ours, alone),
+        worth=worth_of(ours, alone),
         tuning=np.concatenate([part.tuning for part in ours]),
         may_be_best=_may_be_best(len(groups.names), pairs, gap, p),
         pairs=isinstance(samples[-1], Matches),
@@ -486,11 +486,12 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         measures_coding=lopsided,
         one_class=votes.minority_share == 0.0,
         seed=spec.settings.seed,
-        warnings=_warnings(votes, spec, groups, n_labels, fair, strata),
+        warnings=warnings_of(votes, spec, groups, n_labels, fair, strata),
     )
 
 
-def _about(votes: VoteMatrix, spec: EstimateSpec) -> Target:
+def target_of(votes: VoteMatrix, spec: EstimateSpec) -> Target:
+    """Return whose rates are estimated; ``auto`` depends on whether all items are labelled."""
     if spec.about == "auto":
         return "population" if votes.labelled.all() else "file"
     return spec.about
@@ -509,8 +510,8 @@ def _may_be_best(n_groups: int, pairs: Ints, gap: Interval, p: Floats) -> Bools:
     return best
 
 
-def _worth(ours: list[Rates], alone: list[Rates]) -> Floats:
-    """How many times as many labels (n_groups + 1,); 1 where nothing is left to estimate."""
+def worth_of(ours: list[Rates], alone: list[Rates]) -> Floats:
+    """Return how many times as many labels (n_groups + 1,); 1 where nothing is left to estimate."""
     with_panel, labels = (np.concatenate([part.kappa for part in parts]) for parts in (ours, alone))
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(with_panel > 0.0, labels / with_panel, 1.0)
@@ -548,15 +549,15 @@ def _labels_for(rates: Rates, sample: Sample) -> int:
     return int(np.ceil(1.0 / (REACH**2 / spread + 1.0 / n_items)))
 
 
-def _traits(votes: VoteMatrix, signs: Votes) -> Mapping[str, NDArray[Any]]:
-    """What is known of all items: votes in sum, and features."""
+def traits_of(votes: VoteMatrix, signs: Votes) -> Mapping[str, NDArray[Any]]:
+    """Return what is known of all items: votes in sum, and features."""
     cast = (signs != 0).sum(axis=1)
     share = np.where(cast > 0, signs.sum(axis=1) / np.maximum(cast, 1), np.nan)
     of_votes = {"share of votes for 1": share, "agreement of judges": np.abs(share)}
     return {**of_votes, "number of votes": cast.astype(np.float64), **features_of(votes)}
 
 
-def _warnings(
+def warnings_of(
     votes: VoteMatrix,
     spec: EstimateSpec,
     groups: Groups,
@@ -564,6 +565,7 @@ def _warnings(
     fair: FairSample,
     strata: str,
 ) -> tuple[str, ...]:
+    """Return sentences about the labels, their sample and the groups."""
     warnings = []
     if strata and spec.strata is None:
         warnings.append(

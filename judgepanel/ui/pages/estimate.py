@@ -25,7 +25,9 @@ def page(context: PageContext) -> None:
     entry, spec, caveats = ENTRIES[ESTIMATE.name], _controls(context), Caveats()
     if show_study(entry, context, spec, caveats=caveats, banner=_banner):
         _label_next(context, spec)
-        show_closed(context, ESTIMATE_PAGE, {ESTIMATE.name}, caveats=caveats)
+        show_closed(
+            context, ESTIMATE_PAGE, {ESTIMATE.name}, caveats=caveats, ask=lambda _: (spec, None)
+        )
 
 
 def _banner(result: Estimates) -> tuple[str, str]:

@@ -7,7 +7,13 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from judgepanel.arrays import Floats, Votes
-from judgepanel.kernels.cross_proxies import RIDGES, Features, cross_proxies, fit_paths
+from judgepanel.kernels.cross_proxies import (
+    RIDGES,
+    Features,
+    cross_proxies,
+    cross_proxies_of_best,
+    fit_paths,
+)
 
 
 def panel(n: int = 120, n_judges: int = 8, seed: int = 0) -> tuple[Votes, Floats]:
@@ -55,16 +61,34 @@ def test_weights_rest_on_errors_of_rows_left_out():
     )
 
 
-def test_no_label_shapes_the_proxy_of_its_own_unit():
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_no_label_shapes_the_proxy_of_its_own_unit(k):
     """Up to the level of the fold, which the labelled and unlabelled items of an estimate share."""
     votes, truth = panel()
     labels, units = hidden(truth), np.arange(120) // 4
-    before = cross_proxies(votes, labels, units, seed=0)
+    before = cross_proxies_of_best(votes, labels, units, k, seed=0)
     changed = labels.copy()
     changed[0] = 1.0 - changed[0]
-    after = cross_proxies(votes, changed, units, seed=0)
+    after = cross_proxies_of_best(votes, changed, units, k, seed=0)
     np.testing.assert_allclose(after[:4] - after[0], before[:4] - before[0], atol=1e-12)
     assert np.abs((after - after[0]) - (before - before[0])).max() > 1e-4
+
+
+def test_the_best_of_all_judges_are_all_judges():
+    votes, truth = panel()
+    labels, units = hidden(truth), np.arange(120)
+    every = cross_proxies(votes, labels, units, seed=0)
+    assert cross_proxies_of_best(votes, labels, units, 8, seed=0).tolist() == every.tolist()
+
+
+def test_the_best_judges_are_those_whose_votes_follow_the_labels():
+    votes, truth = panel(400)
+    labels, units = hidden(truth), np.arange(400)
+    known = votes.copy()
+    known[:, [2, 5]] = np.where(truth[:, None] > 0.5, 1, -1)
+    known[::50, 5] = 0
+    ours = cross_proxies_of_best(known, labels, units, 2, seed=0)
+    assert ours.tolist() == cross_proxies(known[:, [2, 5]], labels, units, seed=0).tolist()
 
 
 def test_labelled_and_unlabelled_items_have_proxies_of_one_level():
