@@ -60,6 +60,7 @@ _IF_PAIRS = (
 )
 READ_AS_POINTWISE = f"Verdicts say whether one response is good, {_IF_PAIRS}"
 _ONE_RESPONSE = f"There is one response per item, {_IF_PAIRS}"
+_ONE_SYSTEM = f"Every item names one system, so it is one response, {_IF_PAIRS}"
 TASK_NOT_SAID = (
     "Items are taken as pairs of responses, which the file does not say; if they are single "
     f"responses, say so {errors.POINTWISE}."
@@ -69,6 +70,7 @@ _SAID_AS_GUESSES = ("id", "label", "judge name", "verdict", "order", "run")
 _MOST_WORDS, _MOST_LEVELS = 40, 100
 _PLAINLY_NONE = ("dates", "long texts", "named as a text", "an index", "the same", "the name of")
 """Starts of reasons for which nobody would take a column for a judge."""
+_NUMBERED_SIDES = frozenset(("1", "2"))
 _RESPONSES = frozenset(("response", "output", "answer", "completion", "reply"))
 
 
@@ -100,6 +102,9 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     pairs = reader.columns.pair is not None or reader.roles.order_column is not None
     if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
+    systems = [len(reader.columns[name].given) for name in reader.roles.system_column]
+    if len(systems) == 1 and systems[0] > 1 and not words <= _NUMBERED_SIDES:
+        return "pointwise", _ONE_SYSTEM
     named = [name for name in reader.table.columns if _RESPONSES & {*tokens_of(name)}]
     free = [name for name in named if name not in reader.roles.used]
     texts = [name for name in free if reader.columns[name].kind in ("texts", "words")]

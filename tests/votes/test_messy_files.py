@@ -262,6 +262,30 @@ def test_words_of_good_and_bad_make_items_single_responses_unless_said(
         assert read(text, task=said).votes.task == said
 
 
+@pytest.mark.parametrize(
+    ("header", "cells", "verdicts", "task"),
+    [
+        ("system", "{s}", ("0", "1"), "pointwise"),
+        ("system", "{s}", ("A", "B"), "pairwise"),
+        ("system", "{s}", ("1", "2"), "pairwise"),
+        ("system_a,system_b", "{s},{t}", ("0", "1"), "pairwise"),
+        ("topic", "{s}", ("0", "1"), "pairwise"),
+    ],
+)
+def test_items_that_name_one_system_are_single_responses_unless_their_votes_compare_two(
+    header: str, cells: str, verdicts: tuple[str, str], task: str
+) -> None:
+    rows = "".join(
+        f"q{i},{verdicts[i % 2]},{cells.format(s='xy'[i % 3 > 0], t='yx'[i % 3 > 0])},"
+        f"{verdicts[i // 2 % 2]},{verdicts[i % 2]}\n"
+        for i in range(24)
+    )
+    loaded = load_votes(f"item_id,label,{header},a,b\n{rows}".encode(), name="v.csv")
+    assert loaded.votes.task == task
+    said = [note for note in loaded.warnings if "--task pairwise" in note]
+    assert bool(said) == (task == "pointwise")
+
+
 REFUSED = {
     "a half-binary column": (columns(x=["0", "1", "0.3"] + ["1"] * 7), {}, "--ignore"),
     "words that nobody knows": (columns(x=["up", "down"] * 5), {}, "--ignore"),
