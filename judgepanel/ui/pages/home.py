@@ -70,13 +70,16 @@ _CARDS = (
 )
 
 
-def home() -> None:
-    """Draw the list and, from two analyses on, a comparison; new users see the questions."""
+def home() -> bool:
+    """Draw the list and, from two analyses on, a comparison; new users see the questions.
+
+    Returns whether there are analyses.
+    """
     analyses = workspace().list()
     outcome()
     if not analyses:
         welcome()
-        return
+        return False
     st.header("Recent analyses")
     n_rows = st.session_state.get(_ROWS, FIRST_ROWS)
     for analysis in analyses[:n_rows]:
@@ -87,6 +90,7 @@ def home() -> None:
     if len(analyses) > 1:
         with st.expander("Compare two analyses"):
             choose_two(analyses, analyses[1].id, analyses[0].id)
+    return True
 
 
 def outcome() -> None:

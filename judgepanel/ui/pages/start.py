@@ -69,8 +69,6 @@ def fresh() -> None:
                 "One row per judge: a column `judge`, then what you know (family, cost, ...)",
                 key=JUDGES,
             )
-        if upload is None:
-            _example()
     if upload is not None:
         from judgepanel.ui.pages.start_votes import uploaded  # noqa: PLC0415
 
@@ -79,9 +77,13 @@ def fresh() -> None:
         from judgepanel.ui.pages.home import home  # noqa: PLC0415
 
         with right:
-            _samples()
+            _example()
+        samples = st.container()
+        known = False
         with recent, show_errors():
-            home()
+            known = home()
+        with samples:
+            _samples(named=known)
         QUIET.add(stand_by)
 
 
@@ -91,14 +93,18 @@ def _example() -> None:
     # In HTML: the scripts of st.code take a browser longer than the rest of the page.
     st.html(f'<pre class="jp-example">{_EXAMPLE}</pre>')
     st.html(
-        '<p class="jp-note">One row per item: its true label (1 where the first response is the '
-        "better one, 0 where the second is, blank where unknown) and one verdict per judge, blank "
-        "where it gave none. Columns that begin with <code>feat_</code> are item features. A long "
-        "file with the columns item, judge and verdict works as well, and so do the judges' raw "
-        "outputs (item, judge, text, order): their verdicts are read here. Nothing leaves this "
-        "machine.</p>"
+        '<p class="jp-note">One row per item, with its label and one verdict per judge. Nothing '
+        "leaves this machine.</p>"
     )
-    st.caption("Templates to download and fill in:")
+    with st.expander("Columns, and other layouts"):
+        st.html(
+            '<p class="jp-note">The true label is 1 where the first response is the better one, 0 '
+            "where the second is, and blank where unknown; a verdict is blank where a judge gave "
+            "none. Columns that begin with <code>feat_</code> are item features. A long file with "
+            "the columns item, judge and verdict works as well, and so do the judges' raw outputs "
+            "(item, judge, text, order): their verdicts are read here.</p>"
+        )
+    st.caption("Templates:")
     with st.container(horizontal=True, key="templates"):
         for title, (name, content) in _TEMPLATES.items():
             st.download_button(
@@ -106,15 +112,25 @@ def _example() -> None:
             )
 
 
-def _samples() -> None:
-    """Draw a button for each sample."""
+def _samples(*, named: bool) -> None:
+    """Draw a button for each sample: only ``named`` for those who have analyses."""
     from judgepanel.votes.simulate import SAMPLES  # noqa: PLC0415
 
     st.header("Or a sample")
-    for sample in SAMPLES:
-        if st.button(sample.title, key=f"sample-{sample.name}", width="stretch"):
-            open_analysis(_sample(sample.name, sample.title))
-        st.caption(sample.what_it_shows)
+    for column, sample in zip(st.columns(len(SAMPLES)), SAMPLES, strict=True):
+        with column:
+            about = sample.what_it_shows
+            button = st.button(
+                sample.title,
+                key=f"sample-{sample.name}",
+                help=about,
+                width="stretch",
+                type="tertiary" if named else "secondary",
+            )
+            if button:
+                open_analysis(_sample(sample.name, sample.title))
+            if not named:
+                st.caption(f"{about.split(': ')[0].rstrip('.')}.")
 
 
 def _sample(name: str, title: str) -> Analysis:
