@@ -234,7 +234,8 @@ def at_a_glance(blocks: Iterable[Block]) -> tuple[str, Figure | None]:
 def described_table(study: Study[Any, Any, Any], table: Table) -> Table:
     """Return the table with descriptions of its columns from the study's frame."""
     texts = {heading: _help(study, heading, column) for heading, column in table.columns.items()}
-    return replace(table, help={heading: text for heading, text in texts.items() if text})
+    known = {heading: text for heading, text in texts.items() if text}
+    return replace(table, help=known | dict(table.help))
 
 
 def _help(study: Study[Any, Any, Any], heading: str, column: Column) -> str:

@@ -18,6 +18,7 @@ from judgepanel.kernels.aggregation import AGGREGATORS, Graded
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.decide import recommend
 from judgepanel.present.decide.recommend import (
+    decision_sentence,
     is_recommended,
     other_pipeline,
     pipeline_sentence,
@@ -168,7 +169,7 @@ def _wait(context: PageContext) -> None:
         st.rerun()
 
 
-def pipeline_note(
+def pipeline_note(  # noqa: PLR0913
     context: PageContext,
     result: Recommendation | None,
     aggregator: PanelAggregator | Graded,
@@ -178,23 +179,31 @@ def pipeline_note(
     advice: bool = True,
     awaited: bool = False,
     average: bool = False,
+    fold: DeltaGenerator | None = None,
 ) -> None:
     """Say which pipeline the page shows, with a button to the recommended one, or back.
 
     ``splits`` is the number of splits of the page's study if it uses fewer than the analysis.
     ``advice`` adds the recommendation, for pages that do not state it themselves; ``awaited`` is
     for pages that compute it after their own answer, ``average`` for those that can show the
-    recommended average itself.
+    recommended average itself. The number of splits, and the recommendation where the page shows
+    it, stand in ``fold``.
     """
     here = pipeline_name(aggregator, calibrator)
-    words = f"This page shows {here}."
+    words, more = f"This page shows {here}.", list[str]()
     if result is not None:
-        words = pipeline_sentence(result, aggregator, calibrator, advice=advice)
+        same = aggregator == AVERAGE or is_recommended(result, aggregator, calibrator)
+        words = pipeline_sentence(result, aggregator, calibrator, advice=advice and not same)
+        if advice and same:
+            more.append(decision_sentence(result))
     if splits is not None and splits < context.analysis.settings.most_splits:
-        words += (
-            f" It uses {splits} of the {context.analysis.settings.most_splits:,} splits, since "
-            "every figure needs a fit of its own."
+        more.append(
+            f"This page uses {splits} of the {context.analysis.settings.most_splits:,} splits, "
+            "since every figure needs a fit of its own."
         )
+    with st.container() if fold is None else fold:
+        for sentence in more:
+            caption(sentence)
     if result is None:
         if awaited and _spec(context) is not None:
             words += " What is recommended is worked out next, from other pipelines too."
@@ -245,7 +254,7 @@ METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accu
 Name = TypeVar("Name", bound=str)
 
 
-def folded(label: str = "Another pipeline or view") -> DeltaGenerator:
+def folded(label: str = "Another pipeline") -> DeltaGenerator:
     """Where controls are that few change, so that the answer is on the first screen."""
     return st.expander(label)
 

@@ -59,24 +59,62 @@ from judgepanel.words.sentences import (
     study_command,
 )
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
-from judgepanel.words.text import LONGEST, counted, csv_name, in_html, markdown, plain
+from judgepanel.words.text import (
+    LONGEST,
+    counted,
+    csv_name,
+    first_sentence,
+    in_html,
+    markdown,
+    plain,
+)
 
 # Set once, since the option is global: a page that changed it while drawing would change it for
 # other users' pages too.
 pd.set_option("styler.render.max_elements", sys.maxsize)
 
 
-def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
-    """Draw one check: outcome in words, why, advice, numbers; ``below`` adds to the card."""
+_SMALL = 290
+"""Height of a figure in a card with a legend of two lines, in pixels."""
+_LINE = 19
+
+
+def small(figure: Figure) -> Figure:
+    """Return the figure at the height of a card."""
+
+    def draw() -> go.Figure:
+        drawn = go.Figure(figure.figure)
+        named = sum(bool(part.name) and part.showlegend is not False for part in drawn.data)
+        return drawn.update_layout(height=_SMALL + _LINE * max(0, named - 2))
+
+    return replace(figure, draw=draw)
+
+
+def check_card(
+    check: Check,
+    below: Callable[[], None] | None = None,
+    evidence: Callable[[], None] | None = None,
+) -> None:
+    """Draw one check: its outcome, and unless it passes why, and what to do; the rest is closed.
+
+    ``below`` adds to the card, ``evidence`` to its closed part.
+    """
+    words = f"{check.why} {check.advice}"
+    brief = f"{first_sentence(check.why)} {first_sentence(check.advice)}"
+    if check.outcome == "pass":
+        brief = ""
     with st.container(border=True):
         st.html(
             f'<p class="jp-note"><b>{with_terms(check.title)}: {CHECK_MARKS[check.outcome]}.</b> '
-            f"{with_terms(f'{check.why} {check.advice}', 2000)}</p>"
+            f"{with_terms(brief, 2000)}</p>"
         )
-        with st.expander("What was counted"):
-            st.html(f'<p class="jp-note">{with_terms(check_numbers(check), 1000)}</p>')
         if below is not None:
             below()
+        with st.expander("Evidence"):
+            texts = [words] * (words != brief) + [check_numbers(check)]
+            st.html("".join(f'<p class="jp-note">{with_terms(text, 2000)}</p>' for text in texts))
+            if evidence is not None:
+                evidence()
 
 
 def offer_grouping(context: PageContext) -> None:
@@ -261,7 +299,9 @@ def inspection_of(context: PageContext) -> str:
     )
 
 
-def _downloads(context: PageContext, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:
+def _downloads(
+    context: PageContext, study: Study[Any, Any, Any], spec: Spec, result: Any, *, key: str
+) -> None:
     """Offer a result's table as CSV and all of it as JSON."""
     forms: tuple[tuple[str, str, Callable[[], str]], ...] = (
         ("csv", "text/csv", lambda: csv_text(result.frame())),
@@ -279,7 +319,7 @@ def _downloads(context: PageContext, study: Study[Any, Any, Any], spec: Spec, re
             make,
             csv_name(context.analysis.name, f"{name}.{form}"),
             mime,
-            key=f"{form}-{study.name}",
+            key=f"{form}-{key}",
             width="stretch",
         )
 
@@ -379,17 +419,22 @@ def show_closed(
         show_study(entry, context, spec, view, caveats=caveats)
 
     for entry, default in _others(context, page, drawn):
-        closed(_title(entry), partial(show, entry, default), key=entry.name)
+        closed(section_title(entry), partial(show, entry, default), key=entry.name)
 
 
 def show_one_closed(
     context: PageContext, entry: Entry, spec: Spec, view: Any = None, **drawn: Any
 ) -> None:
     """Show a study that is computed when it is opened; the arguments are those of `show_study`."""
-    closed(_title(entry), partial(show_study, entry, context, spec, view, **drawn), key=entry.name)
+    closed(
+        section_title(entry),
+        partial(show_study, entry, context, spec, view, **drawn),
+        key=entry.name,
+    )
 
 
-def _title(entry: Entry) -> str:
+def section_title(entry: Entry) -> str:
+    """The title of a study's closed section, as Markdown."""
     return f"**{entry.study.title}** {entry.study.question}"
 
 
@@ -424,31 +469,60 @@ def draw_study(  # noqa: PLR0913
     skip: Collection[str] = (),
     beside: Callable[[Any], None] | None = None,
     below: Callable[[Any], None] | None = None,
+    opened: Collection[str] | None = None,
+    quiet: bool = False,
+    key: str = "",
 ) -> None:
     """Draw a study's blocks, with downloads if the result is complete.
 
     ``beside`` draws what belongs to the right of the blocks under the first heading. ``below``
-    draws what only this page has between the blocks and the downloads.
+    draws what only this page has between the blocks and the downloads. Of the blocks under
+    headings only those in ``opened`` stand open, by default all. With ``quiet`` the notes on how
+    to read what precedes the first heading are with how it was computed. A page that draws a study
+    twice gives each a ``key``.
     """
+    key = key or entry.name
     blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
-    heads = [place for place, block in enumerate(blocks) if isinstance(block, Heading)]
-    draw = partial(draw_blocks, skip=skip, folded=_later_tables(blocks))
-    if beside is None or not heads:
-        draw(blocks, key=entry.name)
-    else:
-        first, end = [*heads, len(blocks)][:2]
-        draw(blocks[:first], key=entry.name)
-        left, right = st.columns([3, 2], gap="large")
-        with left:
-            draw(blocks[first:end], key=f"{entry.name}-left")
-        with right:
-            beside(result)
-        draw(blocks[end:], key=f"{entry.name}-below")
+    parts = list(_parts(blocks))
+    if quiet:
+        notes = [part for part in parts[0][1] if isinstance(part, Paragraph) and part.quiet]
+        parts[0] = "", [part for part in parts[0][1] if part not in notes]
+        how = [*notes, *how]
+    shown = [block for head, part in parts if _is_open(head, opened) for block in part]
+    draw = partial(draw_blocks, skip=skip, folded=_later_tables(shown))
+    for place, (head, part) in enumerate(parts):
+        own = f"{key}-{place}"
+        if not _is_open(head, opened):
+            with st.expander(markdown(head, _TITLE)):
+                draw_blocks(part[1:], key=own, skip=skip, folded=_later_tables(part))
+        elif beside is not None and place == 1:
+            left, right = st.columns([3, 2], gap="large")
+            with left:
+                draw(part, key=own)
+            with right:
+                beside(result)
+        else:
+            draw(part, key=own)
     if below is not None:
         below(result)
     if not getattr(result, "partial", False):
-        _downloads(context, entry.study, spec, result)
-    draw_how(how, key=entry.name)
+        _downloads(context, entry.study, spec, result, key=key)
+    draw_how(how, key=key)
+
+
+def _parts(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
+    """Yield what precedes the first heading, under an empty name, then the part of each."""
+    name, part = "", list[Block]()
+    for block in blocks:
+        if isinstance(block, Heading):
+            yield name, part
+            name, part = block.text, []
+        part.append(block)
+    yield name, part
+
+
+def _is_open(head: str, opened: Collection[str] | None) -> bool:
+    return not head or opened is None or head in opened
 
 
 def page_blocks(

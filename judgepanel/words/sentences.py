@@ -158,13 +158,13 @@ def calibrator_name(aggregator: str, calibrator: str) -> str:
 
 
 def panel_pipelines(panel: Mixture) -> str:
-    """``joint``, or ``an average of 4 pipelines (93 % joint)``."""
+    """``joint``, or ``an average of 4 pipelines led by joint``."""
     main = panel.members[0]
     name = _member_name(main, len(panel.judges))
     if len(panel.members) == 1:
         return name
     average = f"an average of {counted(len(panel.members), 'pipeline')}"
-    return f"{average} ({percent(main.weight)} {name})"
+    return f"{average} led by {name}"
 
 
 def _member_name(member: Member, n_judges: int) -> str:

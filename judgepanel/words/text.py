@@ -184,6 +184,11 @@ def capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
+def first_sentence(text: str) -> str:
+    """Return the text up to the end of its first sentence."""
+    return re.split(r"(?<=[.!?])\s+(?=[^a-z\s])", text, maxsplit=1)[0]
+
+
 def minute(moment: str) -> str:
     """Return a moment (ISO 8601, UTC) as ``2026-01-03 09:15``."""
     return moment[:16].replace("T", " ")

@@ -44,7 +44,7 @@ def test_views_are_in_the_address_and_a_link_shows_them_again(
     finished_budget(narrow)
     expect(narrow.get_by_role("heading", name="top-3 against all 16")).to_be_visible()
     expect(answer(narrow)).to_have_text(sentence)
-    assert sentence.endswith("you have 900.")
+    assert sentence.endswith("You have 900.")
     wide = narrow.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390
     guard.check()

@@ -22,7 +22,7 @@ from tests.pages.driver import (
 )
 
 OVERVIEW = "pages/overview.py"
-OTHERS = [page.question for page in SUMMARIZED if page != ESTIMATE_PAGE]
+OTHERS = [page.title for page in SUMMARIZED if page != ESTIMATE_PAGE]
 
 
 def analysis_of(table: str, task: Task = "pairwise") -> str:
@@ -50,7 +50,9 @@ def test_it_has_the_decision_and_the_answers_of_the_other_pages() -> None:
         assert answer_of(open_app(page, analysis=analysis)) in answers
     cards = htmls(app, "90 % sure on")
     assert cards
-    assert cards == htmls(open_app(RECOMMENDED, analysis=analysis), "90 % sure on")
+    whole = htmls(open_app(RECOMMENDED, analysis=analysis), "90 % sure on")
+    assert len(cards) == len(whole)
+    assert all(text.startswith(card) for text, card in zip(whole, cards, strict=True))
 
 
 def test_a_panel_in_doubt_is_said_first() -> None:
@@ -69,7 +71,7 @@ def test_systems_are_answered_too() -> None:
     )
     analysis = analysis_of(f"item_id,label,system,judge-1,judge-2,judge-3\n{rows}", "pointwise")
     app = finished(open_app(OVERVIEW, analysis=analysis))
-    assert ESTIMATE_PAGE.question in links(app)
+    assert ESTIMATE_PAGE.title in links(app)
     assert any(text.startswith("The pass rate is ") for text in htmls(app, "jp-result"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 from functools import cache
@@ -16,8 +17,8 @@ from judgepanel.present.paper.claim import JOINT_TITLE
 from judgepanel.present.registry import STUDIES, entries_of
 from judgepanel.present.study import Entry
 from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
-from judgepanel.ui.pages import paper
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
 from tests.pages.driver import (
@@ -84,7 +85,7 @@ def commands_of(app: AppTest) -> list[str]:
 
 
 def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
-    app = finished()
+    app = opened("joint")
     match = re.match(
         r"With one-class coding NLL (\S+), which measures the coding, not the judges; with "
         r"honest labels (\S+) \[",
@@ -94,10 +95,10 @@ def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
     assert float(match[1]) < 0.05
     assert float(match[2]) > 0.2
     headers = [header.value for header in app.main.get("header")]
-    assert headers == ["The paper's claim", "The other studies of the paper"]
-    assert [header.value for header in app.main.get("subheader")] == ["Votes seen jointly"]
-    heads = htmls(app, "<h3>")
-    assert heads == ["No judge at all", "Step by step", "The paper's tables", "Sources"]
+    assert headers == ["The other studies of the paper"]
+    parts = ["No judge at all", "Step by step", "The paper's tables", "Sources", JOINT_TITLE]
+    labels = [html.unescape(section.label) for section in app.main.expander]
+    assert set(parts) < set(labels)
     coded, honest, published, joint = (displayed(frame) for frame in app.dataframe)
     assert set(coded["measures"]) == {"measures the coding, not the judges"}
     assert min(float(value) for value in honest["NLL, all"]) > 0.2
@@ -142,16 +143,6 @@ def test_another_benchmark_can_stand_beside() -> None:
     assert "the paper, 53 judges" in displayed(app.dataframe[2])
 
 
-def test_work_that_ends_while_its_progress_is_drawn_is_followed_up_at_the_next_drawing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    name = analysis("clean_pairwise")
-    monkeypatch.setattr(paper, "show_result", lambda *_: False)
-    monkeypatch.setattr(paper, "stored_result", lambda *_: object())
-    monkeypatch.setattr(paper, "show_study", pytest.fail)
-    assert JOINT_TITLE not in [title.value for title in open_app(PAPER, analysis=name).subheader]
-
-
 def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_computed() -> None:
     name = prepared("one_class", splits=3)
     app = open_app(PAPER, analysis=name)
@@ -161,7 +152,7 @@ def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_compute
     assert labels[-len(studies) :] == [f"**{study.title}** {study.question}" for study in studies]
     assert set(commands_of(app)) == {"claim"}
     settings, sha = workspace().open(name).settings, workspace().open(name).votes_sha256
-    for study in studies:
+    for study in (*studies, CLAIM):  # The claim with joint; its other steps are computed.
         assert workspace().partial(study, sha, study.spec(settings=settings)) is None
 
 
@@ -214,4 +205,4 @@ def test_too_few_labels_for_a_section_leave_the_rest_of_the_page() -> None:
     until(app, lambda: htmls(app, "jp-problem"))
     assert "too few labelled items for any of these" in htmls(app, "jp-problem")[0]
     until(app, lambda: "jury" in commands_of(app))
-    assert answer_of(app)
+    until(app, lambda: htmls(app, "jp-answer"))

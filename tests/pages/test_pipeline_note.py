@@ -31,7 +31,7 @@ ASKED, NOT_ASKED = 41, 43
 """Seeds of analyses with and without a recommendation: equal votes and settings share results."""
 DEFAULT = "This page shows one-coin + beta."
 OTHER = "This page shows one-coin + beta, which is not the recommended pipeline. "
-AVERAGE = "This page shows the recommended panel. Keep all 24 judges with an average of "
+AVERAGE = "This page shows the recommended panel."
 MAIN = r"This page shows joint, the main pipeline of the recommended average \(\d+ %"
 
 
@@ -61,14 +61,15 @@ def test_a_pipeline_that_is_asked_for_waits_for_no_recommendation(page: str) -> 
 def test_pages_show_the_recommended_pipeline_and_make_the_recommendation_first(page: str) -> None:
     app = open_app(page, analysis=analysis_of(ASKED))
     until(app, lambda: notes(app))
-    # Scope states the recommendation below its answer.
-    expected = "This page shows the recommended panel." if page == SCOPE else AVERAGE
-    assert re.match(expected, notes(app)[0])
+    assert notes(app) == [AVERAGE]
+    decided = [text for text in htmls(app) if text.startswith("Recommended panel")]
+    assert all("Keep all 24 judges with an average of " in text for text in decided)
+    assert decided
     assert app.selectbox(key="aggregator").value == "average"
     app.button(key="other_pipeline").click().run()
     (note,) = notes(checked(app))
     assert note.startswith(OTHER)
-    assert ("Recommended panel" in note) == (page != SCOPE)
+    assert "Recommended panel" in note
     until(app, lambda: any("Recommended panel" in text for text in (note, *htmls(app))))
     assert app.button(key="other_pipeline").label == "Show the recommended panel"
 
@@ -84,10 +85,10 @@ def test_the_main_pipeline_alone_is_called_what_it_is() -> None:
 def test_pages_whose_fits_take_long_say_how_many_splits_they_rest_on() -> None:
     analysis = analysis_of(ASKED, splits=REFITTED + 1)
     app = open_app(BUDGET, analysis=analysis, aggregator="joint", calibrator="uncalibrated")
-    (note,) = notes(app)
-    assert note.endswith(
-        f"It uses {REFITTED} of the {REFITTED + 1} splits, since every figure needs a fit of its "
-        "own."
+    (note,) = htmls(app, "This page uses ")
+    assert note == (
+        f"This page uses {REFITTED} of the {REFITTED + 1} splits, since every figure needs a fit "
+        "of its own."
     )
 
 

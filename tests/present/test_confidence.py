@@ -87,7 +87,7 @@ def test_the_answer_is_the_bin_about_ninety_per_cent():
     value, lo, hi = (round(100 * float(end)) for end in bins.accuracy[1, 4])
     sentence = reliability_sentence(result)
     assert sentence.startswith(f"When it says 90 %, it is right {value} % [{lo}, {hi}] of the time")
-    assert "before calibration it said" in sentence
+    assert "Before calibration it said" in sentence
 
 
 def test_where_ninety_per_cent_is_hardly_ever_said_the_fullest_bin_answers():

@@ -56,7 +56,7 @@ def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
         needing((31.6, 20.0, 50.4), at_start=False, extrapolated=False), "beta"
     )
     assert sentence == (
-        "32 labels [20, 50] bring all 9 within 5 % of what 60 labels give; you have 120."
+        "32 labels [20, 50] bring all 9 within 5 % of what 60 labels give. You have 120."
     )
 
 
@@ -164,7 +164,7 @@ def test_the_price_follows_the_labels_that_the_reader_has():
     )
     flat = replace(result(), curve_b=np.zeros_like(result().curve_b))
     assert "are not shown to help (at most" in next_sentence(flat, "beta")
-    assert budget_sentence(few, "beta").endswith("you have 5.")
+    assert budget_sentence(few, "beta").endswith("You have 5.")
 
 
 def test_the_papers_test_is_never_shown_without_its_flaw():

@@ -182,8 +182,8 @@ def test_the_table_of_judges_explains_a_weight_below_zero():
     for outcome in (result(), with_one):
         below = min(outcome.model.main_weights) < 0.0
         assert below == (outcome is with_one)
-        caption = judges_block(outcome, NOTHING_KNOWN).caption
-        assert ("A weight below 0 counts a vote for the other verdict" in caption) == below
+        note = judges_block(outcome, NOTHING_KNOWN).help["weight"]
+        assert ("A weight below 0 counts a vote for the other verdict" in note) == below
 
 
 def test_judges_are_listed_with_the_decision_the_most_accurate_first():

@@ -102,7 +102,7 @@ def test_judges_that_do_no_harm_are_a_reservation_and_nothing_that_blocks(hard):
 def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
     parsed = np.where(np.arange(len(hard.judges)) < 3, 0.85, 1.0)
     assert scope_sentence(replace(hard, parsed=parsed)).startswith(
-        "Not yet: 3 judges give a verdict on less than 90 % of the items (lowest 85 %). "
+        "Not yet: 3 judges give a verdict on less than 90 % of the items. "
     )
 
 

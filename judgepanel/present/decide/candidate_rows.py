@@ -469,6 +469,16 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     order = "those of the panel in its order, then the others"
     if view.votes is not None:
         order = "by what each is worth" if view.worth else "most accurate first"
-    weight = "; weight is that in the heaviest pipeline" if result.averages else ""
-    turned = _TURNED if any(w < 0.0 for w in result.model.main_weights) else ""
-    return Table(weights_table(result, view), f"Judges, {order}{weight}.{turned}", height=480)
+    return Table(
+        weights_table(result, view),
+        f"Judges, {order}.",
+        height=420,
+        help={"weight": weight_note(result)},
+    )
+
+
+def weight_note(result: Recommendation) -> str:
+    """Say what the weights of the judges are, and what one below 0 means."""
+    pipeline = " in the heaviest pipeline" if result.averages else ""
+    turned = _TURNED if any(weight < 0.0 for weight in result.model.main_weights) else ""
+    return f"The weight is that of a judge's vote{pipeline}.{turned}"

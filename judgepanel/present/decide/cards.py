@@ -154,9 +154,10 @@ def price_text(price: float) -> str:
 
 def rule_sentence(cards: Cards) -> str:
     """Say which card is recommended, and by which rule."""
-    accepted = f"the {price_text(cards.price)} accepted"
+    price = price_text(cards.price)
+    accepted = f"the {price} accepted"
     if cards.lean is None:
-        return f"Best is Lean too: no smaller panel loses less than {accepted}."
+        return f"Best is Lean too: no smaller panel loses less than {price}."
     if cards.marked == "Lean":
         return (
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."

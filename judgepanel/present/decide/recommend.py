@@ -38,8 +38,9 @@ from judgepanel.present.decide.candidate_rows import (
     same_panel,
     shared_lead,
     way_sentence,
+    weight_note,
 )
-from judgepanel.present.decide.cards import cards_block, price_text, ways_table
+from judgepanel.present.decide.cards import cards_block, ways_table
 from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -107,12 +108,13 @@ def _answer(result: Recommendation) -> str:
     size, total, who = len(result.model.judges), result.n_judges, _who(result)
     pipeline = panel_pipelines(result.model)
     nll, lo, hi = result.nll
-    expected = f"expected NLL {sig(nll)} {interval(lo, hi, 3)} on new items"
+    brief = f"expected NLL {sig(nll)} {interval(lo, hi, 3)}"
+    expected = f"{brief} on new items"
     coding = "".join(f" {sentence}" for sentence in reservations(result))
     if not beats_null(result):
         return (
-            f"No panel is shown to beat the base rate (NLL {fixed(result.null_nll, 3)}). The best "
-            f"panel: {who} with {pipeline}; {expected}.{coding}"
+            f"No panel is shown to beat the base rate (NLL {fixed(result.null_nll, 3)}). The best: "
+            f"{who} with {pipeline}; {brief}.{coding}"
         )
     if size < total and result.price is None and not curating_is_safe(result):
         return (
@@ -121,7 +123,7 @@ def _answer(result: Recommendation) -> str:
         )
     accepted = ""
     if result.price is not None and not result.averages:
-        accepted = f" (lean: a loss of up to {price_text(result.price)} is accepted)"
+        accepted = " (lean, within the loss accepted)"
     return f"{capital(who)} with {pipeline}{accepted}; {expected}.{coding}"
 
 
@@ -437,7 +439,8 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
         f"the prior is {LEAD} for joint over all judges{shared_lead(result)}; the rest is shared "
         "equally by other pipelines on all judges and on the better half, and by one-coin on the "
         "best "
-        "few. The reference is the paper's default: all judges, one-coin, beta."
+        "few. The reference is the paper's default: all judges, one-coin, beta. "
+        f"{weight_note(result)}"
     )
 
 

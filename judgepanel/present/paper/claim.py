@@ -392,7 +392,7 @@ _CLAIM = (
     "accurate judges beat all judges; after it, all judges beat the few. Its NLLs of 0.006 to "
     "0.02 are what comes out when "
     "every item is written as 'label 1, vote = the judge was right', which can be done to any "
-    "labelled votes. Below are the same votes, judges and splits under that coding, which "
+    "labelled votes. Here are the same votes, judges and splits under that coding, which "
     f"{MEASURES_CODING}, and under honest labels; each step changes one thing."
 )
 _SOURCES = (
@@ -495,13 +495,13 @@ def present(result: Claim, spec: ClaimSpec, view: ClaimView = ClaimView()) -> li
         return [*_joint_alone(result), _method()]
     blocks: list[Block] = [
         Answer(claim_sentence(result)),
-        Paragraph(_CLAIM, quiet=True),
         Row(
             (
                 _coded("One-class coding.", _protocol(result, "one_class")),
                 Box("Honest labels.", tuple(_protocol(result, "honest"))),
             )
         ),
+        Paragraph(_CLAIM, quiet=True),
         Heading("No judge at all", 3),
         _coded("A constant score, and the fitted map.", _constant(result)),
         *paragraphs(honest_constant_sentence(result)),
@@ -511,13 +511,16 @@ def present(result: Claim, spec: ClaimSpec, view: ClaimView = ClaimView()) -> li
         *_published(result, view.data or looks_like(result.n_items)),
     ]
     if view.part == "whole":
-        blocks += [*_joint(result), *sources()]
+        blocks += [*_joint(result), Heading(SOURCES_TITLE, 3), *sources()]
     return [*blocks, _method()]
+
+
+SOURCES_TITLE = "Sources"
 
 
 def sources() -> list[Block]:
     """Return the sources of the claim, its benchmarks and its calibrator."""
-    return [Heading("Sources", 3), *paragraphs(*_SOURCES)]
+    return paragraphs(*_SOURCES)
 
 
 def _coded(title: str, blocks: list[Block]) -> Box:

@@ -60,8 +60,8 @@ def slice_sentence(result: SliceTransfer) -> str:
     else:
         feature = one_line(result.feature or "")[:_NAME]
         answer = (
-            f"None of {counted(len(outcomes), 'slice')} by {feature} is shown to need labels of "
-            f"its own; the largest loss is {loss}, on '{name}'. "
+            f"None of {counted(len(outcomes), 'slice')} by {feature} is shown to need its "
+            f"own labels; the largest loss is {loss}, on '{name}'. "
             f"{capital(_counts(outcomes))}."
         )
     return f"{answer} {CODING}" if result.measures_coding else answer

@@ -44,7 +44,7 @@ def items_sentence(result: Items) -> str:
         f"{share_text(float(result.confidence[AFTER, g]))}{_verdict(result, g)}"
         for g in (rows[0], rows[-1])
     ]
-    text = f"{parts[0]}; {parts[1][0].lower()}{parts[1][1:]}."
+    text = f"{parts[0]}. {parts[1]}."
     if result.nll_by.value[AFTER, rows[0]] > result.nll_by.value[AFTER, rows[-1]]:
         text += (
             " So agreement is not a sign of safety here: what judges agree on is predicted worse."

@@ -90,14 +90,14 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
     reached = f"NLL {level(*result.nll[c, -1, -1])}, base rate {null}"
     if not beats_null(result, calibrator):
         return (
-            f"At {most}, {result.arms[-1]} {_are(result)} not shown to beat the base rate, "
-            f"so nothing says how many are needed. That is {reached}."
+            f"At {most}, {result.arms[-1]} {_are(result)} not shown to beat the base rate. "
+            f"The number needed is unknown: {reached}."
         )
     if len(result.labels) == 1:
         return f"There is one budget only, {most} ({reached}): too few labels for a curve."
     enough = f"{_still_falls(result, c)}{_enough(result, needed)}"
     near = f"bring {result.arms[-1]} within {tolerance(result)} of what {most} give"
-    return f"{enough} {near}; you have {result.have:,}."
+    return f"{enough} {near}. You have {result.have:,}."
 
 
 def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:

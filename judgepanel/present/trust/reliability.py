@@ -119,7 +119,7 @@ def reliability_sentence(result: Reliability) -> str:
     text = f"{seldom}When it says {says}, it is right {right} of the time"
     if result.calibrator != "none":
         text += (
-            f"; before calibration it said {percent(result.confidence[BEFORE], 3)} on average and "
+            f". Before calibration it said {percent(result.confidence[BEFORE], 3)} on average, and "
             f"was right {percent(result.accuracy.value[BEFORE], 3)}"
         )
     text += "."

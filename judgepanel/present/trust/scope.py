@@ -188,8 +188,7 @@ def _parsing(result: Scope) -> str:
     share = percent(result.parsed[worst])
     few = int((result.parsed < REVIEW_RATE).sum())
     if few > 1:
-        limit = percent(REVIEW_RATE)
-        return f"{few} judges give a verdict on less than {limit} of the items (lowest {share})"
+        return f"{few} judges give a verdict on less than {percent(REVIEW_RATE)} of the items"
     return f"judge {quote_value(result.judges[worst])} gives a verdict on {share} of the items"
 
 
@@ -411,8 +410,9 @@ def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> li
     """Present the checks in order, and the judges that the filter would drop."""
     blocks: list[Block] = [
         Answer(scope_answer(result, view.recommendation, view.filtered)),
-        *paragraphs(scope_decision(result, view.recommendation)),
     ]
+    if view.sentences or view.figures:
+        blocks += paragraphs(scope_decision(result, view.recommendation))
     for check in result.checks if view.sentences or view.figures else ():
         inside = check_figures(result, check) if view.figures else []
         if view.sentences:

@@ -42,8 +42,8 @@ def selective_sentence(result: Selective) -> str:
         f"{share_level(*result.share[AFTER, i])} of the items, "
         f"{share_level(*result.right[AFTER, i])} of them right. Answering everything: "
         f"{everything} right. Answering the surest first, the area under the curve (AUAC) is "
-        f"{fixed(result.auac.value[AFTER], 3)}, {with_interval(*result.gain[AFTER])} above an "
-        "order that says nothing; a perfect order would gain "
+        f"{fixed(result.auac.value[AFTER], 3)}. That is {with_interval(*result.gain[AFTER])} above "
+        "an order that says nothing; a perfect order would gain "
         f"{fixed(result.gain_most[AFTER], 3)}."
     )
     return f"{text} {CODING}" if result.measures_coding else text

@@ -187,6 +187,7 @@ def grades_table(curves: Sequence[GradeCurve]) -> dict[str, Column]:
     }
 
 
+MAP_TITLE, TABLE_TITLE = "Map of all pairs", "All judges"
 _FAMILIES_NAMED = 3
 
 
@@ -363,9 +364,9 @@ def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -
     """Present the map of correlated errors, every judge, the clusters, and what grades tell."""
     return [
         Answer(judges_sentence(result)),
-        Heading("Map of all pairs", 3),
+        Heading(MAP_TITLE, 3),
         *_map(result, view.judge),
-        Heading("All judges", 3),
+        Heading(TABLE_TITLE, 3),
         *paragraphs("" if view.recommendation is None else decision_sentence(view.recommendation)),
         Table(
             judges_table(

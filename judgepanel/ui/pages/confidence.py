@@ -67,12 +67,15 @@ _LISTS = ("worst misses", "most contested")
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw reliability; the other studies are closed until they are opened."""
     entry = ENTRIES[RELIABILITY.name]
-    with folded():
+    fold = folded()
+    with fold:
         options, bins = _controls(context, pipeline_of(recommendation))
         feature = _feature_choice(context)
     caveats = Caveats()
     spec = ReliabilitySpec(**options)
-    pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, average=True)
+    pipeline_note(
+        context, recommendation, spec.aggregator, spec.calibrator, average=True, fold=fold
+    )
 
     view = ReliabilityView(bins)
     look = _first_look(context, spec)

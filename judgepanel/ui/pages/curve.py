@@ -43,17 +43,20 @@ _TONES = {
 def page(context: PageContext) -> None:
     """Draw the controls and the result as it grows; then the recommendation is computed."""
     entry = ENTRIES[PANEL_CURVE.name]
-    with folded():
+    fold = folded()
+    with fold:
         spec, calibrator, metric = _controls(context)
     recommendation = known_recommendation(context)
-    pipeline_note(context, recommendation, spec.aggregator, calibrator, advice=False, awaited=True)
+    pipeline_note(
+        context, recommendation, spec.aggregator, calibrator, advice=False, awaited=True, fold=fold
+    )
     view, caveats = PanelCurveView(calibrator, metric, recommendation), Caveats()
 
     def banner(curve: PanelCurve) -> tuple[str, str]:
         tone = _tone(context, curve, calibrator, recommendation)
         return curve_answer(curve, calibrator), tone
 
-    if show_study(entry, context, spec, view, caveats=caveats, banner=banner):
+    if show_study(entry, context, spec, view, caveats=caveats, banner=banner, quiet=True):
         recommend_beside(context)
         show_closed(context, CURVE_PAGE, {PANEL_CURVE.name}, caveats=caveats)
 

@@ -14,6 +14,8 @@ from judgepanel.present.pages import JUDGES_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.understand.judges import (
     GRADE_NOTE,
+    MAP_TITLE,
+    TABLE_TITLE,
     JudgesView,
     grade_figure,
     grade_sentence,
@@ -46,7 +48,14 @@ def page(context: PageContext) -> None:
     view, caveats = JudgesView(judge, True, known_recommendation(context)), Caveats()
     card = partial(_card, judge=judge)
     if show_study(
-        entry, context, spec, view, caveats=caveats, banner=_banner, titled=True, beside=card
+        entry,
+        context,
+        spec,
+        view,
+        caveats=caveats,
+        banner=_banner,
+        beside=card,
+        opened=(MAP_TITLE, TABLE_TITLE),
     ):
         show_closed(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(prepared, judge)
@@ -62,11 +71,11 @@ def _grades(prepared: Prepared, judge: str) -> None:
     curve = grade_curve(prepared, judge)
     if curve is None:
         return
-    st.header("What its grades tell")
-    section_answer(grade_sentence(curve))
-    chart(grade_figure(curve), key="grades", alt="Right votes by distance from the threshold. ")
-    caption(GRADE_NOTE)
-    table(Table(grade_table(curve)), key="grades")
+    with st.expander("What its grades tell"):
+        section_answer(grade_sentence(curve))
+        chart(grade_figure(curve), key="grades", alt="Right votes by distance from the threshold. ")
+        caption(GRADE_NOTE)
+        table(Table(grade_table(curve)), key="grades")
 
 
 def _both_orders(context: PageContext) -> None:
@@ -89,7 +98,8 @@ def _both_orders(context: PageContext) -> None:
         "Agresti and Min for the lean) are for one judge alone. A judge that contradicts itself "
         "has no vote on the item."
     )
-    table(Table(position_table(orders)), key="orders")
+    with st.expander("Every judge in both orders"):
+        table(Table(position_table(orders)), key="orders")
 
 
 def _choice(context: PageContext) -> str:
@@ -128,8 +138,9 @@ def _card(result: Judges, judge: str) -> None:
     st.caption("Every tick is a judge, from the lowest to the highest; the dot is this one.")
     near = Table(_nearest(result, j))
     if near.n_rows:
-        st.caption("Most similar errors (error correlation, items in common)")
-        table(near, key="nearest")
+        with st.expander("Most similar errors"):
+            caption("Error correlation, and items in common.")
+            table(near, key="nearest")
 
 
 def _about(result: Judges, j: int) -> str:

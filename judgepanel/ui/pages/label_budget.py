@@ -66,7 +66,8 @@ class _Asked:
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the controls, and the curve as it grows."""
     entry = ENTRIES[LABEL_BUDGET.name]
-    with folded("Your labels, a target, another pipeline"):
+    fold = folded("Your labels, a target, another pipeline")
+    with fold:
         asked = _controls(context, pipeline_of(recommendation))
     view = BudgetView(asked.calibrator, asked.panel)
     caveats = Caveats()
@@ -77,6 +78,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         asked.calibrator,
         splits=asked.spec.settings.most_splits,
         average=True,
+        fold=fold,
     )
 
     def banner(result: LabelBudget) -> tuple[str, str]:
@@ -87,7 +89,17 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         result = stored
         if asked.whole != asked.spec:
             result = read(stored, within=asked.within, target=asked.target, have=asked.have)
-        draw_answered(entry, context, asked.whole, result, view, banner, caveats=caveats)
+        draw_answered(
+            entry,
+            context,
+            asked.whole,
+            result,
+            view,
+            banner,
+            caveats=caveats,
+            opened=(),
+            quiet=True,
+        )
 
     if show_result(LABEL_BUDGET, context, asked.spec, draw):
         show_closed(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)

@@ -5,17 +5,15 @@ The sections are computed one after the other, the decision first.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from judgepanel.decision.cards import cards_of
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.blocks import Caveat, Figure
+from judgepanel.present.blocks import Caveat
 from judgepanel.present.decide.cards import card_sentence
 from judgepanel.present.decide.recommend import (
     is_doubtful,
@@ -41,16 +39,13 @@ from judgepanel.studies.trust.scope import SCOPE, ScopeSpec
 from judgepanel.ui.frame import START, PageContext, answer, caption
 from judgepanel.ui.pages.recommended_cards import draw_cards
 from judgepanel.ui.pipeline import in_use, known_recommendation
-from judgepanel.ui.render import draw_blocks, how, section_answer
+from judgepanel.ui.render import draw_blocks, how, section_answer, small
 from judgepanel.ui.session import link_parameters
 from judgepanel.ui.work import show_result, start, stored_result
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import report_command, so_far
 from judgepanel.words.text import counted
 
-_HEIGHT = 250
-"""Height of a figure with a legend of two lines, in pixels."""
-_LINE = 19
 _CHOOSES_AGAIN = (SCOPE.name, LABEL_BUDGET.name)
 """Studies that choose the recommended panel again for every point, which takes long: until they
 have done so on their page, the card shows a single pipeline.
@@ -64,10 +59,11 @@ def page(context: PageContext) -> None:
         if not show_result(RECOMMEND, context, spec, partial(_decision, context)):
             return
         recommendation = known_recommendation(context)
-        _link(context, RECOMMENDED_PAGE, "Choose another panel, or download this one")
+        _link(context, RECOMMENDED_PAGE, RECOMMENDED_PAGE.title)
     pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or _has_more(context.votes)]
     columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
-    _read_as(context)
+    with columns[-1] if len(pages) % 2 else st.container():
+        _read_as(context)
     places = dict(zip(pages, columns, strict=False))
     asked = {shown: _spec(context, shown, recommendation) for shown in pages}
     in_turn = sorted(pages, key=lambda page: page == SCOPE_PAGE)  # It takes longest.
@@ -106,7 +102,7 @@ def _decision(context: PageContext, general: Recommendation) -> None:
         cards = cards_of(result, analysis.price)
         card = cards.marked_card if analysis.prefer == "nll" else cards.all[-1]
         answer(so_far(result) + card_sentence(result, card))
-    draw_cards(context, result, analysis.price, analysis.prefer)
+    draw_cards(context, result, analysis.price, analysis.prefer, brief=True)
 
 
 def _spec(context: PageContext, page: Page, recommendation: Recommendation | None) -> Spec:
@@ -122,18 +118,18 @@ def _card(
 ) -> bool:
     """Draw a page's first answer and figure; return whether its work has ended."""
     entry = entries_of(page)[0]
-    _link(context, page, page.question)
+    _link(context, page, page.title)
     other = other_pipeline(spec, pipeline_of(recommendation))
     if entry.name in _CHOOSES_AGAIN and other:
         caption(f"Shown: {other}; its page has the recommended panel.")
 
     def draw(result: Any) -> None:
-        view = _view(context, spec, recommendation)
+        view = _view(context, spec)
         blocks = study_blocks(entry, result, spec, view)
         sentence, figure = at_a_glance(blocks)
         section_answer(sentence)
         if figure is not None:
-            draw_blocks([_small(figure)], key=f"small-{entry.name}")
+            draw_blocks([small(figure)], key=f"small-{entry.name}")
         caveats = sum(isinstance(block, Caveat) for block in blocks)
         if caveats:
             caption(f"{counted(caveats, 'note')} on its page.")
@@ -141,23 +137,12 @@ def _card(
     return show_result(entry.study, context, spec, draw)
 
 
-def _view(context: PageContext, spec: Spec, recommendation: Recommendation | None) -> Any:
+def _view(context: PageContext, spec: Spec) -> Any:
     """Return what the answer needs beside the result: of Scope, what its filter changes."""
     if not isinstance(spec, ScopeSpec):
         return None
     filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
-    return ScopeView(False, True, None if filtered is None else recommendation, filtered)
-
-
-def _small(figure: Figure) -> Figure:
-    """Return the figure at the height of a card."""
-
-    def draw() -> go.Figure:
-        small = go.Figure(figure.figure)
-        named = sum(bool(part.name) and part.showlegend is not False for part in small.data)
-        return small.update_layout(height=_HEIGHT + _LINE * max(0, named - 2))
-
-    return replace(figure, draw=draw)
+    return ScopeView(False, True, None, filtered)
 
 
 def _read_as(context: PageContext) -> None:

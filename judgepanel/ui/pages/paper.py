@@ -11,12 +11,12 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.kernels.aggregation import AGGREGATORS
-from judgepanel.present.blocks import Method
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.paper.calibrator_design import CalibratorDesignView
 from judgepanel.present.paper.claim import (
     DATA_SETS,
     JOINT_TITLE,
+    SOURCES_TITLE,
     ClaimView,
     DataSet,
     claim_sentence,
@@ -28,7 +28,7 @@ from judgepanel.present.paper.distortion import DistortionView
 from judgepanel.present.paper.fraction_sweep import SweepView
 from judgepanel.present.paper.narrow_band import NarrowBandView
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import Entry, Pipeline, study_blocks
+from judgepanel.present.study import Entry, Pipeline
 from judgepanel.present.trust.label_budget import FIRST_PANEL
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
@@ -37,10 +37,17 @@ from judgepanel.studies.paper.distortion import DISTORTION
 from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.paper.narrow_band import NARROW_BAND
 from judgepanel.ui.frame import PageContext, answer, caption
-from judgepanel.ui.pipeline import aggregator_control, calibrator_control, note_other
-from judgepanel.ui.render import Caveats, draw_blocks, show_closed, show_study
+from judgepanel.ui.pipeline import aggregator_control, calibrator_control, folded, note_other
+from judgepanel.ui.render import (
+    Caveats,
+    closed,
+    draw_blocks,
+    draw_study,
+    show_closed,
+    show_study,
+)
 from judgepanel.ui.session import workspace
-from judgepanel.ui.work import show_result, stored_result
+from judgepanel.ui.work import show_result
 from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.simulate import SAMPLES, find_sample, sample_bytes
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
@@ -55,20 +62,21 @@ _Controls = Callable[[PageContext, Pipeline, Any], tuple[Spec, Any]]
 
 
 def page(context: PageContext) -> None:
-    """Draw the claim, and the other studies of the paper as closed sections below it."""
-    data, seen = _controls(context)
+    """Draw the claim; its parts and the paper's other studies are closed sections below it."""
+    with folded("Other votes, another benchmark"):
+        data, seen = _controls(context)
     caveats = Caveats()
     _claim(seen, data, caveats)
-    draw_blocks(sources(), key="sources")
     st.header("The other studies of the paper")
     votes = f"the sample '{seen.analysis.name}'" if _is_sample(seen) else "your votes"
     caption(f"Each is computed on {votes} when you open it.")
-    ask = partial(_ask, seen, _pipeline())
-    show_closed(seen, PAPER_PAGE, {CLAIM.name}, caveats=caveats, ask=ask)
+    with folded():
+        pipeline = _pipeline()
+    show_closed(seen, PAPER_PAGE, {CLAIM.name}, caveats=caveats, ask=partial(_ask, seen, pipeline))
 
 
 def _claim(seen: PageContext, data: DataSet, caveats: Caveats) -> None:
-    """Draw the one-coin steps first; joint follows when they have ended."""
+    """Draw the one-coin steps; votes seen jointly are computed when they are opened."""
     entry = ENTRIES[CLAIM.name]
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
 
@@ -76,17 +84,27 @@ def _claim(seen: PageContext, data: DataSet, caveats: Caveats) -> None:
         sentence = so_far(result) + claim_sentence(result)
         prefix = f"Sample '{seen.analysis.name}': " if _is_sample(seen) else ""
         answer(prefix + sentence, tone(result))
-        st.header(entry.study.title)
-        blocks = study_blocks(entry, result, spec, ClaimView("steps", data))
-        caveats.add(_STEPS, result.warnings)
-        blocks = [block for block in blocks if not isinstance(block, Method)]
-        draw_blocks(blocks, key=_STEPS, skip=(sentence,))
+        view = ClaimView("steps", data)
+        draw_study(
+            entry,
+            seen,
+            spec,
+            result,
+            view,
+            caveats=caveats,
+            skip=(sentence,),
+            opened=(),
+            quiet=True,
+            key=_STEPS,
+        )
 
-    ended = show_result(CLAIM, seen, spec, draw)
-    if ended and stored_result(CLAIM, seen, spec) is not None:
-        st.subheader(JOINT_TITLE)
-        spec = ClaimSpec(settings=seen.analysis.settings)
-        show_study(entry, seen, spec, ClaimView("joint"), caveats=caveats)
+    if not show_result(CLAIM, seen, spec, draw):
+        return
+    joint = ClaimSpec(settings=seen.analysis.settings)
+    together = partial(show_study, entry, seen, joint, ClaimView("joint"), caveats=caveats)
+    closed(JOINT_TITLE, together, key="joint")
+    with st.expander(SOURCES_TITLE):
+        draw_blocks(sources(), key="sources")
 
 
 def _controls(context: PageContext) -> tuple[DataSet, PageContext]:

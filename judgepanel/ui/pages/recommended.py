@@ -62,6 +62,7 @@ from judgepanel.ui.pages.recommended_take import (
     known_value,
     panel_text,
     recommend_spec,
+    safety,
     value,
     with_candidate,
 )
@@ -380,8 +381,9 @@ def _recommendation(
         draw_how(how, key=RECOMMEND.name)
         return
     result = as_asked(context.votes, spec, general)
-    exports(context, spec, result)
+    scope = safety(context, result)
     draw_blocks(_tables(opened), key=RECOMMEND.name)
+    exports(context, spec, result, scope)
     why: list[Block] = [block for block in opened if isinstance(block, Figure | Paragraph)]
     for title, part in {WHY_TITLE: why, **sections}.items():
         closed(title, partial(draw_blocks, part, key=_key(title)), key=_key(title))

@@ -24,24 +24,28 @@ _HELP = "All pages, downloads and the report then use it."
 _PREFER = {name: prefer for prefer, name in CARD_NAMES.items()}
 
 
-def draw_cards(context: PageContext, result: Recommendation, price: float, shown: str) -> None:
+def draw_cards(
+    context: PageContext, result: Recommendation, price: float, shown: str, *, brief: bool = False
+) -> None:
     """Draw both cards, how they differ, and the rule that recommends one of them.
 
     ``shown`` is the preference that the page shows, which a visitor may look at without using it.
+    With ``brief`` a card has no NLL and no cost, and a single card no rule.
     """
     cards = cards_of(result, price)
     columns = st.columns(2) if cards.lean is not None else [st.container()]
     for column, card in zip(columns, cards.all, strict=True):
         with column, st.container(border=True, key=f"card-{card.name.lower()}"):
-            _card(result, cards, card)
+            _card(result, cards, card, brief=brief)
             _choice(context, cards, card, shown)
-    lines = [rule_sentence(cards)]
+    lines = [] if brief and cards.lean is None else [rule_sentence(cards)]
     if cards.lean is not None:
         lines.append(f"Lean against Best: {difference_words(cards)}")
-    st.html("".join(f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines))
+    if lines:
+        st.html("".join(f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines))
 
 
-def _card(result: Recommendation, cards: Cards, card: Card) -> None:
+def _card(result: Recommendation, cards: Cards, card: Card, *, brief: bool) -> None:
     title = card.name if cards.lean is not None else "Best and Lean"
     badge = ' <span class="jp-badge">Recommended</span>' * (card.name == cards.marked)
     use = use_words(result, card)
@@ -49,19 +53,19 @@ def _card(result: Recommendation, cards: Cards, card: Card) -> None:
         f'<p class="jp-note"><b>{in_html(title)}</b>{badge}</p>'
         f'<p class="jp-text">{with_terms(judges_words(result, card), 1000)}</p>'
         + f'<p class="jp-text"><b>{with_terms(use, 1000)}</b></p>' * bool(use)
-        + f'<p class="jp-reading">{with_terms(price_words(card), 1000)}</p>'
+        + f'<p class="jp-reading">{with_terms(price_words(card), 1000)}</p>' * (not brief)
     )
 
 
 def _is_used(context: PageContext, cards: Cards, card: Card) -> bool:
     """Whether the analysis uses the panel of this card."""
-    if cards.lean is None:
-        return True
     analysis, prefer = context.analysis, _PREFER[card.name]
     return analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
 
 
 def _choice(context: PageContext, cards: Cards, card: Card, shown: str) -> None:
+    if cards.lean is None:
+        return  # There is nothing to choose.
     prefer = _PREFER[card.name]
     used = _is_used(context, cards, card)
     if used:

@@ -324,14 +324,15 @@ def panel_text(
     return panel_json(export_panel(whole, context.votes, spec, checks))
 
 
-def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
-    """Offer four files.
+def exports(
+    context: PageContext, spec: RecommendSpec, result: Recommendation, scope: Scope | None
+) -> None:
+    """Offer four files; panel.json has the checks of ``scope``, too, if they are known.
 
     They are made when a button is clicked, by a thread without a session, so what needs the
     workspace is read now.
     """
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
-    scope = _scope(context, result)
     left, middle, right, last = st.columns([1, 1, 1, 1])
     download_button(
         left,
@@ -371,15 +372,15 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     )
 
 
-def _scope(context: PageContext, recommendation: Recommendation) -> Scope | None:
+def safety(context: PageContext, recommendation: Recommendation) -> Scope | None:
     """Say what the scope checks of this panel say, and return them, if they have been computed."""
     specs = ENTRIES[SCOPE.name].specs(context.votes, context.analysis.settings, recommendation)
     spec = cast(ScopeSpec, specs[0])
     result: Scope | None = stored_result(SCOPE, context, spec)
     filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
     if result is not None:
-        safety = scope_sentence(result, harmless=does_no_harm(filtered))
-        section_answer(f"{SCOPE_PAGE.question} {so_far(result)}{safety}")
+        sentence = scope_sentence(result, harmless=does_no_harm(filtered))
+        section_answer(f"{so_far(result)}{sentence}")
     st.page_link(
         SCOPE_PAGE.file,
         label=f"{SCOPE_PAGE.title}: {'not looked at yet' if result is None else 'all checks'}",

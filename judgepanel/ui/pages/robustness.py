@@ -50,7 +50,8 @@ _FEATURE = "slices"
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix; the other studies are closed until they are opened."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
-    with folded():
+    fold = folded()
+    with fold:
         pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
     (spec,) = difficulty_transfer.default_specs(context.votes, context.analysis.settings, pipeline)
     view = TransferView(_calibrator(pipeline), method)
@@ -61,6 +62,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         pipeline.calibrator,
         splits=spec.settings.most_splits,
         average=True,
+        fold=fold,
     )
     caveats = Caveats()
     drawn: list[DifficultyTransfer] = []
@@ -68,7 +70,9 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     def draw(result: DifficultyTransfer) -> None:
         sentence = _banner(context, result, pipeline, recommendation)
         st.header(entry.study.title)
-        draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
+        draw_study(
+            entry, context, spec, result, view, caveats=caveats, skip=(sentence,), quiet=True
+        )
         drawn.append(result)
 
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):

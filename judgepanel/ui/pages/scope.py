@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.blocks import Command, Table
+from judgepanel.present.blocks import Command, Figure, Paragraph, paragraphs
 from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline, pipeline_of
@@ -22,6 +22,7 @@ from judgepanel.present.trust.scope import (
     kept_all_the_same,
     safe,
     scope_answer,
+    scope_decision,
 )
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.group_change import (
@@ -33,7 +34,7 @@ from judgepanel.studies.trust.group_change import (
     group_names,
 )
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
-from judgepanel.ui.frame import PageContext, caption
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pipeline import (
     aggregator_control,
@@ -46,15 +47,18 @@ from judgepanel.ui.pipeline import (
 from judgepanel.ui.render import (
     Caveats,
     check_card,
+    closed,
     draw_blocks,
     inspection_of,
     offer_grouping,
     section_answer,
+    section_title,
     show_closed,
     show_study,
+    small,
 )
 from judgepanel.ui.session import is_reader, open_with
-from judgepanel.ui.work import stored_result
+from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
 
 _LABELS = {
@@ -69,7 +73,8 @@ _LABELS = {
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the checks as they are computed; groups of judges follow when they have ended."""
     entry = ENTRIES[SCOPE.name]
-    with folded():
+    fold = folded()
+    with fold:
         spec = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
     drawn: list[Scope] = []
@@ -81,8 +86,8 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         spec.aggregator,
         spec.calibrator,
         splits=spec.settings.most_splits,
-        advice=False,
         average=True,
+        fold=fold,
     )
 
     def banner(result: Scope) -> tuple[str, str]:
@@ -90,13 +95,28 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         tone = "keep" if safe(result) else "open"
         return scope_answer(result, recommendation, filtered), tone
 
-    view, cards = ScopeView(False, False, recommendation, filtered), partial(_cards, context)
+    view = ScopeView(False, False, recommendation, filtered)
+    cards = partial(_cards, context, recommendation)
     if not show_study(entry, context, spec, view, caveats=caveats, banner=banner, below=cards):
         return
-    if not drawn or groups(context, spec, drawn[-1], recommendation, caveats):
-        if filtered is None and stored_result(GROUP_CHANGE, context, filter_spec) is not None:
+    if drawn:
+        result = drawn[-1]
+        changed = ENTRIES[GROUP_CHANGE.name]
+        known = not kept_all_the_same(result, recommendation) or _is_known(context, filter_spec)
+        stored = stored_result(GROUP_CHANGE, context, filter_spec)
+        if known and filtered is None and stored is not None:
             st.rerun()  # The answer above can now tell what the filter changes.
-        show_closed(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
+        closed(
+            section_title(changed),
+            partial(groups, context, spec, result, caveats),
+            key=GROUP_CHANGE.name,
+        )
+    show_closed(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
+
+
+def _is_known(context: PageContext, spec: GroupChangeSpec) -> bool:
+    """Compute what the filter changes, for the answer; whether that has ended."""
+    return show_result(GROUP_CHANGE, context, spec, lambda _: None)
 
 
 def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
@@ -118,48 +138,47 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     return spec
 
 
-def _cards(context: PageContext, result: Scope) -> None:
-    """Draw a card per check, two in a row, and one for items that repeat."""
-    for first in range(0, len(result.checks), 2):
-        for column, check in zip(
-            st.columns(2, gap="medium"), result.checks[first : first + 2], strict=False
-        ):
-            with column:
-                check_card(check, partial(_card, context, result, check))
-    settings = context.analysis.settings
-    repeats = check_repeats(context.votes, group_duplicates=settings.group_duplicates)
-    caption("Besides the checks of the panel, of the items themselves:")
-    check_card(replace(repeats, title="Repeated items"), lambda: offer_grouping(context))
+def _cards(context: PageContext, recommendation: Recommendation | None, result: Scope) -> None:
+    """Draw a card per check, and one for items that repeat, in two columns."""
+    left, right = st.columns(2, gap="medium")
+    order, *others = result.checks
+    with left:
+        check_card(order, evidence=partial(_evidence, context, result, recommendation, order))
+        settings = context.analysis.settings
+        repeats = check_repeats(context.votes, group_duplicates=settings.group_duplicates)
+        check_card(replace(repeats, title="Repeated items"), partial(offer_grouping, context))
+    for place, check in enumerate(others):
+        with left if place % 2 else right:
+            evidence = partial(_evidence, context, result, recommendation, check)
+            check_card(check, partial(_figures, result, check), evidence)
 
 
-def _card(context: PageContext, result: Scope, check: Check) -> None:
-    """Draw what belongs into a card below its sentences: the figure, and folded tables."""
-    for place, block in enumerate(check_figures(result, check)):
-        key = f"{check.code}-{place}"
-        if isinstance(block, Table):
-            with st.expander(block.caption.rstrip(".")):
-                draw_blocks([replace(block, caption="")], key=key)
-        else:
-            draw_blocks([block], key=key)
+def _figures(result: Scope, check: Check) -> None:
+    """Draw the figure of a check."""
+    figures = [small(part) for part in check_figures(result, check) if isinstance(part, Figure)]
+    draw_blocks(figures, key=f"{check.code}-figure")
+
+
+def _evidence(
+    context: PageContext, result: Scope, recommendation: Recommendation | None, check: Check
+) -> None:
+    """Draw what belongs to a check besides its sentences and its figure."""
+    decision = paragraphs(scope_decision(result, recommendation)) if check.code == "P2" else []
+    parts = [part for part in check_figures(result, check) if not isinstance(part, Figure)]
+    draw_blocks([*decision, *parts], key=check.code)
     if check.code == "P0":
-        with st.expander("The command for this check only"):
-            draw_blocks([Command(inspection_of(context))], key="P0")
+        draw_blocks(
+            [
+                Paragraph("The command for this check only:", quiet=True),
+                Command(inspection_of(context)),
+            ],
+            key="P0",
+        )
 
 
-def groups(
-    context: PageContext,
-    spec: ScopeSpec,
-    result: Scope,
-    recommendation: Recommendation | None,
-    caveats: Caveats,
-) -> bool:
-    """Draw the filter and its button, then the comparison that the user asks for.
-
-    If the recommended panel keeps judges that the filter drops, that comparison is shown by
-    default. Returns whether the work has ended.
-    """
+def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveats) -> None:
+    """Draw the filter and its button, then the comparison that the user asks for."""
     entry = ENTRIES[GROUP_CHANGE.name]
-    st.header(entry.study.title)
     section_answer(filter_sentence(result))
     if result.suggested:
         dropped = [drop.judge for drop in result.suggested]
@@ -167,18 +186,16 @@ def groups(
     by = st.segmented_control(
         "Compare the panel with and without",
         KINDS,
-        default="filter" if kept_all_the_same(result, recommendation) else None,
+        default="filter" if result.suggested else None,
         key="group",
         bind="query-params",
         format_func=_LABELS.__getitem__,
         help="Both panels share splits, labels and calibrator, under each of the aggregators.",
     )
     chosen = None if by is None else _spec(context, spec, by)
-    if chosen is None:
-        return True
-
-    button = partial(_without, context, chosen)
-    return show_study(entry, context, chosen, caveats=caveats, below=button)
+    if chosen is not None:
+        button = partial(_without, context, chosen)
+        show_study(entry, context, chosen, caveats=caveats, below=button)
 
 
 def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
