@@ -124,6 +124,11 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
     assert texts["equivalent"] == sentence
     assert texts["inconclusive"].startswith(sentence)
     assert "matter is undecided" in texts["inconclusive"]
+    sizes = np.where(course.sizes == course.sizes[course.last], course.n_judges - 1, course.sizes)
+    single = replace(course, sizes=sizes, outcome=("inconclusive",) * len(course.outcome))
+    assert scope_sentence(replace(fine, saturation=single)).endswith(
+        " Whether the last judge matters is undecided."
+    )
     assert safe(fine)
 
 

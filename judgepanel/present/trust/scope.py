@@ -105,8 +105,8 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
         course = result.saturation
         if course is not None and course.outcome[course.last] == "inconclusive":
             last = course.n_judges - int(course.sizes[course.last])
-            verb = "matters" if last == 1 else "matter"
-            text += f" Whether the last {counted(last, 'judge')} {verb} is undecided."
+            whether = "judge matters" if last == 1 else f"{last:,} judges matter"
+            text += f" Whether the last {whether} is undecided."
     else:
         failed = [check for check in raised if check.outcome == "fail"]
         blocking = [check for check in failed if not (harmless and check.code == "P1")]
