@@ -18,9 +18,9 @@ from judgepanel.scoring.descriptive import ALPHA as TOST_ALPHA
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.trust.missingness import missingness
-from judgepanel.studies.trust.parse import ALPHA, legible
 from judgepanel.studies.trust.saturation import MARGIN
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
+from judgepanel.studies.understand.judge_table import ALPHA, legible
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.simulate import (
     Simulated,

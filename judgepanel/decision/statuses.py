@@ -23,7 +23,7 @@ from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.decide.value import JudgeValue, Value, ValueSpec
-from judgepanel.studies.trust.parse import drop_reason, legible, to_drop
+from judgepanel.studies.understand.judge_table import drop_reason, legible, to_drop
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 

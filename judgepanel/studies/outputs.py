@@ -11,8 +11,7 @@ from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.results import long_frame
-from judgepanel.studies.trust.parse import FILTER_RATE, REVIEW_RATE
-from judgepanel.studies.understand.judge_table import wilson
+from judgepanel.studies.understand.judge_table import FILTER_RATE, REVIEW_RATE, wilson
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import listed, quote_value
 from judgepanel.votes.table import Coverage

@@ -31,12 +31,9 @@ from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
 )
-from judgepanel.studies.robustness.slice_transfer import (
-    NO_FEATURES,
-    SLICE_TRANSFER,
-    SliceTransferSpec,
-)
+from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.studies.runner import run
+from judgepanel.studies.slices import NO_FEATURES
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=3)

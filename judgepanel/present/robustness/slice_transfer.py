@@ -27,8 +27,8 @@ from judgepanel.studies.robustness.slice_transfer import (
     Outcome,
     SliceTransfer,
     SliceTransferSpec,
-    slices_of,
 )
+from judgepanel.studies.slices import slices_of
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text

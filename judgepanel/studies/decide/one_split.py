@@ -26,7 +26,7 @@ from judgepanel.kernels.subsets import SubsetTrial, subset_trial
 from judgepanel.scoring.metrics import CLIP, item_nll, null_logit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.contract import Prepared
-from judgepanel.studies.robustness.slice_transfer import Slices, slices_of
+from judgepanel.studies.slices import Slices, slices_of
 from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached

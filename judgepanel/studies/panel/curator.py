@@ -56,8 +56,7 @@ from judgepanel.kernels.subsets import (
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.options import valid
-from judgepanel.studies.trust.parse import legible, to_drop
-from judgepanel.studies.understand.judge_table import families_of
+from judgepanel.studies.understand.judge_table import families_of, legible, to_drop
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import JUDGES, listed, quote_value
 

@@ -57,11 +57,7 @@ from judgepanel.studies.results import (
     frozen,
     summed,
 )
-from judgepanel.studies.robustness.slice_transfer import (
-    FEWEST_OF_A_CLASS,
-    Strata,
-    difficulty_strata,
-)
+from judgepanel.studies.slices import FEWEST_OF_A_CLASS, EasyAndHard, difficulty_strata
 from judgepanel.votes import InputError, VoteMatrix
 
 Source = Literal["easy", "hard", "all"]
@@ -186,7 +182,9 @@ class DifficultyTransfer(RunResult):
         }
 
 
-def transfer_estimates(tallies: tuple[Tally, ...], units: Ints, strata: Strata) -> dict[str, Any]:
+def transfer_estimates(
+    tallies: tuple[Tally, ...], units: Ints, strata: EasyAndHard
+) -> dict[str, Any]:
     """Return the score-based fields of :class:`DifficultyTransfer`; NaN ends from a single split.
 
     Labels are sampled from the source's items and scores from the target's: the variance of the
@@ -236,7 +234,7 @@ def _matrix(rows: list[list[Interval]]) -> Interval:
 class _Reader:
     """Reads the arms of one target and calibrator as (methods, sources, ...)."""
 
-    def __init__(self, scores: Tally, units: Ints, strata: Strata, c: int, home: int) -> None:
+    def __init__(self, scores: Tally, units: Ints, strata: EasyAndHard, c: int, home: int) -> None:
         item_means, seen = scores.item_means()
         self.items = item_means[:, c, :-1]
         self.splits = scores.split_means[:, :, c, :-1]
@@ -445,7 +443,7 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
     )
 
 
-def source_rows(split: Split, strata: Strata, units: Ints, seed: int) -> list[Ints] | None:
+def source_rows(split: Split, strata: EasyAndHard, units: Ints, seed: int) -> list[Ints] | None:
     """Return calibration rows of every source, equally many; None if a stratum has none."""
     pools = [
         np.intersect1d(split.calibration, strata.easy),
@@ -462,7 +460,7 @@ def source_rows(split: Split, strata: Strata, units: Ints, seed: int) -> list[In
 
 
 def _round(
-    prepared: Prepared, spec: DifficultyTransferSpec, strata: Strata, split: Split
+    prepared: Prepared, spec: DifficultyTransferSpec, strata: EasyAndHard, split: Split
 ) -> _Round | None:
     ballots = prepared.ballots
     sources = source_rows(split, strata, ballots.units, spec.settings.seed)
@@ -536,7 +534,7 @@ def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
         )
 
 
-def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> Strata:
+def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> EasyAndHard:
     strata = difficulty_strata(prepared, spec.share, spec.by)
     ballots = prepared.ballots
     units = ballots.units

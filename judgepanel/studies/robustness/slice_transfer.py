@@ -6,11 +6,6 @@ slices, and on all the labels of the calibration share of the other slices. The 
 only in the source of their labels.
 
 Result of :data:`SLICE_TRANSFER`: every slice with its own labels and labels from elsewhere.
-
-Parts of the items: slices by one feature, and easy and hard items.
-
-Slices are categories of the feature, or quantiles of its numbers; items are easy or hard by the
-judges' disagreement or by a feature.
 """
 
 from __future__ import annotations
@@ -23,15 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.residual import disagreement
 from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import FEW_LABELS, item_features, stand_ins
+from judgepanel.studies.common import FEW_LABELS, stand_ins
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import option, valid
@@ -45,229 +38,14 @@ from judgepanel.studies.results import (
     frozen,
     summed,
 )
+from judgepanel.studies.slices import Slices, slices_of
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.errors import quote_value
-
-FEWEST_UNITS = 20
-FEWEST_OF_A_CLASS = 10
-MOST_SLICES = 12
-_LISTED = 4
-NO_FEATURES = (
-    "These votes have no item features, so there are no slices to leave out. Columns whose names "
-    "begin with feat_ are features."
-)
-BY_VOTES = "disagreement"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Slices:
-    """Slices large enough to fit on one part and score the other; ``rows`` are positions.
-
-    ``feature`` is None if no feature is usable, ``offered`` are all features, and ``left_out`` has
-    a sentence for everything that could not be used; ``n_slices`` is the total number.
-    """
-
-    feature: str | None
-    offered: tuple[str, ...]
-    names: tuple[str, ...]
-    rows: tuple[Ints, ...]
-    left_out: tuple[str, ...]
-    n_slices: int = 0
-
-
-def slices_of(prepared: Prepared, feature: str | None, quantiles: int) -> Slices:
-    """Return slices of the labelled items, by the named or the first usable feature.
-
-    Categorical features come before numeric ones; one with more slices than can be scored is used
-    only if there is no other.
-
-    Raises
-    ------
-    InputError
-        A named feature that the votes do not have.
-    """
-    columns = item_features(prepared, *([] if feature is None else [feature]))
-    offered = tuple(columns)
-    if not columns:
-        return Slices(None, (), (), (), (NO_FEATURES,))
-    wanted = sorted(offered, key=lambda name: columns[name].dtype.kind in "fiub")
-    slices = [
-        _sliced(prepared.ballots, name, columns[name], offered, quantiles)
-        for name in (wanted if feature is None else [feature])
-    ]
-    usable = [group for group in slices if len(group.names) > 1]
-    whole = [group for group in usable if group.n_slices <= MOST_SLICES]
-    return (whole or usable or slices)[0]
-
-
-def _sliced(
-    ballots: Ballots, name: str, values: NDArray[Any], offered: tuple[str, ...], quantiles: int
-) -> Slices:
-    if values.dtype.kind in "fiub":
-        parts = _quantiles(values.astype(np.float64), quantiles)
-    else:
-        texts = np.array(["" if value is None else str(value) for value in values.tolist()])
-        kinds = [text for text in np.unique(texts).tolist() if text]
-        parts = [(text, np.flatnonzero(texts == text)) for text in kinds]
-    known = sum(len(rows) for _, rows in parts)
-    left_out = []
-    if known < len(values):
-        left_out.append(
-            f"{len(values) - known:,} items have no {quote_value(name)} and are in no slice."
-        )
-    named_rows: list[tuple[str, Ints]] = []
-    small: list[tuple[str, Ints]] = []
-    for text, rows in parts:
-        (named_rows if _enough(ballots, rows) else small).append((text, rows))
-    if small:
-        left_out.append(_too_small(ballots, small))
-    named_rows.sort(key=lambda part: -len(part[1]))
-    if len(named_rows) > MOST_SLICES:
-        left_out.append(
-            f"{quote_value(name)} has {len(named_rows)} slices; the {MOST_SLICES} largest are "
-            f"scored."
-        )
-    named_rows = named_rows[:MOST_SLICES]
-    if values.dtype.kind in "fiub":
-        named_rows.sort(key=lambda part: float(values[part[1]].min()))
-    for text, rows in named_rows:
-        if not _others(ballots, rows):
-            left_out.append(
-                f"Nearly all items are in slice {quote_value(text)}: the others are too few to "
-                f"learn from."
-            )
-    named_rows = [(text, rows) for text, rows in named_rows if _others(ballots, rows)]
-    return Slices(
-        name,
-        offered,
-        tuple(text for text, _ in named_rows),
-        tuple(rows for _, rows in named_rows),
-        tuple(left_out),
-        len(parts),
-    )
-
-
-def _quantiles(values: NDArray[np.float64], quantiles: int) -> list[tuple[str, Ints]]:
-    """Parts between quantiles, equal values together; few distinct values are one part each."""
-    known = values[np.isfinite(values)]
-    levels = np.unique(known)
-    if len(levels) <= quantiles:
-        return [(f"{level:g}", np.flatnonzero(values == level)) for level in levels]
-    inner = np.unique(np.quantile(known, np.arange(1, quantiles) / quantiles))
-    place = np.searchsorted(inner, values, side="left")
-    result = []
-    for part in range(len(inner) + 1):
-        rows = np.flatnonzero(np.isfinite(values) & (place == part))
-        if len(rows):
-            low, high = values[rows].min(), values[rows].max()
-            text = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-            result.append((text, rows))
-    return result
-
-
-def _enough(ballots: Ballots, rows: Ints) -> bool:
-    if len(np.unique(ballots.units[rows])) < FEWEST_UNITS:
-        return False
-    if ballots.symmetric or len(np.unique(ballots.signs)) == 1:
-        return True
-    ones = int(np.count_nonzero(ballots.signs[rows] > 0))
-    return min(ones, len(rows) - ones) >= FEWEST_OF_A_CLASS
-
-
-def _others(ballots: Ballots, rows: Ints) -> bool:
-    """Whether enough items lie outside a slice, including items without the feature's value."""
-    outside = np.setdiff1d(np.arange(ballots.n_items), rows)
-    return len(np.unique(ballots.units[outside])) >= FEWEST_UNITS
-
-
-def _too_small(ballots: Ballots, small: list[tuple[str, Ints]]) -> str:
-    needs = f"{FEWEST_UNITS} labelled items"
-    if len(np.unique(ballots.units)) < ballots.n_items:
-        needs = f"{FEWEST_UNITS} groups of labelled items"
-    if not ballots.symmetric:
-        needs += f", {FEWEST_OF_A_CLASS} of each label among them"
-    sizes = ", ".join(
-        f"{quote_value(text)} ({len(rows):,} items)" for text, rows in small[:_LISTED]
-    )
-    if len(small) > _LISTED:
-        sizes += f" and {len(small) - _LISTED} more"
-    return f"Too small to learn from one part and score the other: {sizes}. A slice needs {needs}."
 
 
 def slice_pools(slices: Slices, n_items: int) -> NDArray[np.float64]:
     """Return the number of items available for each panel's labels, (n_slices, 3); see ``ARMS``."""
     own = np.array([float(len(rows)) for rows in slices.rows])
     return np.stack([own, n_items - own, n_items - own], axis=-1).reshape(-1, 3)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Strata:
-    """Sorted positions of the easy and of the hard items; the other items are neither.
-
-    Items up to ``easy_to`` are easy and those from ``hard_from`` on hard, in units of the
-    difficulty measure ``by``.
-    """
-
-    by: str
-    easy: Ints
-    hard: Ints
-    easy_to: float
-    hard_from: float
-
-
-def difficulty_strata(prepared: Prepared, share: float, feature: str | None) -> Strata:
-    """The easiest ``share`` of the items and the hardest share; ties stay together.
-
-    Difficulty is the disagreement of the votes on an item, which uses no label, or a numeric item
-    feature (larger is harder). Items without votes or without the feature are in neither.
-
-    Raises
-    ------
-    InputError
-        A feature that is absent or not numeric; items that are all equally difficult.
-    """
-    ballots = prepared.ballots
-    if feature is None:
-        measure = disagreement(ballots)
-        known = (ballots.votes != 0).any(axis=1)
-    else:
-        measure = _numeric(prepared, feature)
-        known = np.isfinite(measure)
-    rows = np.flatnonzero(known)
-    levels, counts = np.unique(measure[rows], return_counts=True)
-    if len(levels) < 2:
-        raise InputError(
-            "items cannot be told apart by difficulty: all have the same "
-            + ("disagreement of votes" if feature is None else "value"),
-            column=feature,
-            remedy="choose a feature that differs between items",
-        )
-    wanted = share * len(rows)
-    low = _nearest(np.cumsum(counts)[:-1], wanted)
-    high = len(levels) - 1 - _nearest(np.cumsum(counts[::-1])[:-1], wanted)
-    high = max(high, low + 1)
-    return Strata(
-        by=BY_VOTES if feature is None else feature,
-        easy=rows[measure[rows] <= levels[low]],
-        hard=rows[measure[rows] >= levels[high]],
-        easy_to=float(levels[low]),
-        hard_from=float(levels[high]),
-    )
-
-
-def _nearest(reached: Ints, wanted: float) -> int:
-    return int(np.abs(reached - wanted).argmin())
-
-
-def _numeric(prepared: Prepared, name: str) -> Floats:
-    values = item_features(prepared, name)[name]
-    if values.dtype.kind not in "fiub":
-        raise InputError(
-            "difficulty needs a feature of numbers",
-            column=name,
-            remedy="choose another feature, or none: then the disagreement of votes is used",
-        )
-    return values.astype(np.float64)
 
 
 Outcome = Literal["fails", "helps", "holds", "undecided"]

@@ -48,15 +48,13 @@ from judgepanel.studies.results import (
     frozen,
     json_values,
 )
+from judgepanel.studies.slices import Strata, by_difficulty, by_feature
 from judgepanel.studies.trust.probabilities import (
     CALIBRATED,
     PanelResult,
     PanelSpec,
     Repeats,
-    Strata,
     binned_sums,
-    by_difficulty,
-    by_feature,
     joined,
     panel_notes,
     ratios,

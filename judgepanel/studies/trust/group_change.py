@@ -41,8 +41,7 @@ from judgepanel.studies.panel.recommended import (
     check_panel_aggregators,
 )
 from judgepanel.studies.results import SplitResult, column, derived, frozen
-from judgepanel.studies.trust.parse import legible, to_drop
-from judgepanel.studies.understand.judge_table import families_of
+from judgepanel.studies.understand.judge_table import families_of, legible, to_drop
 from judgepanel.votes import InputError, VoteMatrix
 
 

@@ -30,6 +30,7 @@ from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Prepared, Study, always, prepare
 from judgepanel.studies.options import option
 from judgepanel.studies.results import frozen, json_values, long_frame
+from judgepanel.studies.slices import Strata, by_difficulty, by_errors, by_feature, disagreement
 from judgepanel.studies.trust.probabilities import (
     CALIBRATED,
     FEW_ITEMS,
@@ -39,12 +40,7 @@ from judgepanel.studies.trust.probabilities import (
     OutOfSample,
     PanelResult,
     PanelSpec,
-    Strata,
     binned_sums,
-    by_difficulty,
-    by_errors,
-    by_feature,
-    disagreement,
     evaluations,
     joined,
     panel_notes,

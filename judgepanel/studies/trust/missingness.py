@@ -35,7 +35,7 @@ from judgepanel.studies.compare import RANGES, Estimator, band, verdicts
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.panel.recommended import AVERAGE, RECOMMENDED
 from judgepanel.studies.results import records_of
-from judgepanel.studies.trust.parse import ALPHA
+from judgepanel.studies.understand.judge_table import ALPHA
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import listed, quote_value
 

@@ -8,123 +8,28 @@ effect (scoring/clustered.py). The paper's rule, accuracy < .5 - 2 standard erro
 formula, is reported for comparison: with a single wrong vote its standard error is 0, and the judge
 is flagged.
 
-Of a judge with grades their order is tested as well (grade_order.py), in the same step-down
-procedure: grades in reverse order ask for review, and so do grades that order the items where the
-votes cut from them do not.
+Of a judge with grades their order is tested as well, in the same step-down procedure: grades in
+reverse order ask for review, and so do grades that order the items where the votes cut from them do
+not.
 
-P1 on grades: does a higher grade speak for the label, whatever the threshold?
-
-A vote is a grade cut at a threshold. Where that loses what the grades tell, a judge looks useless
-or below chance although it is neither; where a lower grade is the better one, it is reversed. Both
-show in the order of its grades: the share of pairs of items, one of each label, in which the item
-with label 1 has the higher grade (the area under the ROC curve). An item with an arbitrary order is
-paired with every other item and its swap.
+What is figured of every judge is in :mod:`judgepanel.studies.understand.judge_table`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from judgepanel import distributions
-from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.prefixes import FRACTIONS
-from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
-from judgepanel.scoring.inference import holm
-from judgepanel.scoring.interval import Interval
+from judgepanel.arrays import Bools, Ints
 from judgepanel.studies.common import first_of
-from judgepanel.studies.understand.judge_table import wilson
+from judgepanel.studies.understand.judge_table import GradeOrder, Legible, uses_anti_experts
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import JUDGE_THRESHOLD, listed, quote_value
-from judgepanel.votes.matrix import AGAINST, CONSTANT_SLIP, CONSTANT_VOTES, ONE_VERDICT, SILENT
+from judgepanel.votes.matrix import AGAINST, ONE_VERDICT, SILENT
 
 GRADED = "judges whose grades may tell more than votes"
 """The number of P1 that is there if any judge gives grades."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GradeOrder:
-    """All (n_judges,), NaN for judges without grades or with all of them as far from the threshold.
-
-    ``right`` is the share of pairs of items in the right order, ties as half, with a 95 % interval;
-    ``p`` the two-sided p-value of no order; ``median`` the median grade minus the threshold.
-    """
-
-    right: Interval
-    p: Floats
-    median: Floats
-
-    @property
-    def known(self) -> Bools:
-        """Judges whose grades may tell more than their votes."""
-        return np.asarray(np.isfinite(self.median))
-
-
-def grade_order(ballots: Ballots, rows: Ints | None = None) -> GradeOrder | None:
-    """Return the order of grades on these rows (default: all); None without any grades."""
-    if ballots.margins is None:
-        return None
-    chosen = np.arange(ballots.n_items) if rows is None else rows
-    votes, margins = ballots.votes[chosen], ballots.margins[chosen]
-    tied = np.zeros_like(votes, dtype=bool) if ballots.ties is None else ballots.ties[chosen]
-    signs, units = ballots.signs[chosen], ballots.units[chosen]
-    columns = np.full((ballots.n_judges, 5), np.nan)
-    for judge in range(ballots.n_judges):
-        cast = votes[:, judge] != 0
-        distances = margins[cast, judge]
-        if not len(distances) or distances.min() == distances.max():
-            continue
-        known = cast | tied[:, judge]
-        grades = votes[known, judge] * margins[known, judge]
-        figures = _figures(grades, signs[known], units[known], symmetric=ballots.symmetric)
-        columns[judge] = *figures, float(np.median(grades))
-    right, lo, hi, p, median = columns.T
-    return GradeOrder(Interval(right, lo, hi, unit="share"), p, median)
-
-
-def _figures(
-    grades: Floats, signs: NDArray[np.int8], units: Ints, *, symmetric: bool
-) -> tuple[float, float, float, float]:
-    """Share in the right order, its ends, and the p-value of a judge's grades (n,).
-
-    The test permutes labels, or swaps items if their order is arbitrary; its variance is multiplied
-    by the design effect of the units, at least 1. The interval is Wilson's with a variance of
-    share (1 - share) / m, the most that any distributions have: m is the number of items of the
-    rarer label (Bamber 1975, Journal of Mathematical Psychology 12, 387-415), or half of the items
-    that may be swapped (Hoeffding 1948, Annals of Mathematical Statistics 19, 293-325), divided by
-    the design effect.
-    """
-    if symmetric:
-        towards = signs * grades
-        share = _area(np.concatenate([towards, -towards]), np.repeat([True, False], len(grades)))
-        scores = np.sign(towards) * distributions.ranks(np.abs(towards))
-        variance, m = float(scores @ scores), len(grades) / 2.0
-    else:
-        positive = signs > 0
-        m = float(min(positive.sum(), len(signs) - positive.sum()))
-        if m == 0.0:
-            return np.nan, np.nan, np.nan, np.nan
-        share = _area(grades, positive)
-        labels, ranks = positive - positive.mean(), distributions.ranks(grades)
-        ranks = ranks - ranks.mean()
-        scores = labels * ranks
-        variance = float((labels @ labels) * (ranks @ ranks)) / (len(grades) - 1.0)
-    of_units = np.bincount(np.unique(units, return_inverse=True)[1], scores)
-    effect = max(1.0, float(of_units @ of_units) / max(float(scores @ scores), 1e-300))
-    z = float(scores.sum()) / np.sqrt(variance * effect)
-    lo, hi = wilson(np.array([share * m / effect]), np.array([m / effect]))
-    return share, float(lo[0]), float(hi[0]), float(2.0 * distributions.norm_sf(abs(z)))
-
-
-def _area(grades: Floats, positive: Bools) -> float:
-    """Share of pairs, one of each label, whose positive item has the higher grade; ties as half."""
-    n, n_positive = len(grades), int(positive.sum())
-    total = float(distributions.ranks(grades)[positive].sum())
-    return (total - n_positive * (n_positive + 1) / 2.0) / (n_positive * (n - n_positive))
 
 
 def order_numbers(order: GradeOrder, backwards: Bools, misplaced: Bools) -> dict[str, int]:
@@ -177,12 +82,6 @@ def order_advice(
     return " ".join(parts)
 
 
-REVIEW_RATE = 0.90
-FILTER_RATE = 0.70
-SPARSE_RATE = 0.50
-"""If the median judge votes on a smaller share of items, a missing vote means 'not asked'."""
-ALPHA = 0.025
-"""Familywise level of the tests of one check: P1 and P3 together raise a false alarm in 5 %."""
 NOTHING_TO_DO = "Nothing to do."
 _NOT_TESTED = {
     ONE_VERDICT: "one verdict throughout is right in exactly one of the two orders of a pair, so "
@@ -191,131 +90,6 @@ _NOT_TESTED = {
     "and not how good a judge is",
     SILENT: "there is no vote on a labelled item",
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Legible:
-    """Figures of P1, all (n_judges,).
-
-    ``voted`` counts verdicts for a side, ``tied`` coded ties, and ``parsed`` is the share of items
-    with one of the two, ``covered`` with a vote; ``accuracy`` is the share of right verdicts, NaN
-    without votes, with a 95 % interval, ``p_below`` the Holm-adjusted one-sided p-value of accuracy
-    >= .5, both by units; ``constant`` marks judges with the same verdict on nearly every item;
-    ``sparse``: missing votes mean 'not asked'. ``order`` is that of grades, None without any, and
-    ``p_order`` its p-value, Holm-adjusted together with ``p_below``.
-    """
-
-    n_items: int
-    voted: Ints
-    tied: Ints
-    accuracy: Interval
-    p_below: Floats
-    wald_below: Bools
-    constant: Bools
-    sparse: bool
-    order: GradeOrder | None
-    p_order: Floats
-
-    @property
-    def parsed(self) -> Floats:
-        """Share of items with a verdict, including ties, in [0, 1]."""
-        return np.asarray((self.voted + self.tied) / max(self.n_items, 1))
-
-    @property
-    def covered(self) -> Floats:
-        """Share of items with a vote, in [0, 1]; a tie is not a vote."""
-        return np.asarray(self.voted / max(self.n_items, 1))
-
-    @property
-    def below(self) -> Bools:
-        """Judges shown to be below chance."""
-        return np.asarray(self.p_below < ALPHA)
-
-    @property
-    def reversed(self) -> Bools:
-        """Judges shown to give the lower grade to the item that deserves the higher one."""
-        return self._ordered(-1.0)
-
-    @property
-    def misplaced(self) -> Bools:
-        """Judges below chance or constant by their votes, whose grades are shown to inform."""
-        return np.asarray(self._ordered(1.0) & (self.below | self.constant))
-
-    def _ordered(self, direction: float) -> Bools:
-        if self.order is None:
-            return np.zeros(len(self.voted), dtype=bool)
-        lean = direction * (self.order.right.value - 0.5)
-        return np.asarray((self.p_order < ALPHA) & (lean > 0.0))
-
-    @property
-    def unreadable(self) -> Bools:
-        """Judges with verdicts on at most 70 % of the items; none if votes are sparse by design."""
-        return np.asarray((self.parsed <= FILTER_RATE) & (not self.sparse))
-
-    @property
-    def patchy(self) -> Bools:
-        """Judges with verdicts on more than 70 % but less than 90 % of the items."""
-        inside = (self.parsed > FILTER_RATE) & (self.parsed < REVIEW_RATE)
-        return np.asarray(inside & (not self.sparse))
-
-
-def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) -> Legible:
-    """Return P1's figures on these rows (default: all labelled); ``limits`` may be omitted."""
-    votes = ballots.votes if rows is None else ballots.votes[rows]
-    signs = ballots.signs if rows is None else ballots.signs[rows]
-    units = ballots.units if rows is None else ballots.units[rows]
-    cast = votes != 0
-    right = (votes == signs[:, None]) & cast
-    voted, correct = cast.sum(axis=0), right.sum(axis=0)
-    tied = np.zeros_like(voted)
-    if ballots.ties is not None:
-        tied = (ballots.ties if rows is None else ballots.ties[rows]).sum(axis=0)
-    counts = unit_counts(right, cast, units)
-    ones = (votes > 0).sum(axis=0)
-    share = np.divide(correct, voted, out=np.full(len(voted), np.nan), where=voted > 0)
-    wald = np.sqrt(share * (1.0 - share) / np.maximum(voted, 1))
-    bounds = share_limits(counts) if limits else np.tile([[0.0], [1.0]], len(voted))
-    order = grade_order(ballots, rows)
-    p = below_half_p(counts)
-    p_below, p_order = np.split(holm(p if order is None else [*p, *order.p]), [len(p)])
-    return Legible(
-        n_items=len(votes),
-        voted=voted,
-        tied=tied,
-        accuracy=Interval(share, bounds[0], bounds[1], unit="share"),
-        p_below=p_below,
-        wald_below=share < 0.5 - 2.0 * wald,
-        constant=(voted >= CONSTANT_VOTES)
-        & (np.minimum(ones, voted - ones) <= CONSTANT_SLIP * voted),
-        sparse=bool(len(voted) and np.median((voted + tied) / max(len(votes), 1)) < SPARSE_RATE),
-        order=order,
-        p_order=p_order,
-    )
-
-
-def uses_anti_experts(aggregator: str) -> bool:
-    """Whether a judge below chance gets a negative weight, and so adds information."""
-    return aggregator not in FRACTIONS
-
-
-def to_drop(legibility: Legible, aggregator: str) -> Bools:
-    """Return the judges that the filter drops, (n_judges,).
-
-    They are unreadable, constant, or, if the aggregator cannot reverse a vote, below chance.
-    """
-    drop = legibility.unreadable | legibility.constant
-    if not uses_anti_experts(aggregator):
-        drop |= legibility.below
-    return np.asarray(drop)
-
-
-def drop_reason(legibility: Legible, judge: int) -> str:
-    """Return why the filter drops this judge."""
-    if legibility.unreadable[judge]:
-        return f"a verdict on {100 * legibility.parsed[judge]:.0f} % of the items"
-    if legibility.constant[judge]:
-        return "one verdict on nearly every item"
-    return f"below chance: right on {100 * legibility.accuracy.value[judge]:.0f} %"
 
 
 def check_parse_rate(

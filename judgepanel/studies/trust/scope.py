@@ -65,7 +65,7 @@ from judgepanel.studies.trust.missingness import (
     partly_missing,
     switch_arms,
 )
-from judgepanel.studies.trust.parse import check_parse_rate, drop_reason, legible, to_drop
+from judgepanel.studies.trust.parse import check_parse_rate
 from judgepanel.studies.trust.saturation import (
     FEWEST_JUDGES,
     Saturation,
@@ -73,6 +73,7 @@ from judgepanel.studies.trust.saturation import (
     curve_sizes,
     saturation,
 )
+from judgepanel.studies.understand.judge_table import drop_reason, legible, to_drop
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, check_orientation
 

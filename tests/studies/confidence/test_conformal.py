@@ -13,6 +13,7 @@ from judgepanel.models.calibrators import SplitConformal
 from judgepanel.scoring.conformal import labels_needed, nonconformity
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
+from judgepanel.studies.slices import Strata
 from judgepanel.studies.trust.conformal import (
     CONFORMAL,
     Conformal,
@@ -20,7 +21,6 @@ from judgepanel.studies.trust.conformal import (
     sets_within,
     strata_of,
 )
-from judgepanel.studies.trust.probabilities import Strata
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

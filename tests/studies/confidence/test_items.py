@@ -13,8 +13,7 @@ import pytest
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec
-from judgepanel.studies.trust.probabilities import (
+from judgepanel.studies.slices import (
     OTHER,
     SILENT,
     TERCILES,
@@ -24,6 +23,7 @@ from judgepanel.studies.trust.probabilities import (
     disagreement,
     terciles,
 )
+from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 

@@ -28,8 +28,8 @@ from judgepanel.studies.robustness.difficulty_transfer import (
     run_chunk,
     source_rows,
 )
-from judgepanel.studies.robustness.slice_transfer import difficulty_strata
 from judgepanel.studies.runner import run
+from judgepanel.studies.slices import difficulty_strata
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import make_votes

@@ -15,16 +15,15 @@ from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.robustness.slice_transfer import (
-    NO_FEATURES,
     SLICE_TRANSFER,
     SliceTransfer,
     SliceTransferSpec,
     merge,
     panels,
     run_chunk,
-    slices_of,
 )
 from judgepanel.studies.runner import run
+from judgepanel.studies.slices import NO_FEATURES, slices_of
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

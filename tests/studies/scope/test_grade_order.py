@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.studies.trust.parse import ALPHA, check_parse_rate, grade_order, legible
+from judgepanel.studies.trust.parse import check_parse_rate
+from judgepanel.studies.understand.judge_table import ALPHA, grade_order, legible
 
 
 def graded(*judges, n=120, units=None, seed=1, symmetric=False):

@@ -8,7 +8,7 @@ import pytest
 
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.trust.missingness import missingness, relative_ease
-from judgepanel.studies.trust.parse import ALPHA
+from judgepanel.studies.understand.judge_table import ALPHA
 from judgepanel.votes import MISSING
 from tests.helpers import make_votes
 
