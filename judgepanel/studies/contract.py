@@ -305,20 +305,6 @@ PartialT = TypeVar("PartialT")
 ResultT = TypeVar("ResultT", bound=Result)
 
 
-def _all_splits(spec: Spec) -> int:
-    return spec.settings.most_splits
-
-
-def _as_it_is(_votes: VoteMatrix, _spec: Any, result: ResultT) -> ResultT:
-    """Return the result: the default ``complete``."""
-    return result
-
-
-def _never(*_: Any) -> bool:
-    """The default ``large``."""
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Study(Generic[SpecT, PartialT, ResultT]):
     """A question and how it is answered.
@@ -349,13 +335,13 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     question: str
     run_chunk: Callable[[VoteMatrix, SpecT, Chunk], PartialT]
     merge: Callable[[VoteMatrix, SpecT, PartialT], ResultT]
-    rounds: Callable[[SpecT], int] = _all_splits
+    rounds: Callable[[SpecT], int] = lambda spec: spec.settings.most_splits
     chunk: int = CHUNK_SPLITS
     first: int | None = None
-    large: Callable[[VoteMatrix, SpecT], bool] = _never
+    large: Callable[[VoteMatrix, SpecT], bool] = lambda *_: False
     extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT] | None = None
     settled: Callable[[VoteMatrix, SpecT, PartialT], bool] | None = None
-    complete: Callable[[VoteMatrix, SpecT, ResultT], ResultT] = _as_it_is
+    complete: Callable[[VoteMatrix, SpecT, ResultT], ResultT] = lambda _votes, _spec, result: result
     spec: type[SpecT] = field(init=False)
     partial: type[PartialT] = field(init=False)
     result: type[ResultT] = field(init=False)

@@ -61,7 +61,7 @@ from judgepanel.studies.panel.recommended import (
     check_panel_aggregators,
     recommended,
 )
-from judgepanel.studies.results import PipelineResult, flat_row, long_frame
+from judgepanel.studies.results import PipelineResult, flat_row, long_frame, records_of
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import Oriented
 
@@ -240,25 +240,24 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]),
         between(extra[1:], extra[:1]) * (not same),
     )
-    averages = totals.split_means[:, :, 0].mean(axis=0)
-    figures = [
-        PanelFigures(
-            judges=prepared.named(mask),
-            nll=nll[arm],
-            brier=float(averages[1, arm]),
-            accuracy=float(averages[2, arm]),
-            ece=float(averages[3, arm]),
-            cost=None if known.costs is None else float(np.array(known.costs)[mask].sum()),
-        )
-        for arm, mask in enumerate(panels.masks)
-    ]
+    _, brier, accuracy, ece = totals.split_means[:, :, 0].mean(axis=0)
+    costs = None if known.costs is None else np.array(known.costs)
+    against, kept = records_of(
+        PanelFigures,
+        judges=[prepared.named(mask) for mask in panels.masks],
+        nll=nll,
+        brier=brier,
+        accuracy=accuracy,
+        ece=ece,
+        cost=None if costs is None else [float(costs[mask].sum()) for mask in panels.masks],
+    )
     margin = MARGIN * float(nll.value[0])
     return WhatIf.from_splits(
         prepared,
         spec,
         totals,
-        kept=figures[1],
-        against=figures[0],
+        kept=kept,
+        against=against,
         delta=Interval.of(gap)[0],
         p=float(gap.p[0]),
         margin=margin,

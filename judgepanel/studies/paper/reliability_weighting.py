@@ -262,7 +262,7 @@ def merge(
         band=band(effect, spec.settings.seed),
         p=effect.p,
         **_tests(effect, spec, base),
-        p_plain=_plain(totals, identity[1:] - identity[:1], spec.margin),
+        p_plain=plain_tost((identity[1:] - identity[:1]) @ totals.nll()[0], spec.margin),
         base_nll=Interval.of(level).clip(*RANGES["nll"])[0],
         warnings=run_warnings(
             prepared,
@@ -286,13 +286,11 @@ def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dic
     }
 
 
-def _plain(totals: Tally, weights: Floats, margin: float) -> Floats:
-    """The paired equivalence test over items, as if their mean differences were all there is."""
-    return plain_tost(weights @ totals.nll()[0], margin)
-
-
 def plain_tost(differences: Floats, margin: float) -> Floats:
-    """P-values (n,) of paired equivalence tests of ``differences`` (n, n_items)."""
+    """P-values (n,) of paired equivalence tests of ``differences`` (n, n_items).
+
+    They take the mean differences over items as all there is, and so the panels as given.
+    """
     n = differences.shape[1]
     value = differences.mean(axis=1)
     se = differences.std(axis=1, ddof=1) / math.sqrt(n)

@@ -120,7 +120,9 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
         "adding all but the best fifth": _change(result, result.fifth),
         "margin": f"1 % of NLL, {result.margin:.4f}",
         "last tenth": result.outcome[result.last],
-        f"the paper's P2 (NLL of all above {PAPER_FLOOR})": _above_floor(result),
+        f"the paper's P2 (NLL of all above {PAPER_FLOOR})": (
+            "passes" if result.nll.value[-1] > PAPER_FLOOR else "does not pass"
+        ),
     }
     if result.outcome[result.last] == "inconclusive" and np.isfinite(result.se[result.last]):
         room = abs(abs(float(result.delta.value[result.last])) - result.margin)
@@ -128,10 +130,6 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
             room, float(result.se[result.last]), n_labels
         )
     return Check("P2", TITLE, outcome, numbers, why, advice)
-
-
-def _above_floor(result: Saturation) -> str:
-    return "passes" if result.nll.value[-1] > PAPER_FLOOR else "does not pass"
 
 
 def _decide(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:

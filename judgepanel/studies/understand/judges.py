@@ -174,9 +174,7 @@ class Judges(Declared):
 
     def square(self, condensed: NDArray[Any]) -> NDArray[Any]:
         """Return a condensed array of the map as (m, m), 0 on the diagonal."""
-        if len(self.order) < 2:
-            return np.zeros((len(self.order), len(self.order)), dtype=condensed.dtype)
-        return np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
+        return _square(condensed, len(self.order))
 
     def frame(self) -> pd.DataFrame:
         """Return one row per judge, most accurate first."""
@@ -400,12 +398,10 @@ def _together(point: _Point, partial: Halves, names: tuple[str, ...]) -> dict[st
     }
 
 
-def _square(condensed: Ints, n: int) -> Ints:
-    return (
-        np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
-        if n > 1
-        else np.zeros((n, n), np.int64)
-    )
+def _square(condensed: NDArray[Any], n: int) -> NDArray[Any]:
+    if n < 2:
+        return np.zeros((n, n), dtype=condensed.dtype)
+    return np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
 
 
 def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
