@@ -393,7 +393,8 @@ def curator_figures(
     low, high = np.quantile(all_sizes, (0.025, 0.975), axis=0, method="nearest")
     seen = np.where(np.isfinite(saw).all(axis=0), saw.mean(axis=0), np.nan)
     known = np.isfinite(seen) & comparable
-    least, most = np.quantile(optimism, (0.025, 0.975), axis=0)
+    shown = np.where(known, optimism, np.nan)  # The oracle's promise is infinite.
+    least, most = np.quantile(shown, (0.025, 0.975), axis=0)
     return records_of(
         CuratorFigures,
         curator=names,
@@ -408,7 +409,7 @@ def curator_figures(
         ece=table["ece"].value,
         skill=1.0 - nll.value / null,
         seen=seen,
-        optimism=Interval(nll.value - seen, least, most).where(known),
+        optimism=Interval(np.where(known, nll.value - seen, np.nan), least, most),
         delta=delta,
         p=p,
         band=band,
