@@ -102,20 +102,8 @@ def finished_panel(page: Page) -> None:
     settled(page)
 
 
-def finished_judges(page: Page) -> None:
-    """Wait for the table of judges."""
-    page.get_by_role("button", name="Download CSV").wait_for()
-    settled(page)
-
-
-def finished_methods(page: Page) -> None:
-    """Wait for the grid."""
-    page.get_by_role("button", name="Download CSV").wait_for()
-    settled(page)
-
-
-def finished_budget(page: Page) -> None:
-    """Wait for the curve over the labels."""
+def finished_table(page: Page) -> None:
+    """Wait for the table of the page's first study."""
     page.get_by_role("button", name="Download CSV").wait_for()
     settled(page)
 

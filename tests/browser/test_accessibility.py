@@ -20,18 +20,17 @@ from tests.browser.driver import (
     RECOMMENDED,
     address,
     answer,
-    finished_budget,
     finished_comparison,
     finished_confidence,
     finished_curve,
-    finished_judges,
-    finished_methods,
     finished_overview,
     finished_panel,
     finished_paper,
+    finished_table,
     settled,
 )
-from tests.browser.service import prepared
+from tests.browser.service import prepared, prepared_votes
+from tests.helpers import transcripts
 
 pytestmark = pytest.mark.browser
 
@@ -76,6 +75,15 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.get_by_test_id("stPopoverBody").wait_for()
     yield "curve, share"
     yield from of_studies(page, server, analysis)
+    outputs = prepared_votes(server.home, transcripts(), "said.jsonl", splits=2)
+    page.goto(address(server, "coverage", outputs))
+    expect(answer(page)).to_contain_text("mute the least, 67 %")
+    settled(page)
+    yield "coverage of outputs"
+    page.goto(address(server, JUDGES, outputs))
+    finished_table(page)
+    expect(page.get_by_role("heading", name="In both orders")).to_be_visible()
+    yield "judges in both orders"
 
 
 def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
@@ -85,10 +93,10 @@ def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
     finished_panel(page)
     yield "panel, filled"
     page.goto(address(server, JUDGES, analysis))
-    finished_judges(page)
+    finished_table(page)
     yield "judges, filled"
     page.goto(address(server, METHODS, analysis))
-    finished_methods(page)
+    finished_table(page)
     page.get_by_text("How this was computed").first.click()
     yield "methods, filled"
     page.goto(address(server, PAPER, analysis, calibrator_design="true", jury="true"))
@@ -103,7 +111,7 @@ def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
     settled(page)
     yield "scope"
     page.goto(address(server, BUDGET, analysis))
-    finished_budget(page)
+    finished_table(page)
     yield "label budget, filled"
     opened = dict.fromkeys(("selective", "conformal", "items"), "true")
     page.goto(address(server, CONFIDENCE, analysis, **opened))

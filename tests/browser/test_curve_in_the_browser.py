@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Guard, Server, ServerFactory
+from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
     address,
@@ -39,11 +39,6 @@ WATCH_FRAMES = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def server(own_server: Server) -> Server:
-    return own_server
-
-
 def drawn(page: Page):
     return page.locator(".js-plotly-plot .scatterlayer")
 
@@ -69,7 +64,6 @@ def _saved_as_svg(page: Page) -> None:
 def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     page: Page,
     server: Server,
-    start_server: ServerFactory,
     open_page: Callable[..., Page],
     real_votes: Callable[[str], Path],
     guard: Guard,
@@ -105,11 +99,10 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     other = answer(page).inner_text()
     url = page.url
 
-    cold = start_server(home=server.home)
-    visitor = open_page(url.replace(server.url, cold.url))
+    visitor = open_page(url)
     visitor.locator(".ytitle", has_text="Brier score").first.wait_for()
     expect(answer(visitor)).to_have_text(other)
-    visitor.goto(address(cold, CURVE, analysis))
+    visitor.goto(address(server, CURVE, analysis))
     expect(answer(visitor)).to_have_text(sentence)
     guard.check()
 

@@ -5,47 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel import ENGINE
-from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.registry import STUDIES, default_specs
-from judgepanel.render.html import html_text
 from judgepanel.service.sql import SqlWorkspace
-from judgepanel.service.workspace import Decision, Stored
-from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.runner import run
-from judgepanel.ui.reporting import collected
-from judgepanel.votes import VoteMatrix
 from tests.browser.conftest import PATIENCE, Guard, Server
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle
-from tests.browser.flattery import figures_of, flattering
-from tests.browser.service import prepared, prepared_votes
-from tests.browser.test_nothing_flatters import part_of
+from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
 
 WHAT, WHY = "Keep all <b>16</b> judges | for now", "Top-5 is not shown to be better."
-
-
-class _Computed:
-    """A workspace that has these results."""
-
-    def __init__(self, space: SqlWorkspace, results: dict[str, Any]) -> None:
-        self.space, self.results = space, results
-
-    def votes(self, sha256: str) -> VoteMatrix:
-        return self.space.votes(sha256)
-
-    def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
-        return self.space.decisions(analysis_id)
-
-    def result(self, study: Study[Any, Any, Any], _sha256: str, _spec: Spec) -> Stored | None:
-        result = self.results.get(study.name)
-        return None if result is None else Stored(result, ENGINE, True)
 
 
 def popover(page: Page):
@@ -136,42 +107,3 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
         inside.get_by_role("button", name="Download report as Markdown").click()
     assert analysis not in Path(started.value.path()).read_text("utf-8")
     guard.check()
-
-
-@pytest.mark.real_votes
-def test_a_report_of_one_class_votes_flatters_nobody_unmarked(
-    page: Page, server: Server, real_votes: Callable[[str], Path], tmp_path: Path
-) -> None:
-    """Read with the reader of the pages; what takes long and draws no level is left out."""
-    data = part_of(real_votes("rewardbench_correctness_votes.csv"))
-    analysis = prepared_votes(server.home, data, "one_class_votes.csv", 4)
-    slow = {"curators", "permutation", "narrow_band", "method_grid"}
-    with closing(SqlWorkspace(home=server.home)) as space:
-        displayed = space.open(analysis)
-        votes = space.votes(displayed.votes_sha256)
-        results = {
-            name: run(STUDIES[name], votes, specs[0], jobs=1)
-            for name, specs in default_specs(votes, displayed.settings).items()
-            if name not in slow
-        }
-        report = collected(_Computed(space, results), displayed)
-    file = tmp_path / "report.html"
-    file.write_text(html_text(analysis_document(report)), "utf-8")
-    problems: list[str] = []
-    opened = opened_without_network(page, file, problems)
-    expect(opened.locator(".js-plotly-plot")).to_have_count(opened.locator("[data-figure]").count())
-    read = figures_of(opened)
-    assert flattering(read) == []
-    assert (
-        len(
-            [
-                outcome
-                for outcome in read
-                if outcome.kind == "nll" and outcome.where.startswith("figure")
-            ]
-        )
-        > 50
-    )
-    assert [outcome for outcome in read if outcome.marked and outcome.flatters]
-    assert problems == []
-    opened.context.close()

@@ -1,10 +1,14 @@
-"""The Scope page in a real browser: the cards, one click to compare, the link."""
+"""A choice of pipeline comes along from page to page, and open sections are in the address."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from judgepanel.studies.trust.selective import SELECTIVE
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import CURVE, address, finished_curve, settled
 from tests.browser.service import prepared
@@ -18,8 +22,8 @@ def finished(page: Page, n: int = 1) -> None:
     settled(page)
 
 
-def test_what_the_curve_shows_by_default_is_no_choice_here_and_a_choice_comes_along(
-    page: Page, server: Server, guard: Guard
+def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_address(
+    page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
 ) -> None:
     menu = page.get_by_test_id("stSidebar")
     page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise")))
@@ -35,4 +39,11 @@ def test_what_the_curve_shows_by_default_is_no_choice_here_and_a_choice_comes_al
     menu.get_by_role("link", name="Confidence").click()
     expect(page.get_by_role("heading", name="Confidence", exact=True)).to_be_visible()
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
+    finished(page)
+    page.locator("summary").filter(has_text=SELECTIVE.title).click()
+    expect(page).to_have_url(re.compile("selective=true"))
+    finished(page, 2)
+    visitor = open_page(page.url)
+    finished(visitor, 2)
+    expect(visitor.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
     guard.check()

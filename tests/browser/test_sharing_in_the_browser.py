@@ -1,4 +1,4 @@
-"""Links for readers: created, opened by someone else, after a restart, revoked, expired, wrong."""
+"""Links for readers: created, opened by someone else, revoked, expired, wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.service.sql import SqlWorkspace
-from tests.browser.conftest import Guard, Server, ServerFactory
+from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
     RECOMMENDED,
@@ -39,11 +39,10 @@ def shared(server: Server, analysis: str, seconds: float | None = None) -> str:
         return space.share(analysis, seconds)
 
 
-def test_a_link_is_made_opened_by_another_after_a_restart_and_revoked(
+def test_a_link_is_made_opened_by_another_and_revoked(
     page: Page,
     server: Server,
     analysis: str,
-    start_server: ServerFactory,
     open_page: Callable[..., Page],
     guard: Guard,
 ) -> None:
@@ -59,29 +58,27 @@ def test_a_link_is_made_opened_by_another_after_a_restart_and_revoked(
     url = link.inner_text()
     token = re.findall("share=([^&]+)", url)[0]
 
-    cold = start_server(server.home)
-    for opened in (url, url.replace(server.url, cold.url)):
-        reader = open_page(opened)
-        finished_curve(reader)
-        expect(answer(reader)).to_have_text(sentence)
-        expect(reader.get_by_text("read-only")).to_be_visible()
-        for control in ("Share", "New analysis", "Cancel"):
-            expect(reader.get_by_role("button", name=control)).to_have_count(0)
-            expect(reader.get_by_role("link", name=control)).to_have_count(0)
-        idle(reader)
-        expect(reader.locator("a[href*='?']").nth(9)).to_be_attached()
-        links = reader.locator("a[href*='?']").evaluate_all("e => e.map(a => a.search)")
-        assert set(links) == {f"?share={token}"}
-        assert analysis not in reader.content()
+    reader = open_page(url)
+    finished_curve(reader)
+    expect(answer(reader)).to_have_text(sentence)
+    expect(reader.get_by_text("read-only")).to_be_visible()
+    for control in ("Share", "New analysis", "Cancel"):
+        expect(reader.get_by_role("button", name=control)).to_have_count(0)
+        expect(reader.get_by_role("link", name=control)).to_have_count(0)
+    idle(reader)
+    expect(reader.locator("a[href*='?']").nth(9)).to_be_attached()
+    links = reader.locator("a[href*='?']").evaluate_all("e => e.map(a => a.search)")
+    assert set(links) == {f"?share={token}"}
+    assert analysis not in reader.content()
 
-    reader.goto(address(cold, RECOMMENDED, share=token))
+    reader.goto(address(server, RECOMMENDED, share=token))
     finished_panel(reader)
     idle(reader)
     assert b'"version"' in downloaded(reader, "Download panel.json")
     expect(reader.get_by_role("button", name="Open as a new analysis")).to_have_count(0)
     assert analysis not in reader.content()
     reader.get_by_role("link", name="Start", exact=True).click()
-    expect(reader).to_have_url(f"{cold.url}/?share={token}")
+    expect(reader).to_have_url(f"{server.url}/?share={token}")
     answer(reader).wait_for()
     idle(reader)
     for owners in ("Settings of this analysis", "Your votes", "Recent analyses", "Or a sample"):
@@ -93,8 +90,7 @@ def test_a_link_is_made_opened_by_another_after_a_restart_and_revoked(
     reader.reload()
     reader.get_by_text(NOTHING).wait_for()
     expect(answer(reader)).to_have_count(0)
-    for one_server in (server, cold):
-        assert token not in one_server.log.read_text(encoding="utf-8")
+    assert token not in server.log.read_text(encoding="utf-8")
     guard.check()
 
 

@@ -67,21 +67,21 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(
 ) -> None:
     page.goto(address(server, CURVE, prepared(server.home, "hard_panel")))
     finished_curve(page)
-    for heading in ("NLL 95 %", "skill"):
-        grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
-        grid.scroll_into_view_if_needed()
-        place = sort_by(grid, heading)
-        upwards = column(grid, heading)
-        assert upwards == sorted(upwards)
-        grid.locator(".dvn-scroller").click(position=place)
-        expect(grid.locator("table[role=grid] tr").first).to_contain_text(f"↓ {heading}")
-        downwards = column(grid, heading)
-        assert downwards == sorted(downwards, reverse=True)
-        assert downwards != upwards
-        grid.hover()
-        toolbar = page.get_by_test_id("stElementToolbar").filter(has=page.get_by_label("Search"))
-        expect(toolbar.get_by_label("Fullscreen").first).to_be_visible()
-        expect(page.get_by_label("Download as CSV")).to_have_count(0)
+    heading = "NLL 95 %"
+    grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
+    grid.scroll_into_view_if_needed()
+    place = sort_by(grid, heading)
+    upwards = column(grid, heading)
+    assert upwards == sorted(upwards)
+    grid.locator(".dvn-scroller").click(position=place)
+    expect(grid.locator("table[role=grid] tr").first).to_contain_text(f"↓ {heading}")
+    downwards = column(grid, heading)
+    assert downwards == sorted(downwards, reverse=True)
+    assert downwards != upwards
+    grid.hover()
+    toolbar = page.get_by_test_id("stElementToolbar").filter(has=page.get_by_label("Search"))
+    expect(toolbar.get_by_label("Fullscreen").first).to_be_visible()
+    expect(page.get_by_label("Download as CSV")).to_have_count(0)
     page.set_viewport_size({"width": 390, "height": 844})
     page.reload()
     finished_curve(page)
