@@ -233,15 +233,6 @@ def test_a_spec_without_folds_or_of_an_unknown_list_is_refused(options):
         RecommendSpec(**options)
 
 
-def test_workers_move_no_bit():
-    few, spec = make_votes(3, 60, 5), spec_of(splits=11)
-    assert len(RECOMMEND.plan(spec)) > 2
-    first, two = (run(RECOMMEND, few, spec, jobs=jobs) for jobs in (1, 2))
-    assert json.dumps(to_plain(first)) == json.dumps(to_plain(two))
-    other = run(RECOMMEND, few, spec_of(splits=2), jobs=1)
-    assert json.dumps(to_plain(first)) != json.dumps(to_plain(other))
-
-
 def test_the_order_of_the_judges_moves_no_bit(votes, result):
     shuffled = votes.with_judges(votes.judges[::-1])
     recommendation = run(RECOMMEND, shuffled, spec_of(), jobs=1)
