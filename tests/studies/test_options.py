@@ -107,6 +107,83 @@ def test_what_no_option_may_be_is_refused(name):
                 spec(settings=Settings(protocol="paper"), aggregator="average")
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("label_budget", {"beside": "one_coin"}, "both aggregators are the same"),
+        ("label_budget", {"have": 0}, "out of range"),
+        ("label_budget", {"have": 10**7 + 1}, "out of range"),
+        ("label_budget", {"budgets": (1,)}, "at least 2 labels"),
+        ("label_budget", {"within": 0.0}, "out of range"),
+        ("label_budget", {"target": -1.0}, "must be above 0"),
+        ("label_budget", {"target": float("nan")}, "must be above 0"),
+        ("fraction_sweep", {"shares": (0.5,)}, "two calibration shares"),
+        ("fraction_sweep", {"shares": (0.5, 0.5)}, "each once"),
+        ("fraction_sweep", {"shares": (0.5, 1.0)}, "out of range"),
+        ("fraction_sweep", {"within": 1.0}, "out of range"),
+        ("difficulty_transfer", {"share": 0.6}, "share of easy"),
+        ("difficulty_transfer", {"strata": 1}, "strata must be 2"),
+        ("difficulty_transfer", {"most": 1.0}, "largest importance weight"),
+        ("slice_transfer", {"quantiles": 1}, "2 parts or more"),
+        ("permutation", {"permutations": 0}, "number of permutations"),
+        ("permutation", {"splits_each": 1}, "2 splits or more"),
+        ("corruption", {"flips": (0.3, 0.2)}, "the levels of damage must rise"),
+        ("corruption", {"flips": ()}, "the levels of damage must rise"),
+        ("corruption", {"flips": (0.0, 0.2)}, "the levels of damage must rise"),
+        ("corruption", {"absent": (0.5, 1.0)}, "the levels of damage must rise"),
+        ("corruption", {"concentrated": 0.3}, "too few judges to carry that many flips"),
+        ("narrow_band", {"widths": ()}, "widths of the simulation out of range"),
+        ("narrow_band", {"widths": (1.5,)}, "widths of the simulation out of range"),
+        ("narrow_band", {"rhos": (1.0,)}, "correlations of the simulation out of range"),
+        ("narrow_band", {"shares": (0.0,)}, "shares of the simulation out of range"),
+        ("narrow_band", {"sizes": (0,)}, "a panel needs at least one judge"),
+        ("narrow_band", {"replicates": 1}, "number of replicates out of range"),
+        ("narrow_band", {"replicates": 10001}, "number of replicates out of range"),
+        ("reliability_weighting", {"strength": 0.0}, "the strength of weights is out of range"),
+        ("reliability_weighting", {"strength": 1.5}, "the strength of weights is out of range"),
+        ("reliability_weighting", {"margin": 0.0}, "a margin must be above 0"),
+        ("reliability_weighting", {"relative": -1.0}, "a margin must be above 0"),
+        ("distortion", {"weak": 0.0}, "the levels of noise must rise"),
+        ("distortion", {"weak": 0.5, "strong": 0.2}, "the levels of noise must rise"),
+        ("distortion", {"turned": 1.0}, "the share of scores turned around is out of range"),
+        ("value", {"permutations": 10}, "orders come in four designs of pairs"),
+        ("value", {"permutations": 1008}, "orders come in four designs of pairs"),
+        ("value", {"copied": ("judge001", "judge001")}, "given twice"),
+        ("curators", {"curators": ("best",)}, "unknown curator"),
+        ("curators", {"folds": 1}, "too few inner folds"),
+        ("curators", {"size": 0}, "size is too small"),
+        ("curators", {"groups": 13}, "number of groups out of range"),
+        ("curators", {"settings": Settings(protocol="paper")}, "in-sample scores"),
+        ("cost", {"budget": -1.0}, "budget is not a price"),
+        ("cost", {"points": 1}, "number of budgets out of range"),
+        ("cost", {"points": 31}, "number of budgets out of range"),
+        ("cost", {"folds": 1}, "too few inner folds"),
+        ("cost", {"steps": -1}, "steps is too small"),
+        ("cost", {"settings": Settings(protocol="paper")}, "in-sample scores"),
+        ("escalation", {"thresholds": (0.4,)}, "threshold is out of range"),
+        ("escalation", {"thresholds": (float("nan"),)}, "threshold is out of range"),
+        ("escalation", {"share": 0.0}, "share is out of range"),
+        ("escalation", {"tolerance": -0.1}, "tolerance is out of range"),
+        ("escalation", {"cheapest": 0}, "at least one judge"),
+        ("escalation", {"cheapest": 2, "cheap": ("a",)}, "not both"),
+        ("escalation", {"steps": -1}, "steps is too small"),
+        ("escalation", {"settings": Settings(protocol="paper")}, "in-sample scores"),
+        ("what_if", {"keep": ()}, "at least one judge"),
+        ("what_if", {"against": ()}, "at least one judge"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused(name, options, says):
+    with pytest.raises(InputError, match=says):
+        STUDIES[name].spec(**options)
+
+
+def test_the_ends_of_a_range_are_accepted():
+    STUDIES["value"].spec(permutations=1_000)
+    STUDIES["curators"].spec(groups=12)
+    STUDIES["cost"].spec(points=30)
+    STUDIES["narrow_band"].spec(replicates=10_000)
+
+
 def test_every_study_has_knobs_that_read_and_write():
     for study in STUDIES.values():
         assert study.spec().settings == Settings()

@@ -10,20 +10,15 @@ from judgepanel import ENGINE, __version__
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.studies.codec import from_plain, result_content, result_json, to_plain
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
-from tests.helpers import make_votes, same_values
-
-FEW = Settings(splits=2)
+from tests.helpers import same_values
+from tests.present.results import result_of, spec_of, votes
 
 
 @pytest.fixture(scope="module", params=sorted(STUDIES))
 def made(request):
-    study = STUDIES[request.param]
-    spec = study.spec(settings=FEW)
-    votes = make_votes(0, 120, 5)
-    result = run(study, votes, spec, jobs=1)
-    return study, spec, votes, result, result_content(study, votes, spec, result)
+    study, spec, result = STUDIES[request.param], spec_of(request.param), result_of(request.param)
+    return study, spec, votes(), result, result_content(study, votes(), spec, result)
 
 
 def test_a_result_file_says_what_was_asked_of_which_votes(made):
@@ -32,9 +27,9 @@ def test_a_result_file_says_what_was_asked_of_which_votes(made):
     assert (content["engine"], content["judgepanel"]) == (ENGINE, __version__)
     assert from_plain(type(spec), content["spec"]) == spec
     assert content["votes"] == {
-        "n_items": 120,
-        "n_judges": 5,
-        "n_labelled": 120,
+        "n_items": 80,
+        "n_judges": 6,
+        "n_labelled": 80,
         "sha256": votes.sha256,
         "orientation": result.orientation,
     }

@@ -127,20 +127,6 @@ def test_groups_stay_whole():
     assert any("10 groups of items" in sentence for sentence in fraction_sweep.warnings)
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"shares": (0.5,)}, "two calibration shares"),
-        ({"shares": (0.5, 0.5)}, "each once"),
-        ({"shares": (0.5, 1.0)}, "out of range"),
-        ({"within": 1.0}, "out of range"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options, says):
-    with pytest.raises(InputError, match=says):
-        spec(**options)
-
-
 def test_the_recommended_panel_is_chosen_again_on_every_share_and_set_against_the_few():
     averaged = run(FRACTION_SWEEP, votes(), spec(aggregator="average"), jobs=1)
     for f, share in enumerate(averaged.shares.tolist()):

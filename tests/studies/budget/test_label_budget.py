@@ -27,7 +27,6 @@ from judgepanel.studies.trust.label_budget import (
     read,
     run_chunk,
 )
-from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=6)
@@ -296,23 +295,6 @@ def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
         assert (label_budget.gain.hi >= 0).all()
         assert (label_budget.curve_b == 0).all()
         np.testing.assert_allclose(label_budget.fitted(0, 0, 1e6), levels.mean(), atol=0.03)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"beside": "one_coin"}, "both aggregators are the same"),
-        ({"have": 0}, "out of range"),
-        ({"have": 10**7 + 1}, "out of range"),
-        ({"budgets": (1,)}, "at least 2 labels"),
-        ({"within": 0.0}, "out of range"),
-        ({"target": -1.0}, "must be above 0"),
-        ({"target": float("nan")}, "must be above 0"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options, says):
-    with pytest.raises(InputError, match=says):
-        spec(**options)
 
 
 @cache

@@ -165,20 +165,3 @@ def test_a_known_best_buy_is_found():
     assert cost.asked.judges == ("judge002", "judge004")
     assert cost.asked.figures.stability == 1.0
     assert cost.asked.figures.nll.value < cost.everyone.figures.nll.value + 0.02
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"budget": -1.0}, "budget is not a price"),
-        ({"points": 1}, "number of budgets out of range"),
-        ({"points": 31}, "number of budgets out of range"),
-        ({"folds": 1}, "too few inner folds"),
-        ({"steps": -1}, "steps is too small"),
-        ({"settings": Settings(protocol="paper")}, "in-sample scores"),
-    ],
-)
-def test_a_spec_refuses_what_it_cannot_do(wrong, sentence):
-    with pytest.raises(InputError, match=sentence):
-        CostSpec(**wrong)
-    assert CostSpec(points=30).points == 30

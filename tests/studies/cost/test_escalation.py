@@ -160,24 +160,6 @@ def test_without_costs_judges_are_counted_and_odd_panels_are_said():
     assert free.recommended.cost.value == 0.0
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"thresholds": (0.4,)}, "threshold is out of range"),
-        ({"thresholds": (float("nan"),)}, "threshold is out of range"),
-        ({"share": 0.0}, "share is out of range"),
-        ({"tolerance": -0.1}, "tolerance is out of range"),
-        ({"cheapest": 0}, "at least one judge"),
-        ({"cheapest": 2, "cheap": ("a",)}, "not both"),
-        ({"steps": -1}, "steps is too small"),
-        ({"settings": Settings(protocol="paper")}, "in-sample scores"),
-    ],
-)
-def test_a_spec_refuses_what_it_cannot_do(wrong, sentence):
-    with pytest.raises(InputError, match=sentence):
-        EscalationSpec(**wrong)
-
-
 def test_a_judge_that_does_not_take_part_is_refused():
     with pytest.raises(InputError, match=r"does not take part.*'nobody'"):
         run(ESCALATION, votes(), spec(2, cheap=("nobody",)), jobs=1)

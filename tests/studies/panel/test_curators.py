@@ -304,21 +304,6 @@ def test_long_searches_are_left_out_unless_they_are_asked_for(monkeypatch):
     assert asked.named("backward") is not None
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"folds": 1}, "too few inner folds"),
-        ({"size": 0}, "size is too small"),
-        ({"groups": 13}, "number of groups out of range"),
-        ({"settings": Settings(protocol="paper")}, "in-sample scores"),
-    ],
-)
-def test_a_spec_refuses_what_it_cannot_do(wrong, sentence):
-    with pytest.raises(InputError, match=sentence):
-        CuratorsSpec(**wrong)
-    assert CuratorsSpec(groups=12).groups == 12
-
-
 @pytest.mark.parametrize(("cost", "fine"), [("-1", False), ("cheap", False), ("", True)])
 def test_a_cost_that_is_no_price_is_refused_and_a_blank_one_is_unknown(cost, fine):
     made = make_votes(1, 30, 2)

@@ -128,18 +128,6 @@ def test_it_takes_no_more_splits_than_somebody_can_wait_for(votes):
     assert WHAT_IF.rounds(spec_of(splits=4)) == 4
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"keep": ()}, "at least one judge"),
-        ({"against": ()}, "at least one judge"),
-    ],
-)
-def test_a_spec_without_a_panel_is_refused(options, words):
-    with pytest.raises(InputError, match=words):
-        spec_of(**options)
-
-
 def test_an_unknown_judge_is_named(votes):
     with pytest.raises(InputError, match="nobody"):
         found_for(votes, keep=("nobody",))

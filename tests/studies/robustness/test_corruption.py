@@ -28,7 +28,6 @@ from judgepanel.studies.robustness.corruption import (
     run_chunk,
 )
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
 
 SETTINGS = Settings(splits=6)
@@ -221,18 +220,3 @@ def test_one_judge_alone_cannot_stay_away():
     assert "absent" not in corruption.scenarios
     assert any("only one judge" in text for text in corruption.warnings)
     assert len(corruption.frame()) == len(corruption.scenarios)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"flips": (0.3, 0.2)},
-        {"flips": ()},
-        {"flips": (0.0, 0.2)},
-        {"absent": (0.5, 1.0)},
-        {"concentrated": 0.3},
-    ],
-)
-def test_levels_that_cannot_be_are_refused(options):
-    with pytest.raises(InputError):
-        spec(**options)

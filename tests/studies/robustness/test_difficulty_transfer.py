@@ -264,16 +264,3 @@ def test_strata_that_keep_the_plain_fit_are_said():
         "strata of the stratified calibrators have fewer than 10 labelled" in text
         for text in difficulty_transfer.warnings
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"share": 0.6}, "share of easy"),
-        ({"strata": 1}, "strata must be 2"),
-        ({"most": 1.0}, "largest importance weight"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options, says):
-    with pytest.raises(InputError, match=says):
-        spec(**options)

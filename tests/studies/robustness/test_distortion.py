@@ -15,7 +15,6 @@ from judgepanel.studies.paper.distortion import (
     DistortionSpec,
 )
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 
 SETTINGS = Settings(splits=6)
@@ -107,11 +106,3 @@ def test_stronger_noise_costs_more_and_noise_is_never_repaired_for_free():
     for name in ("temperature", "beta"):
         assert cell(distortion, "noise_strong", name) > cell(distortion, "noise_weak", name)
         assert cell(distortion, "binary_noise", name) > cell(distortion, "undistorted", name) + 0.02
-
-
-@pytest.mark.parametrize(
-    "options", [{"weak": 0.0}, {"weak": 0.5, "strong": 0.2}, {"turned": 1.0}, {"calibrators": ()}]
-)
-def test_noise_that_cannot_be_is_refused(options):
-    with pytest.raises(InputError):
-        DistortionSpec(SETTINGS, **options)

@@ -15,7 +15,6 @@ from judgepanel.studies.paper.narrow_band import (
     shape_of,
 )
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
 
@@ -71,20 +70,3 @@ def test_sizes_follow_the_panel_and_are_bounded():
     assert NarrowBandSpec().panel_sizes(900).tolist() == [10, 30, 100]
     assert NarrowBandSpec().panel_sizes(101).tolist() == [10, 30, 100]
     assert NarrowBandSpec(replicates=10_000).replicates == 10_000
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"widths": ()},
-        {"widths": (1.5,)},
-        {"rhos": (1.0,)},
-        {"shares": (0.0,)},
-        {"sizes": (0,)},
-        {"replicates": 1},
-        {"replicates": 10_001},
-    ],
-)
-def test_simulations_that_cannot_be_are_refused(options):
-    with pytest.raises(InputError):
-        spec(**options)

@@ -22,7 +22,6 @@ from judgepanel.studies.paper.permutation import (
     run_chunk,
 )
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes
 
 SETTINGS = Settings(splits=3)
@@ -172,15 +171,3 @@ def test_few_groups_of_one_size_are_said():
     if max(sizes.values()) == 1:
         assert any("little to go by" in sentence for sentence in permutation.warnings)
     assert "groups" in permutation.action
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"permutations": 0}, "number of permutations"),
-        ({"splits_each": 1}, "2 splits or more"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options, says):
-    with pytest.raises(InputError, match=says):
-        spec(**options)

@@ -21,7 +21,6 @@ from judgepanel.studies.paper.reliability_weighting import (
     signals,
 )
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 
 SETTINGS = Settings(splits=6)
@@ -172,11 +171,3 @@ def test_draws_of_a_split_are_not_taken_for_doubt_about_its_labels():
     value = interval.value + noise.mean(axis=0)
     covered = np.mean(np.abs(value) <= interval.hi - interval.value)
     assert 0.93 < covered <= 0.995
-
-
-@pytest.mark.parametrize(
-    "options", [{"strength": 0.0}, {"strength": 1.5}, {"margin": 0.0}, {"relative": -1.0}]
-)
-def test_weights_and_margins_that_cannot_be_are_refused(options):
-    with pytest.raises(InputError):
-        ReliabilityWeightingSpec(SETTINGS, **options)

@@ -188,14 +188,3 @@ def test_judges_that_are_wrong_in_one_slice_are_found_out():
     assert slice_transfer.delta[g, 1].above(0.3)
     own, elsewhere, _ = slice_transfer.nll.value[g]
     assert elsewhere > slice_transfer.null_nll[g, 1] > own
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"quantiles": 1}, "2 parts or more"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options, says):
-    with pytest.raises(InputError, match=says):
-        spec(**options)

@@ -148,3 +148,8 @@ def test_the_table_has_every_judge_share_and_aggregator(hard):
 def test_twenty_splits_compare_aggregators_after_the_first_chunk_if_they_can(n, wanted):
     chosen = compared_splits(n)
     assert (chosen.start, chosen.stop) == wanted
+
+
+def test_aggregators_to_compare_are_named_once():
+    with pytest.raises(InputError, match=r"the comparison needs one aggregator.*allowed: "):
+        ScopeSpec(others=("joint", "joint"))

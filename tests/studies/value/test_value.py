@@ -288,20 +288,6 @@ def test_judges_to_copy_can_be_named():
     assert [(copy.judge, copy.why) for copy in outcome.copies] == [("judge003", "asked for")]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"permutations": 10}, "orders come in four designs of pairs"),
-        ({"permutations": 1_008}, "orders come in four designs of pairs"),
-        ({"copied": ("judge001", "judge001")}, "given twice"),
-    ],
-)
-def test_wrong_knobs_are_refused(wrong, sentence):
-    with pytest.raises(InputError, match=sentence):
-        spec(**wrong)
-    assert spec(permutations=1_000).permutations == 1_000
-
-
 def test_what_is_not_there_is_refused():
     with pytest.raises(InputError, match="no such judge to copy"):
         of(small(), spec(2, copied=("nobody",)))
