@@ -16,7 +16,6 @@ from tests.pages.driver import (
     links,
     open_app,
     prepared,
-    text_of,
     until,
 )
 
@@ -62,14 +61,3 @@ def test_other_bins_levels_strata_and_items_are_shown_without_new_work() -> None
     other = next(displayed(frame) for frame in app.dataframe if "against the label" in frame.value)
     against = int((other["against the label"] == "yes").sum())
     assert any(f"{against} against the label" in text for text in htmls(app, "jp-note"))
-
-
-def test_a_panel_of_the_url_that_is_not_offered_is_all_judges() -> None:
-    app = finished("one_class", panel="top-999")
-    assert "--panel" not in text_of(app)
-
-
-def test_sections_are_computed_when_they_are_opened() -> None:
-    app = open_app(CONFIDENCE, analysis=prepared("one_class", splits=4))
-    until(app, lambda: len(downloads_of(app)) == 2)
-    assert len([code for code in app.code if " study " in code.value]) == 1

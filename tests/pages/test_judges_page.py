@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from judgepanel.studies.understand.judges import JUDGES as STUDY
-from judgepanel.studies.understand.judges import JudgesSpec
-from judgepanel.ui.session import workspace
 from tests.pages.driver import (
     JUDGES,
     answer_of,
     checked,
-    displayed,
     downloads_of,
     htmls,
     links,
@@ -41,15 +37,6 @@ def test_agreement_is_computed_when_its_section_is_opened() -> None:
     assert "Krippendorff's alpha of the judges is " in text_of(app)
     assert htmls(app, "<h3>")[-1] == "Labels in doubt"
     assert len(downloads_of(app)) == 4
-
-
-def test_the_table_has_every_judge_most_accurate_first() -> None:
-    app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
-    table = next(displayed(frame) for frame in app.dataframe if "accuracy" in frame.value)
-    assert len(table) == 24
-    shares = [float(cell.split()[0]) for cell in table["accuracy"]]
-    assert shares == sorted(shares, reverse=True)
-    assert {"cluster", "nearest", "weight: one-coin"} <= set(table.columns)
 
 
 def test_the_judge_in_the_link_is_on_the_card() -> None:
@@ -83,20 +70,3 @@ def test_the_command_is_the_one_that_gives_this_result() -> None:
     (command,) = [code.value for code in app.code if "./run cli" in code.value]
     assert command.startswith("./run cli study judges clean_pairwise_votes.csv")
     assert "--splits=4" in command
-
-
-def test_a_sparse_panel_is_answered_with_its_caveats() -> None:
-    app = until_done(open_app(JUDGES, analysis=prepared("sparse_humans")))
-    assert "60 judges are worth about" in answer_of(app)
-    assert htmls(app, "Note:")
-
-
-def test_the_stored_result_is_shown_at_once_to_the_next_visitor() -> None:
-    analysis = prepared("hard_panel")
-    before = answer_of(until_done(open_app(JUDGES, analysis=analysis)))
-    space = workspace()
-    opened = space.open(analysis)
-    assert space.result(STUDY, opened.votes_sha256, JudgesSpec(opened.settings)) is not None
-    other = open_app(JUDGES, analysis=analysis)
-    assert not other.get("progress")
-    assert answer_of(other) == before

@@ -61,13 +61,6 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
     assert links(app) == ["Next: is the recommendation safe here?"]
 
 
-def test_the_table_has_nine_budgets_and_the_base_rate_beside_every_level() -> None:
-    table = displayed(finished().dataframe[0])
-    assert len(table) == 9
-    assert (table["base rate"] > 0.69).all()
-    assert table["labels"].tolist()[0] == 20
-
-
 def test_another_panel_is_shown_without_new_work() -> None:
     finished()
     app = budget(panel="top-10")

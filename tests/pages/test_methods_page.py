@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
+from judgepanel.studies.understand.method_grid import METHOD_GRID
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
 from tests.pages.driver import (
@@ -51,18 +51,6 @@ def test_the_grid_comes_with_a_table_downloads_and_its_command() -> None:
     assert links(app) == ["Next: do the paper's results hold here?"]
 
 
-def test_the_table_has_a_row_for_every_cell_of_the_grid() -> None:
-    app = finished()
-    opened = workspace().open(analysis())
-    stored = workspace().result(
-        METHOD_GRID, opened.votes_sha256, MethodGridSpec(settings=opened.settings)
-    )
-    assert stored is not None
-    table = displayed(app.dataframe[0])
-    lowest_first = [f"{value:.3f}" for value in sorted(stored.result.nll.value.ravel())]
-    assert [cell.split()[0] for cell in table["NLL"]] == lowest_first
-
-
 def test_the_nested_form_is_another_result() -> None:
     crossed, nested = finished(), finished(form="Nested")
     assert (
@@ -71,14 +59,6 @@ def test_the_nested_form_is_another_result() -> None:
     )
     assert "Nested form" in " ".join(htmls(nested, "Note:"))
     assert "--form=nested" in text_of(nested)
-
-
-def test_another_score_changes_the_figure_and_neither_answer_nor_table() -> None:
-    crossed, brier = finished(), finished(score="Brier")
-    assert answer_of(brier) == answer_of(crossed)
-    assert displayed(brier.dataframe[0]).equals(displayed(crossed.dataframe[0]))
-    (reading,) = [text for text in htmls(brier, "jp-reading") if "darkest" in text]
-    assert reading.startswith("Brier score on all 16 judges, lower is better")
 
 
 @pytest.mark.parametrize("junk", [{"form": "xyz"}, {"score": "<b>"}])

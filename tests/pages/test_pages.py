@@ -49,8 +49,6 @@ from tests.pages.driver import (
     with_families,
 )
 
-NUMBER = re.compile(r"(?<![\w.])\d*\.\d+(?!\w)")
-
 
 def sample(name: str) -> AppTest:
     """A visitor who has just clicked a sample."""
@@ -153,22 +151,6 @@ def test_another_aggregator_is_another_result() -> None:
         until_done(app.selectbox(key="aggregator").select("majority").run()).dataframe[0]
     )
     assert before["NLL"].tolist() != after["NLL"].tolist()
-
-
-def test_one_class_votes_get_a_notice_and_nothing_flattering_on_any_page() -> None:
-    name = prepared("one_class")
-    assert "fails" in " ".join(htmls(open_app(analysis=name), "P0 Item order"))
-    for page in (CURVE, RECOMMENDED):
-        app = until_done(open_app(page, analysis=name, **{"all-candidates": "true"}))
-        notices = " ".join(htmls(app, "Note:"))
-        assert "Every label is 1" in notices
-        assert "together with its swap" in notices
-        tables = [displayed(frame) for frame in app.dataframe if "NLL" in frame.value]
-        levels = [float(n) for n in NUMBER.findall(" ".join(map(str, tables[-1]["NLL"])))]
-        stated = re.findall(r"NLL (?:of )?(\.?\d[\d.]*)", text_of(app))
-        levels += [float(number.rstrip(".")) for number in stated]
-        assert len(levels) > 5
-        assert min(levels) >= 0.1
 
 
 def test_other_settings_make_a_new_analysis_and_keep_the_old_one() -> None:

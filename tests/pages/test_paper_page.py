@@ -184,15 +184,6 @@ def test_another_aggregator_is_used_where_a_section_can_and_else_it_says_so() ->
     assert not htmls(before, "This section shows")
 
 
-def test_the_share_says_why_it_is_not_simply_the_largest() -> None:
-    app = opened("fraction_sweep", name="clean_pairwise")
-    assert any("of the items" in text and "% of what 70 % give" in text for text in htmls(app))
-    assert any("leaves fewer items to score: 90 of 300" in text for text in htmls(app))
-    (shares,) = [displayed(frame) for frame in app.dataframe if "share" in frame.value]
-    assert shares["share"].round(6).tolist()[::7] == [5.0, 70.0]  # in per cent
-    assert (shares["calibrate"] + shares["evaluate"] == 300).all()
-
-
 def test_too_few_labels_for_a_section_leave_the_rest_of_the_page() -> None:
     header = "id,label," + ",".join(f"j{j}" for j in range(4))
     rows = [
