@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -129,12 +130,17 @@ def test_the_remedy_outlives_the_name_of_the_file_and_a_copy() -> None:
     assert str(error) == "v.csv, column 'a': no; rename it."
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """All nodes of a module's syntax."""
+    return list(ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
 def errors_in(path: Path) -> Iterator[tuple[str, set[str | None]]]:
     """Every refusal of a module with its place, and what is given of it."""
-    tree = ast.parse(path.read_text("utf-8"))
-    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    attributes = [node for node in nodes_of(path) if isinstance(node, ast.Attribute)]
     about_columns = {id(node.value) for node in attributes if node.attr in IN_A_COLUMN}
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError":
             place = f"{path.relative_to(PACKAGE)}:{node.lineno}"
             given = {*PARTS[: len(node.args)], *(keyword.arg for keyword in node.keywords)}
@@ -158,9 +164,8 @@ def test_no_file_is_refused_without_a_remedy() -> None:
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
     """Every text of a module that is not a docstring, with its line."""
-    tree = ast.parse(path.read_text("utf-8"))
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    alone = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
+    for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
             yield node.lineno, node.value
 
