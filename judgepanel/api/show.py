@@ -55,7 +55,8 @@ def inspection_html(inspection: Inspection) -> str:
     """The checks of the items and the table of judges, as HTML."""
     blocks: list[Block] = [Answer(inspection.size())]
     blocks += [Paragraph(" ".join(lines).strip()) for lines in inspection.check_lines()]
-    blocks.append(Table(accuracy_table(inspection.judges), "Every judge, most accurate first."))
+    blocks.append(Table(accuracy_table(inspection.frame()), "Every judge, most accurate first."))
+    blocks.append(Paragraph(inspection.agreement_line()))
     return blocks_html([*blocks, *caveats(inspection.warnings)])
 
 

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
+from judgepanel.kernels.ballots import signs_of
+from judgepanel.scoring.agreement import WithLabels, with_labels
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.results import json_values, long_frame
 from judgepanel.studies.understand.judge_table import JudgeTable, judge_table
 from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
 from judgepanel.votes.checks import Check, item_checks
@@ -26,7 +30,7 @@ from judgepanel.votes.matrix import Oriented, Policy, orient
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.table import Coverage
 from judgepanel.words.outputs import coverage_sentence
-from judgepanel.words.sentences import CHECK_MARKS, column_options, votes_sentence
+from judgepanel.words.sentences import CHECK_MARKS, alpha_sentence, column_options, votes_sentence
 from judgepanel.words.tables import accuracy_table, texts_of
 from judgepanel.words.text import printable
 
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
 Source = str | Path
 Names = str | Iterable[str] | None
 """One name of a column, or several."""
+MOST_VOTES = 2_000_000
+"""Votes on labelled items of which `inspect` counts agreement; of more, items are drawn."""
 VOTES_FILE = "votes.csv"
 """The file name that commands print for votes that did not come from a file."""
 
@@ -282,6 +288,7 @@ class Inspection:
     oriented : how the order of the responses is used.
     checks : checks of the items, P0 first.
     judges : accuracy and coverage of every judge.
+    agreement : kappa and AC1 of the judges of ``oriented`` with the labels, and their alpha.
     """
 
     votes: Votes
@@ -289,6 +296,7 @@ class Inspection:
     oriented: Oriented
     checks: tuple[Check, ...]
     judges: JudgeTable
+    agreement: WithLabels
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -296,8 +304,20 @@ class Inspection:
         return (*self.votes.warnings, *self.oriented.notices)
 
     def frame(self) -> pd.DataFrame:
-        """One row per judge, most accurate first (columns of :class:`JudgeTable`)."""
-        return self.judges.frame()
+        """One row per judge, most accurate first, with kappa and AC1 and their intervals.
+
+        The other columns are those of :class:`JudgeTable`. Both are blank for a judge that is set
+        aside.
+        """
+        measures = long_frame(
+            None,
+            {
+                "judge": np.array(self.oriented.votes.judges, dtype=object),
+                "kappa": self.agreement.kappa,
+                "ac1": self.agreement.ac1,
+            },
+        )
+        return self.judges.frame().merge(measures, on="judge", how="left")
 
     def plot(self) -> go.Figure:
         """Share of items with a correct, an incorrect or a missing verdict, per judge."""
@@ -315,6 +335,9 @@ class Inspection:
             "sha256": matrix.sha256,
             "orientation": self.oriented.policy,
             "checks": [to_plain(check) for check in self.checks],
+            **json_values({"alpha": self.agreement.alpha}),
+            "agreement_items": self.agreement.n_items,
+            "judges": to_plain(self.frame().to_dict("records")),
         }
 
     def __str__(self) -> str:
@@ -331,7 +354,8 @@ class Inspection:
             *(printable(in_terminal(line)) for lines in self.check_lines() for line in lines),
             f"Items are used {self.oriented.policy}.",
             f"\nSHA-256 {self.votes.matrix.sha256}\n",
-            texts_of(accuracy_table(self.judges)).to_string(index=False),
+            texts_of(accuracy_table(self.frame())).to_string(index=False),
+            f"\n{self.agreement_line()}",
         )
         return "\n".join(lines)
 
@@ -348,6 +372,10 @@ class Inspection:
             (f"\n{check.title}: {CHECK_MARKS[check.outcome]}. {check.why}", check.advice)
             for check in self.checks
         ]
+
+    def agreement_line(self) -> str:
+        """Krippendorff's alpha of the judges, and on how many items all agreement is counted."""
+        return alpha_sentence(self.agreement, int(self.votes.matrix.labelled.sum()))
 
     def size(self) -> str:
         """Items, judges and labels in a sentence."""
@@ -386,12 +414,21 @@ def inspect(
     """
     read = as_votes(votes)
     check_labels(read.matrix.labels, read.matrix.task, None)
+    oriented = orient(read.matrix, orientation)
+    labelled = oriented.votes
     return Inspection(
         read,
         group_duplicates,
-        orient(read.matrix, orientation),
+        oriented,
         item_checks(read.matrix, group_duplicates=group_duplicates),
         judge_table(read.matrix),
+        with_labels(
+            signs_of(labelled.votes),
+            signs_of(labelled.labels),
+            labelled.units,
+            symmetric=oriented.symmetric,
+            most_votes=MOST_VOTES,
+        ),
     )
 
 

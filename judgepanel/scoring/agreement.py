@@ -14,6 +14,7 @@ block after the other, and blocks keep the items of a unit together.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +25,51 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import unit_codes
 
 MOST_BLOCKS = 100
+T_95 = 1.9842169515864174
+"""``t_ppf(0.975, MOST_BLOCKS - 1)``, for commands that need nothing else of scipy.special."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithLabels:
+    """Kappa and AC1 (J,) of every judge with the labels, and alpha of all judges, of n items."""
+
+    kappa: Interval
+    ac1: Interval
+    alpha: Interval
+    n_items: int
+
+
+def with_labels(
+    votes: Votes,
+    labels: Votes,
+    units: Ints,
+    *,
+    symmetric: bool = False,
+    seed: int = 0,
+    most_votes: int | None = None,
+) -> WithLabels:
+    """Return the agreement of judges with labels and with each other.
+
+    Parameters
+    ----------
+    votes, labels : int8 (n, J) and (n,), 1 and -1, 0 where a vote is missing.
+    units : int (n,), codes of items that belong together.
+    symmetric : whether every pair counts together with its swap.
+    seed : of the blocks that are left out, and of the draw.
+    most_votes : cells of ``votes`` that are counted at most: of more, items are drawn at random.
+    """
+    most = len(votes) if most_votes is None else max(most_votes // max(votes.shape[1], 1), 1)
+    if len(votes) > most:
+        rows = np.sort(np.random.default_rng(seed).choice(len(votes), most, replace=False))
+        votes, labels, units = votes[rows], labels[rows], units[rows]
+    blocks = blocks_of(units, seed=seed)
+    pairs, items = pair_counts(votes, labels[:, None], blocks), item_counts(votes, blocks)
+    if symmetric:
+        pairs, items = with_swaps(pairs), items_with_swaps(items)
+    together = jackknifed(alpha, items)
+    return WithLabels(
+        jackknifed(kappa, pairs), jackknifed(ac1, pairs), single(together), len(votes)
+    )
 
 
 def kappa(counts: Floats) -> Floats:
@@ -84,6 +130,22 @@ def item_counts(votes: Votes, blocks: Ints) -> Floats:
     return np.stack(parts, axis=1)
 
 
+def with_swaps(counts: Floats) -> Floats:
+    """Return counts (..., 2, 2) of pairs and of their swaps, as of as many pairs."""
+    return np.asarray((counts + counts[..., ::-1, ::-1]) / 2.0)
+
+
+def items_with_swaps(counts: Floats) -> Floats:
+    """Return counts (..., 3) of :func:`item_counts` of pairs and of their swaps."""
+    ones = counts[..., 1:].mean(axis=-1)
+    return np.stack([counts[..., 0], ones, ones], axis=-1)
+
+
+def single(ends: Interval) -> Interval:
+    """Return an interval of arrays () as one of numbers."""
+    return Interval.single(float(ends.value), float(ends.lo), float(ends.hi), unit="")
+
+
 def jackknifed(measure: Callable[[Floats], Floats], counts: Floats) -> Interval:
     """Return a measure of all blocks (axis 0 of ``counts``) with its 95 % interval."""
     total = counts.sum(axis=0)
@@ -98,7 +160,8 @@ def around(value: Floats, without: Floats) -> Interval:
     n = len(without)
     gaps = without - without.mean(axis=0)
     spread = np.sqrt((n - 1.0) / n * (gaps**2).sum(axis=0)) if n > 1 else np.nan * gaps[0]
-    reach = t_ppf(0.5 + LEVEL / 2.0, max(n - 1.0, 1.0)) * spread
+    quantile = T_95 if n == MOST_BLOCKS else t_ppf(0.5 + LEVEL / 2.0, max(n - 1.0, 1.0))
+    reach = quantile * spread
     return Interval(value, np.clip(value - reach, -1, 1), np.clip(value + reach, -1, 1), unit="")
 
 

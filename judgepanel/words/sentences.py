@@ -9,6 +9,7 @@ written as ``$'\xHH'``: the shell restores them, and the terminal does not inter
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -22,11 +23,12 @@ from judgepanel.votes.checks import Check, check_repeats
 from judgepanel.votes.choices import OPTIONS, Thresholds
 from judgepanel.votes.errors import IN_CHECKOUT
 from judgepanel.votes.matrix import BALANCED_SHARE
-from judgepanel.words.text import capital, counted, fixed, interval, percent, signed
+from judgepanel.words.text import capital, counted, fixed, interval, level, percent, signed
 
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_result import RecommendSpec
     from judgepanel.models.panel import Member, Mixture
+    from judgepanel.scoring.agreement import WithLabels
     from judgepanel.studies.compare import ConstantPosition
 
 CALIBRATOR_NAMES = {
@@ -98,6 +100,18 @@ def if_positions_mean_nothing(position: ConstantPosition | None, text: str) -> s
         return text
     text = f"{text[0].lower()}{text[1:]}"
     return f"{position_sentence(position)} Only if no judge prefers a position: {text}"
+
+
+def alpha_sentence(agreement: WithLabels, n_labelled: int) -> str:
+    """Return Krippendorff's alpha of the judges, and on how many items agreement is counted."""
+    alpha, n = agreement.alpha, agreement.n_items
+    if math.isfinite(alpha.value):
+        sentence = f"Krippendorff's alpha of the judges is {level(*alpha)}."
+    else:
+        sentence = "Krippendorff's alpha is not defined: no votes of one item can be compared."
+    if n == n_labelled:
+        return sentence
+    return f"{sentence} Kappa, AC1 and alpha are counted on {n:,} labelled items drawn at random."
 
 
 def votes_sentence(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,6 @@ from judgepanel.words.text import (
 )
 
 if TYPE_CHECKING:
-    from judgepanel.studies.understand.judge_table import JudgeTable
     from judgepanel.votes import VoteMatrix
 
 Form = Literal[
@@ -222,19 +221,25 @@ def texts_of(columns: Mapping[str, Column], most: int | None = None) -> pd.DataF
     return pd.DataFrame(cells, dtype=object)
 
 
-def accuracy_table(judges: JudgeTable) -> dict[str, Column]:
-    """Return every judge, most accurate first, with names safe for a terminal."""
-    frame = judges.frame()
+def accuracy_table(frame: pd.DataFrame) -> dict[str, Column]:
+    """Return the judges of an inspection, with names safe for a terminal."""
     ends = [
         f"[{percent(lo, 3)}, {percent(hi, 3)}]"
         for lo, hi in zip(frame["lo"], frame["hi"], strict=True)
     ]
     accuracy = frame["accuracy"].to_numpy()
     unknown = np.flatnonzero(np.isnan(accuracy)).tolist()
+    beyond = {
+        heading: levels(
+            Interval(*(frame[f"{name}{end}"].to_numpy() for end in ("", "_lo", "_hi")), unit="")
+        )
+        for heading, name in (("kappa", "kappa"), ("AC1", "ac1"))
+    }
     return {
         "judge": text([one_line(name) for name in frame["judge"]]),
         "accuracy": Column(accuracy, "share", dict.fromkeys(unknown, "n/a")),
         "95 %": Column(frame["lo"].to_numpy(), "share", dict(enumerate(ends))),
+        **beyond,
         "right": numbers(frame["correct"], "whole"),
         "of": numbers(frame["voted"], "whole"),
         "coverage": numbers(frame["coverage"], "share"),

@@ -140,6 +140,26 @@ def test_what_votes_hold(votes):
     assert "<table" in inspection._repr_html_()
 
 
+def test_an_inspection_has_the_agreement_of_the_study(votes):
+    inspection = jp.inspect(votes)
+    frame = inspection.frame().set_index("judge")
+    agreement = jp.study("agreement", votes, **QUICK)
+    theirs = agreement.frame().set_index("judge")
+    for name in ("kappa", "kappa_lo", "kappa_hi", "ac1", "ac1_lo", "ac1_hi"):
+        assert frame.loc[theirs.index, name].tolist() == theirs[name].tolist()
+    summary = inspection.summary()
+    assert summary["alpha_hi"] == agreement.summary()["alpha_hi"]
+    assert summary["judges"][0]["kappa"] == frame["kappa"].iloc[0]
+    assert "alpha of the judges is" in inspection._repr_html_()
+
+
+def test_agreement_of_many_votes_is_counted_on_items_drawn_at_random(votes, monkeypatch):
+    monkeypatch.setattr("judgepanel.api.votes.MOST_VOTES", 300)
+    inspection = jp.inspect(votes)
+    assert inspection.summary()["agreement_items"] == 50
+    assert "Kappa, AC1 and alpha are counted on 50 labelled items drawn" in str(inspection)
+
+
 def test_a_result_shows_and_saves_itself(votes, tmp_path):
     curve = jp.curve(votes, calibrators=["none", "beta"], seed=3, **QUICK)
     frame = curve.frame()

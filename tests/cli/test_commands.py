@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 
 import pytest
 
@@ -42,11 +43,17 @@ def test_inspect_says_what_a_sample_holds(cli, samples, sample):
 def test_inspect_lists_judges_by_accuracy_with_intervals(cli, tmp_path):
     path = tmp_path / "v.csv"
     path.write_text("item_id,label,bad,good,mute\na,1,0,1,\nb,0,1,0,\nc,1,1,1,\nd,0,1,0,\n")
-    lines = [line.split() for line in cli("inspect", path).out.splitlines()[-4:]]
+    lines = [line.split() for line in cli("inspect", path).out.splitlines()[-6:-2]]
     assert [line[0] for line in lines] == ["judge", "good", "bad", "mute"]
     assert lines[1][1:3] == ["100", "%"]
     assert lines[2][-4:] == ["1", "4", "100", "%"]
     assert lines[3][1] == "n/a"
+
+
+def test_inspect_has_agreement_beyond_chance_with_intervals(cli, samples):
+    out = cli("inspect", samples / "clean_pairwise_votes.csv").out
+    assert re.search(r"^ +judge accuracy +95 % +kappa +AC1 +right", out, re.MULTILINE)
+    assert re.search(r"Krippendorff's alpha of the judges is 0\.\d+ \[0\.\d+, 0\.\d+\]\.$", out)
 
 
 def test_inspect_tells_the_parse_rates_of_outputs_that_have_no_labels(cli, tmp_path):

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from judgepanel.distributions import t_ppf
 from judgepanel.scoring.agreement import (
+    MOST_BLOCKS,
+    T_95,
     ac1,
     alpha,
     blocks_of,
@@ -16,6 +19,7 @@ from judgepanel.scoring.agreement import (
     jackknifed,
     kappa,
     pair_counts,
+    with_labels,
 )
 
 
@@ -77,6 +81,21 @@ def test_blocks_keep_units_together_and_are_even():
     blocks = blocks_of(units, most=10)
     assert all(len(set(blocks[units == unit])) == 1 for unit in range(40))
     assert np.bincount(blocks).tolist() == [20] * 10
+
+
+def test_the_quantile_that_spares_an_import_is_that_of_student():
+    assert t_ppf(0.975, MOST_BLOCKS - 1.0) == T_95
+
+
+def test_agreement_with_labels_counts_every_pair_with_its_swap_if_asked():
+    votes = votes_of(4)
+    labels, units = np.where(np.arange(60) % 3, 1, -1).astype(np.int8), np.arange(60)
+    swapped = with_labels(-votes, -labels, units, symmetric=True)
+    ours = with_labels(votes, labels, units, symmetric=True)
+    assert ours.kappa.value.tolist() == pytest.approx(swapped.kappa.value.tolist())
+    assert ours.alpha.value == pytest.approx(swapped.alpha.value)
+    plain = with_labels(votes, labels, units)
+    assert plain.kappa.value.tolist() == kappa(counts_of(votes, labels)).tolist()
 
 
 @pytest.mark.simulation

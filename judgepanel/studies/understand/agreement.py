@@ -22,9 +22,12 @@ from judgepanel.scoring.agreement import (
     around,
     blocks_of,
     item_counts,
+    items_with_swaps,
     jackknifed,
     kappa,
     pair_counts,
+    single,
+    with_swaps,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Chunk, Study, prepare
@@ -116,8 +119,7 @@ def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
     blocks = blocks_of(ballots.units, seed=spec.settings.seed)
     judges, items = pair_counts(signs, labels[:, None], blocks), item_counts(signs, blocks)
     if ballots.symmetric:
-        ones = items[:, 1:].mean(axis=1)
-        items = np.stack([items[:, 0], ones, ones], axis=1)
+        items = items_with_swaps(items)
     few = blocks_of(ballots.units, seed=spec.settings.seed, most=PAIR_BLOCKS)
     seen = np.unique(labels)
     proxies = (
@@ -141,7 +143,7 @@ def _with_others(signs: Votes, blocks: Ints, symmetric: bool) -> Floats:
             for j, second in enumerate(sides):
                 counts[block, :, :, i, j] = first.T @ second
     if symmetric:
-        counts = _with_swaps(counts)
+        counts = with_swaps(counts)
     total = counts.sum(axis=0)
     means = np.full((n_blocks + 1, n_judges), np.nan)
     for place, own in enumerate((total, *(total - part for part in counts))):
@@ -153,17 +155,12 @@ def _with_others(signs: Votes, blocks: Ints, symmetric: bool) -> Floats:
     return means
 
 
-def _with_swaps(counts: Floats) -> Floats:
-    """Counts (..., 2, 2) of pairs and of their swaps, as of as many pairs."""
-    return np.asarray((counts + counts[..., ::-1, ::-1]) / 2.0)
-
-
 def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
     """Return agreement with intervals, and the labels in doubt."""
     prepared = prepare(votes, spec.settings)
     given, ballots = prepared.oriented.votes, prepared.ballots
     cells = partial.judges.sum(axis=0).astype(np.int64)
-    by_label = _with_swaps(partial.judges) if ballots.symmetric else partial.judges
+    by_label = with_swaps(partial.judges) if ballots.symmetric else partial.judges
     table = by_label.sum(axis=0)
     n_voted = table.sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -185,7 +182,7 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
         kappa=jackknifed(kappa, by_label),
         ac1=jackknifed(ac1, by_label),
         others=around(partial.others[0], partial.others[1:]),
-        alpha=_single(jackknifed(alpha, partial.items)),
+        alpha=single(jackknifed(alpha, partial.items)),
         doubt=tuple(given.item_ids[i] for i in worst),
         doubt_label=labels[worst],
         doubt_probability=partial.proxies[worst] if len(partial.proxies) else np.zeros(0),
@@ -198,10 +195,6 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
         seed=spec.settings.seed,
         warnings=prepared.notices,
     )
-
-
-def _single(ends: Interval) -> Interval:
-    return Interval.single(float(ends.value), float(ends.lo), float(ends.hi), unit="")
 
 
 AGREEMENT: Study[AgreementSpec, Counts, Agreement] = Study(
