@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -61,7 +61,6 @@ from judgepanel.words.sentences import (
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
 from judgepanel.words.text import (
     LONGEST,
-    counted,
     csv_name,
     first_sentence,
     in_html,
@@ -149,8 +148,10 @@ _PADDING = 17
 _NARROW, _WIDE = frozenset("fijlrtI"), frozenset("mwMW%+<>=±−@")
 _WIDEST_TEXT = 260
 """Pixels that a column of texts takes at most; a click on a cell shows all of it."""
-_PHONE, _PAGE = 340, 1084
+_PHONE, _PAGE = 356, 1042
 """Pixels that a table has on a phone, and at most."""
+_PHONES = ("Mobi", "Android")
+"""Parts of the names by which browsers of phones call themselves."""
 _MEASURED = 200
 """Rows whose texts are measured, as by the browser."""
 _MOST_STYLED = 2_000
@@ -177,8 +178,8 @@ class _Shown(float):
 def table(block: Table, *, key: str) -> None:
     """Draw a table that sorts by its numbers and can be searched; cells are plain text.
 
-    A short table is only as high as its rows, since empty rows look like missing data. A
-    line below says how to see columns for which there is no room.
+    A short table is only as high as its rows, since empty rows look like missing data. Columns for
+    which there is no room, and those that the block hides, are shown on request.
     """
     frame: dict[str, Any] = {}
     config: dict[str, Any] = {}
@@ -208,7 +209,10 @@ def table(block: Table, *, key: str) -> None:
         else:
             frame[name] = _browsed(column.numbers, column.form)
             config[name] = st.column_config.NumberColumn(format=_BROWSER[column.form], help=about)
-    hidden = [name for name in block.hidden if name in frame]
+    place = st.container()
+    hidden = _without_room({name: widths[name] for name in frame}, block.hidden)
+    if hidden and st.toggle(f"All {len(frame)} columns", key=f"columns-{key}"):
+        hidden = []
     total = sum(width for name, width in widths.items() if name not in hidden)
     if total > _PAGE:  # Else the browser shares the room that is left.
         for name in texts_only:
@@ -216,16 +220,35 @@ def table(block: Table, *, key: str) -> None:
     cells = pd.DataFrame(frame)
     # Only a Styler can show text over a number in a cell, and it is slow: only tables that need it
     # get one.
-    st.dataframe(
+    place.dataframe(
         cells.style.format(dict.fromkeys(styled, str)) if styled else cells,
         hide_index=True,
         key=f"table-{key}",
         height=block.height if block.height and ROW * (block.n_rows + 1) > block.height else "auto",
         column_config=config | dict.fromkeys(hidden),
     )
-    if total > _PHONE or hidden:
-        # Widths are estimated, a little too high.
-        st.html(_out_of_sight(round(0.97 * total), len(hidden)))
+    if total > _PHONE:
+        place.html(_FURTHER.format(round(_SLACK * total)))
+
+
+_SLACK = 0.97
+"""Widths are estimated, a little too high."""
+_FURTHER = (
+    '<div class="jp-below"><p class="jp-further" aria-hidden="true" style="--table: {}px">'
+    "The table goes on to the right: scroll it sideways.</p></div>"
+)
+
+
+def _without_room(widths: Mapping[str, int], unasked: Collection[str]) -> list[str]:
+    """Return the columns that are not shown at first: the last ones, and those in ``unasked``."""
+    agent = st.context.headers.get("User-Agent") or ""
+    room = _PHONE if any(name in agent for name in _PHONES) else _PAGE
+    shown, total = list[str](), 0.0
+    for name in widths:
+        total += 0.0 if name in unasked else _SLACK * widths[name]
+        if name not in unasked and (total <= room or not shown):
+            shown.append(name)
+    return [name for name in widths if name not in shown]
 
 
 def _character_width(character: str) -> float:
@@ -237,20 +260,6 @@ def _character_width(character: str) -> float:
     if not character.isalpha() or character in _NARROW:
         return 5.5
     return 10.0 if character.isupper() else 8.5
-
-
-def _out_of_sight(width: int, n_hidden: int) -> str:
-    """Say how to see columns that are hidden, and those for which ``width`` is too much."""
-    which = "it" if n_hidden == 1 else "them"
-    more = counted(n_hidden, "more column")
-    hidden = f"{more}: select {which} with the eye icon above the table."
-    return (
-        '<div class="jp-below">'
-        f'<p class="jp-further" aria-hidden="true" style="--table: {width}px">'
-        "The table goes on to the right: scroll it sideways.</p>"
-        + f'<p class="jp-reading">{hidden}</p>' * bool(n_hidden)
-        + "</div>"
-    )
 
 
 def _has_blanks(numbers: NDArray[np.float64]) -> bool:

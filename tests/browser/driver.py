@@ -115,7 +115,7 @@ def finished_confidence(page: Page) -> None:
 
 
 def finished_paper(page: Page, sections: int = 0) -> None:
-    """Wait for the last part of the claim, votes seen jointly, and for the open sections."""
+    """Wait for the claim, and for the open sections."""
     expect(page.get_by_role("button", name="Download CSV")).to_have_count(1 + sections)
     settled(page)
 

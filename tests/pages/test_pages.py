@@ -316,14 +316,15 @@ def test_a_card_that_is_used_is_the_panel_of_all_pages_the_report_and_the_link()
     checked(app.run())
     lean = answer_of(app)
     assert lean != keeps
-    assert "lean: a loss of up to 5 % is accepted" in lean
+    assert "(lean, within the loss accepted)" in lean
+    assert "5 %" in text_of(app)
     assert any("--prefer=lean" in block.value for block in app.code)
     assert "The panel in use" in [header.value for header in app.header]
     assert answer_of(open_app(RECOMMENDED, analysis=analysis)) == lean
     overview = open_app("pages/overview.py", analysis=analysis)
     assert answer_of(overview).startswith("Use judge01, judge02 and judge05: right on ")
     (note,) = htmls(open_app(CONFIDENCE, analysis=analysis), "This page shows")
-    assert "lean: a loss of up to 5 % is accepted" in note or "the recommended pipeline" in note
+    assert "(lean, within the loss accepted)" in note or "the recommended pipeline" in note
     space = session.workspace()
     report = analysis_document(collected(space, space.open(analysis)))
     assert lean in html.unescape(markdown_text(report))
@@ -452,6 +453,6 @@ def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(
     def away(*_: object) -> None:
         raise ServerProblem("The database server does not answer.")
 
-    monkeypatch.setattr(paper, "stored_result", away)
+    monkeypatch.setattr(paper, "show_result", away)
     checked(app.run())
     assert "The database server does not answer." in text_of(app)

@@ -179,7 +179,9 @@ def test_slices_that_fail_are_named_and_counted():
     assert "Of 2 slices 1 fails" in text
     assert "base rate" in text
     quiet = replace(slices(), p_holm=np.full((2, 3), 0.9))
-    assert slice_sentence(quiet).startswith("None of 2 slices by kind is shown to need labels")
+    assert slice_sentence(quiet).startswith(
+        "None of 2 slices by kind is shown to need its own labels"
+    )
     assert {len(column) for column in slice_table(slices()).values()} == {2}
 
 

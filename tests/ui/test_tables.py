@@ -2,10 +2,12 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
@@ -34,7 +36,7 @@ def test_a_table_does_not_set_the_limit_of_another(monkeypatch, rows):
             first_left.wait(LONG)
 
     before = pd.get_option("styler.render.max_elements")
-    monkeypatch.setattr(widgets.st, "dataframe", drawn)
+    monkeypatch.setattr(DeltaGenerator, "dataframe", lambda _, cells, **options: drawn(cells))
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(draw, rows))
     assert limits == [before, before]
@@ -43,7 +45,7 @@ def test_a_table_does_not_set_the_limit_of_another(monkeypatch, rows):
 
 def test_a_number_that_is_not_known_is_a_blank_cell_and_comes_first(monkeypatch):
     drawn = []
-    monkeypatch.setattr(widgets.st, "dataframe", lambda cells, **_: drawn.append(cells))
+    monkeypatch.setattr(DeltaGenerator, "dataframe", lambda _, cells, **__: drawn.append(cells))
     widgets.table(Table({"share": numbers([0.5, float("nan")], "share")}), key="blank")
     (styler,) = drawn
     assert [cell.text for cell in styler.data["share"]] == ["50.0 %", ""]
@@ -52,7 +54,7 @@ def test_a_number_that_is_not_known_is_a_blank_cell_and_comes_first(monkeypatch)
 
 def test_a_heading_says_what_its_column_holds(monkeypatch):
     drawn = []
-    monkeypatch.setattr(widgets.st, "dataframe", lambda _, **options: drawn.append(options))
+    monkeypatch.setattr(DeltaGenerator, "dataframe", lambda *_, **options: drawn.append(options))
     columns = {
         "judge": text(["a"]),
         "skill": numbers([0.5], "share"),
@@ -65,18 +67,21 @@ def test_a_heading_says_what_its_column_holds(monkeypatch):
     assert {name: config[name]["help"] for name in columns} == {**abouts, "rest": None}
 
 
-def drawn(monkeypatch, table):
-    """The options with which a table is drawn, and the HTML below it."""
-    options, below = [], []
-    monkeypatch.setattr(widgets.st, "dataframe", lambda _, **given: options.append(given))
-    monkeypatch.setattr(widgets.st, "html", below.append)
+def drawn(monkeypatch, table, *, agent="", every=False):
+    """The options with which a table is drawn, and what stands below it."""
+    options, below, offered = [], [], []
+    place = SimpleNamespace(dataframe=lambda _, **given: options.append(given), html=below.append)
+    monkeypatch.setattr(widgets.st, "container", lambda: place)
+    monkeypatch.setattr(widgets.st, "context", SimpleNamespace(headers={"User-Agent": agent}))
+    monkeypatch.setattr(widgets.st, "toggle", lambda label, **_: offered.append(label) or every)
     widgets.table(table, key="wide")
-    return options[0], "".join(below)
+    return options[0], "".join(below + offered)
 
 
 def test_a_wide_table_says_that_it_goes_on_to_the_right(monkeypatch):
     names = text(["a judge with a long name"])
-    _, below = drawn(monkeypatch, Table({f"column {n}": names for n in range(9)}))
+    wide = Table({f"column {n}": names for n in range(9)})
+    _, below = drawn(monkeypatch, wide, every=True)
     assert "scroll it sideways" in below
     assert "--table: 1" in below  # More than a thousand pixels.
     _, below = drawn(monkeypatch, Table({"judge": names}))
@@ -88,9 +93,23 @@ def test_a_long_text_does_not_push_other_columns_out_of_sight(monkeypatch):
     assert options["column_config"]["judge"]["width"] < 300
 
 
-def test_hidden_columns_are_left_to_the_menu_of_the_table(monkeypatch):
+def test_columns_for_which_there_is_no_room_are_shown_on_request(monkeypatch):
+    names = text(["a judge with a long name"])
+    wide = Table({f"column {n}": names for n in range(9)})
+    phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile/15E148"
+    for agent, fewest, most in (("", 3, 7), (phone, 1, 2)):
+        options, below = drawn(monkeypatch, wide, agent=agent)
+        shown = [name for name, column in options["column_config"].items() if column is not None]
+        assert fewest <= len(shown) <= most
+        assert shown == list(wide.columns)[: len(shown)]
+        assert "All 9 columns" in below
+        options, _ = drawn(monkeypatch, wide, agent=agent, every=True)
+        assert None not in options["column_config"].values()
+
+
+def test_hidden_columns_are_shown_on_request(monkeypatch):
     columns = {name: text(["a judge with a long name"]) for name in ("judge", "nearest", "more")}
     options, below = drawn(monkeypatch, Table(columns, hidden=("more", "absent")))
     assert options["column_config"]["more"] is None
     assert "absent" not in options["column_config"]
-    assert "1 more column: select it" in below
+    assert "All 3 columns" in below
