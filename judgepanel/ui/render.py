@@ -243,9 +243,9 @@ def _without_room(widths: Mapping[str, int], unasked: Collection[str]) -> list[s
     """Return the columns that are not shown at first: the last ones, and those in ``unasked``."""
     agent = st.context.headers.get("User-Agent") or ""
     room = _PHONE if any(name in agent for name in _PHONES) else _PAGE
-    shown, total = list[str](), 0.0
+    shown, total = list[str](), 0
     for name in widths:
-        total += 0.0 if name in unasked else _SLACK * widths[name]
+        total += 0 if name in unasked else widths[name]
         if name not in unasked and (total <= room or not shown):
             shown.append(name)
     return [name for name in widths if name not in shown]
