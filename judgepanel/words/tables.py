@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -231,7 +231,12 @@ def accuracy_table(frame: pd.DataFrame) -> dict[str, Column]:
     unknown = np.flatnonzero(np.isnan(accuracy)).tolist()
     beyond = {
         heading: levels(
-            Interval(*(frame[f"{name}{end}"].to_numpy() for end in ("", "_lo", "_hi")), unit="")
+            Interval(
+                frame[name].to_numpy(),
+                frame[f"{name}_lo"].to_numpy(),
+                frame[f"{name}_hi"].to_numpy(),
+                unit="",
+            )
         )
         for heading, name in (("kappa", "kappa"), ("AC1", "ac1"))
     }
