@@ -122,7 +122,7 @@ def finished_paper(page: Page, sections: int = 0) -> None:
 
 def finished_comparison(page: Page) -> None:
     """Wait for all four results of two analyses."""
-    page.get_by_text("Recommended panel: ").nth(1).wait_for()
+    page.get_by_text("Panel in use (Best): ").nth(1).wait_for()
     expect(page.get_by_test_id("stProgress")).to_have_count(0)
 
 

@@ -33,7 +33,11 @@ NAN = float("nan")
 
 def test_judges_come_most_accurate_first_with_harmless_names():
     votes = make_votes(0, 30, 3)
-    table = accuracy_table(judge_table(votes))
+    judges = judge_table(votes).frame()
+    measured = dict.fromkeys(
+        ("kappa", "kappa_lo", "kappa_hi", "ac1", "ac1_lo", "ac1_hi"), np.zeros(3)
+    )
+    table = accuracy_table(judges.assign(**measured))
     shares = table["accuracy"].numbers.tolist()
     assert shares == sorted(shares, reverse=True)
     assert set(table["judge"].texts()) == set(votes.judges)
