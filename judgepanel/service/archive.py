@@ -209,8 +209,7 @@ class Archive:
     def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
         """Return the same votes under other settings, as a new analysis with its own link."""
         own = self.open(analysis.id)
-        changed = replace(own, id=new_id(), settings=settings, created=_now())
-        return self._add(changed, self.votes(own.votes_sha256))
+        return self._add_like(own, self.votes(own.votes_sha256), settings=settings)
 
     def with_judge_table(self, analysis: Analysis, votes: VoteMatrix, file: str) -> Analysis:
         """Return the same votes with another judge table, as a new analysis with its own link.
@@ -219,10 +218,10 @@ class Archive:
         """
         own = self.open(analysis.id)
         columns = with_judge_file(own.columns, file)
-        changed = replace(
-            own, id=new_id(), votes_sha256=votes.sha256, columns=columns, created=_now()
-        )
-        return self._add(changed, votes)
+        return self._add_like(own, votes, votes_sha256=votes.sha256, columns=columns)
+
+    def _add_like(self, own: Analysis, votes: VoteMatrix, **fields: Any) -> Analysis:
+        return self._add(replace(own, id=new_id(), created=_now(), **fields), votes)
 
     def _add(self, analysis: Analysis, votes: VoteMatrix) -> Analysis:
         row = _row(analysis) | {"owner": self._mine}

@@ -405,7 +405,7 @@ def flat_row(record: Any, **ends: str) -> dict[str, Any]:
 
 
 def records_of(kind: Callable[..., T], /, **columns: Any) -> tuple[T, ...]:
-    """Return one record per position of its columns.
+    """Return one record per position of its columns, which are equally long.
 
     Arrays, intervals, lists and tuples give every record its own value; all else is the same in
     all records.
@@ -415,7 +415,7 @@ def records_of(kind: Callable[..., T], /, **columns: Any) -> tuple[T, ...]:
         for name, values in columns.items()
         if isinstance(values, np.ndarray | Interval | list | tuple)
     }
-    n = min(v.shape[0] if isinstance(v, Interval) else len(v) for v in own.values())
+    (n,) = {v.shape[0] if isinstance(v, Interval) else len(v) for v in own.values()}
     return tuple(
         kind(**columns | {name: values[place] for name, values in own.items()})
         for place in range(n)

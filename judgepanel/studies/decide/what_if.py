@@ -240,7 +240,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]),
         between(extra[1:], extra[:1]) * (not same),
     )
-    _, brier, accuracy, ece = totals.split_means[:, :, 0].mean(axis=0)
+    _, brier, accuracy, ece = totals.split_means[:, :, 0].mean(axis=0)[:, :-1]
     costs = None if known.costs is None else np.array(known.costs)
     against, kept = records_of(
         PanelFigures,

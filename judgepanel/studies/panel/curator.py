@@ -107,11 +107,16 @@ def column_of(votes: VoteMatrix, name: str) -> str | None:
     """
     if votes.judge_table is None:
         return None
-    columns = [str(column) for column in votes.judge_table.columns]
+    columns = _columns_of(votes.judge_table, name)
     if name in columns:
         return name
-    with_unit = [column for column in columns if column.startswith(f"{name}_")]
-    return with_unit[0] if len(with_unit) == 1 else None
+    return columns[0] if len(columns) == 1 else None
+
+
+def _columns_of(table: pd.DataFrame, name: str) -> list[str]:
+    """Return all columns called ``name``, or ``name_`` and a unit."""
+    columns = map(str, table.columns)
+    return [column for column in columns if column == name or column.startswith(f"{name}_")]
 
 
 def numbers_of(votes: VoteMatrix, name: str, noun: str) -> Floats | None:
@@ -167,15 +172,11 @@ def with_costs(votes: VoteMatrix, cost: Floats, unit: str = "") -> VoteMatrix:
     table = pd.DataFrame(index=range(votes.n_judges))
     if votes.judge_table is not None:
         table = votes.judge_table.copy()
-    kept = table.drop(columns=[name for name in table.columns if _is_cost(str(name))])
+    kept = table.drop(columns=_columns_of(table, COST))
     kept[f"{COST}_{unit.lower()}" if unit else COST] = cost
     priced = replace(votes, judge_table=kept)
     numbers_of(priced, COST, "price")
     return priced
-
-
-def _is_cost(name: str) -> bool:
-    return name == COST or name.startswith(f"{COST}_")
 
 
 def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:

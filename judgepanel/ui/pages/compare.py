@@ -81,13 +81,16 @@ def _compared(before: PageContext, after: PageContext) -> None:
         for name, (study, displayed, spec, _) in steps.items()
         if (result := stored_result(study, displayed, spec)) is not None
     }
+    for which, context in zip(_WHICH, (before, after), strict=True):
+        if (name := f"panel {which}") in by_name:
+            by_name[name] = in_use(context, by_name[name])
     _answer(overlap, by_name.get("pair"))
     st.header("What each says")
     columns = st.columns(2, gap="large")
     for column, which, context in zip(columns, _WHICH, (before, after), strict=True):
         with column:
             _words(which, context, by_name)
-    _results((before, after), by_name)
+    _results(by_name)
     work = st.container()
     st.header("What differs")
     _data_table(data_rows(*sides, overlap))
@@ -147,11 +150,9 @@ def _work(missing: list[Step]) -> None:
             st.rerun()
 
 
-def _results(sides: tuple[PageContext, PageContext], content: dict[str, Any]) -> None:
+def _results(content: dict[str, Any]) -> None:
     results = [
-        (which, in_use(context, content[name]))
-        for which, context in zip(_WHICH, sides, strict=True)
-        if (name := f"panel {which}") in content
+        (which, content[f"panel {which}"]) for which in _WHICH if f"panel {which}" in content
     ]
     if not results:
         return
@@ -190,7 +191,7 @@ def _words(which: str, context: PageContext, content: dict[str, Any]) -> None:
         section_answer(f"Panel curve: {curve_answer(curve, OFFERED[0])}")
     if panel is not None:
         card = CARD_NAMES[context.analysis.prefer]
-        section_answer(f"Panel in use ({card}): {recommendation_sentence(in_use(context, panel))}")
+        section_answer(f"Panel in use ({card}): {recommendation_sentence(panel)}")
 
 
 def _data_table(rows: list[tuple[str, str, str]]) -> None:
