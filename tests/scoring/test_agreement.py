@@ -84,7 +84,8 @@ def test_blocks_keep_units_together_and_are_even():
 
 
 def test_the_quantile_that_spares_an_import_is_that_of_student():
-    assert t_ppf(0.975, MOST_BLOCKS - 1.0) == T_95
+    # Older versions of scipy round this quantile at the tenth digit.
+    assert t_ppf(0.975, MOST_BLOCKS - 1.0) == pytest.approx(T_95, rel=1e-10)
 
 
 def test_agreement_with_labels_counts_every_pair_with_its_swap_if_asked():
