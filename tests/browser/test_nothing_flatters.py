@@ -130,7 +130,8 @@ def test_the_reader_finds_what_flatters_in_sentences_tables_and_figures(
     for title in ("No judge at all", "Step by step"):
         page.locator("summary").filter(has_text=title).first.click()
     expect(page.get_by_text("one half for every item gets NLL")).to_be_visible()
-    page.wait_for_function(SETTLED, polling=50)
+    steps = page.locator("table[role=grid]").filter(has_text="the paper")
+    steps.first.wait_for(state="attached")
     assert flattering(figures_of(page)) == []
     marked = [figure for figure in figures_of(page) if figure.marked and figure.flatters]
     assert marked
