@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Lock
 
 import numpy as np
 import pandas as pd
@@ -70,9 +71,12 @@ def fitted_again(*_, **__):
     raise AssertionError("this was fitted before")
 
 
+PATCHING = Lock()  # Two threads that patch at once would each undo to the other's patch.
+
+
 def fits_nothing(votes, spec, chunk):
     """The chunk, where whatever is cross-fitted is in memory."""
-    with pytest.MonkeyPatch.context() as patch:
+    with PATCHING, pytest.MonkeyPatch.context() as patch:
         patch.setattr(aggregation, "cross_fitted", fitted_again)
         return RELIABILITY.run_chunk(votes, spec, chunk)
 
