@@ -208,8 +208,8 @@ def _large(folder: Path) -> list[Wait]:
     for name, file, verb, splits, seconds, gib in (
         ("30,000 x 1,800, 18 votes an item", wide, "curve", 20, 25.0, 2.0),
         ("30,000 x 1,800, 18 votes an item", wide, "recommend", 4, 180.0, 2.0),
-        ("1,000,000 x 20", table, "curve", 20, 60.0, 3.0),
-        ("1,000,000 x 20", table, "recommend", 4, 300.0, 3.0),
+        ("1,000,000 x 20", table, "curve", "auto", 25.0, 3.0),
+        ("1,000,000 x 20", table, "recommend", "auto", 240.0, 3.0),
     ):
         ran = command(verb, file, "--splits", splits)
         work = f"`{verb}`, {name}, {splits} splits"
