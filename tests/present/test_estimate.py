@@ -67,6 +67,14 @@ def test_of_two_systems_the_better_is_named_first_with_its_lead():
     assert " points; labels alone: " in sentence
 
 
+def test_labels_of_one_system_alone_compare_nothing():
+    votes = votes_of((0.5, 0.8, 0.6))
+    labels = np.where(np.arange(900) % 3 == 0, votes.labels, MISSING).astype(np.int8)
+    result = run(ESTIMATE, replace(votes, labels=labels), EstimateSpec(by="system"), jobs=1)
+    sentence = estimate_sentence(result)
+    assert sentence.endswith("Only S0 has labels, so no system can be compared.")
+
+
 def test_two_equal_systems_are_undecided_with_what_would_settle_it():
     sentence = estimate_sentence(result_of((0.6, 0.6)))
     assert "Undecided between " in sentence

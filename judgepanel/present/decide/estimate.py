@@ -61,6 +61,10 @@ def _groups(result: Estimates) -> str:
     best = [name for name, may in zip(names, result.may_be_best, strict=True) if may]
     if len(names) == 3 and np.isfinite(result.p[0]):
         return _pair(result, 0)
+    if not np.isfinite(result.p).any():
+        labelled = [name for name, n in zip(names[1:], result.labelled[1:], strict=True) if n]
+        only = f"Only {labelled[0]} has labels, so no {_noun(result)} can be compared."
+        return only if len(labelled) == 1 else ""
     if not result.decided.any():
         return f"No {_noun(result)} is shown to be better than another."
     if len(best) == 1:

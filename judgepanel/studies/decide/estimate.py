@@ -60,7 +60,8 @@ from judgepanel.votes.matrix import BALANCED_SHARE, perfect_judges
 About = Literal["auto", "file", "population"]
 ABOUTS: tuple[About, ...] = get_args(About)
 ALL = "all items"
-FEW_LABELS = 10
+FEW_LABELS, FEWEST = 10, 5
+"""Fewer labels of all items, and of a group, are said to be few."""
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64), Interval.full(0, np.nan, "share"), np.zeros(0)
 REACH = 0.03
 """Half width for which the number of labels is given."""
@@ -591,6 +592,13 @@ def warnings_of(
         if none:
             warnings.append(
                 f"No item of {listed(none, 3)} has a label, so nothing corrects the judges there."
+            )
+        counts = zip(groups.names, n_labels[1:].tolist(), strict=True)
+        few = [f"{quote_value(name)} ({n})" for name, n in counts if 0 < n < FEWEST]
+        if few:
+            more = f" and {len(few) - 3} more" if len(few) > 3 else ""
+            warnings.append(
+                f"Few items have a label of {', '.join(few[:3])}{more}: their intervals are wide."
             )
         same = [name for name in groups.names if name in set(votes.judges)]
         if same:
