@@ -64,6 +64,17 @@ def test_drawn_items_come_back_labelled_and_narrow_the_interval(cli, llmbar, tmp
     assert after["rate_hi"] - after["rate_lo"] < before["rate_hi"] - before["rate_lo"]
 
 
+def test_the_sample_of_two_systems_has_the_labels_of_the_items_that_are_drawn(
+    cli, samples, tmp_path
+):
+    votes, drawn = samples / "two_systems_votes.csv", tmp_path / "draw.csv"
+    options = ("--by", "system", "--draw", 50, "--draw-to", drawn)
+    assert cli("estimate", votes, *options).status == 0
+    labelled = pd.read_csv(samples / "two_systems_labels.csv", dtype=str)
+    assert pd.read_csv(drawn, dtype=str)[["id", "system"]].equals(labelled[["id", "system"]])
+    assert labelled["label"].notna().all()
+
+
 def test_drawn_items_have_their_texts_which_no_spreadsheet_runs(cli, llmbar, tmp_path):
     votes, drawn = tmp_path / "votes.csv", tmp_path / "draw.csv"
     known = pd.read_csv(llmbar, dtype=str)
