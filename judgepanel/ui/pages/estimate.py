@@ -70,8 +70,9 @@ def _label_next(context: PageContext, spec: EstimateSpec) -> None:
         command = draw_command(
             analysis.file, spec, n, _DRAWN_FILE, task=task, columns=analysis.columns
         )
-        caption("Texts are not kept here. This command draws the same items with their texts:")
-        st.code(command, language=None, wrap_lines=True)
+        with st.expander("Draw them with their texts"):
+            st.write("Texts are not kept here. This command draws the same items from the file:")
+            st.code(command, language=None, wrap_lines=True)
 
 
 def _controls(context: PageContext) -> EstimateSpec:
