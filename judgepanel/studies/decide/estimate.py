@@ -62,6 +62,7 @@ ABOUTS: tuple[About, ...] = get_args(About)
 ALL = "all items"
 FEW_LABELS, FEWEST = 10, 5
 """Fewer labels of all items, and of a group, are said to be few."""
+UNFAIR = "The labelled items are not a fair sample"
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64), Interval.full(0, np.nan, "share"), np.zeros(0)
 REACH = 0.03
 """Half width for which the number of labels is given."""
@@ -174,6 +175,11 @@ class Estimates:
     def partial(self) -> bool:
         """Always False: there is one round."""
         return False
+
+    @property
+    def is_unfair(self) -> bool:
+        """Whether the labelled items differ from the others and nothing makes up for it."""
+        return any(sentence.startswith(UNFAIR) for sentence in self.warnings)
 
     @property
     def decided(self) -> Bools:
@@ -575,7 +581,7 @@ def warnings_of(
         )
     if fair.differing and spec.weights is None:
         warnings.append(
-            "The labelled items are not a fair sample: they differ from the others in "
+            f"{UNFAIR}: they differ from the others in "
             f"{listed(fair.differing, 3)}. Rates of all items hold only if that has nothing to do "
             "with the labels; label items drawn at random, give their sampling weights, or name as "
             "strata the feature within which they were drawn."

@@ -76,7 +76,7 @@ def _label_next(context: PageContext, spec: EstimateSpec) -> None:
 
 
 def _controls(context: PageContext) -> EstimateSpec:
-    left, right = st.columns(2)
+    left, right = st.columns([2, 3])
     offered = offered_features(context.votes)
     usual = usual_feature(context.votes)
     names = [*([usual] if usual else []), *(n for n in offered if n != usual), _NONE]
