@@ -61,7 +61,7 @@ _IF_PAIRS = (
 )
 READ_AS_POINTWISE = f"Verdicts say whether one response is good, {_IF_PAIRS}"
 _ONE_RESPONSE = f"There is one response per item, {_IF_PAIRS}"
-_ONE_SYSTEM = f"Every item names one system, so it is one response, {_IF_PAIRS}"
+_ONE_SYSTEM = f"Every item names one system, {_IF_PAIRS}"
 TASK_NOT_SAID = (
     "Items are taken as pairs of responses, which the file does not say; if they are single "
     f"responses, say so {errors.POINTWISE}."
