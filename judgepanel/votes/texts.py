@@ -7,6 +7,7 @@ among them: it would lead those who label.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,6 @@ from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import facet_of
 from judgepanel.votes.layouts import Reader, Verdicts
 from judgepanel.votes.outputs import read_verdict
-from judgepanel.votes.roles import UNUSED
 
 ID = "id"
 MOST_TEXTS = 20
@@ -38,8 +38,10 @@ def texts_of_items(
     """
     place = {name: number for number, name in enumerate(verdicts.item_ids)}
     items = np.array([place[name] for name in ids if name in place], dtype=np.intp)
-    columns = [name for name in reader.table.columns if _is_text(name, reader, verdicts, choices)]
-    columns = columns[:MOST_TEXTS]
+    used = {*reader.roles.used, *choices.ignore}
+    free = [own.column for own in reader.roles.columns if own.role in ("text", "ignore")]
+    texts = (name for name in free if name not in used and _is_text(name, reader, verdicts))
+    columns = [*islice(texts, MOST_TEXTS)]
     longest = min(_LONGEST, _MOST_CHARACTERS // max(len(items) * len(columns), 1))
     frame = pd.DataFrame({ID: [verdicts.item_ids[item] for item in items]})
     for name in columns:
@@ -49,13 +51,10 @@ def texts_of_items(
     return frame
 
 
-def _is_text(name: str, reader: Reader, verdicts: Verdicts, choices: Choices) -> bool:
-    """Whether a column without another use holds texts or many words, the same in all of an item's
-    rows, which no judge gave.
+def _is_text(name: str, reader: Reader, verdicts: Verdicts) -> bool:
+    """Whether a column holds texts or many words, the same in all of an item's rows, which no judge
+    gave.
     """
-    role = next((own.role for own in reader.roles.columns if own.column == name), "ignore")
-    if role not in UNUSED[1:] or name in reader.roles.used or name in choices.ignore:
-        return False
     lower, words = name.strip().lower(), tokens_of(name)
     of_judges = {*words} & JUDGE_WORDS or facet_of((words or ("",))[-1]) in _BY_JUDGES
     named = any(lower.startswith(judge.lower()) for judge in verdicts.judges)
