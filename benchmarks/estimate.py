@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.arrays import Floats, Ints, Votes
+from judgepanel.distributions import t_ppf
 from judgepanel.kernels.cross_proxies import best_judge, cross_proxies
 from judgepanel.scoring.bradley_terry import (
     Matches,
@@ -84,13 +85,14 @@ def run(replays: int = 1000, worlds: int = 500) -> Report:
     started = time.monotonic()
     worth, coverage, ranked, verdicts = replay_tables(replays)
     equal, more = equal_table(worlds)
+    simulated, lowest = simulated_table(replays)
     minutes = (time.monotonic() - started) / 60
     return Report(
         "Rates from few labels",
         f"Labelled files, of which all but some labels, drawn at random, are hidden; {replays:,} "
         "replays a cell. The estimand is the mean label of the file.",
-        [worth, coverage, ranked, equal],
-        (*verdicts, more, f"Ran for {minutes:.0f} minutes."),
+        [worth, coverage, ranked, equal, simulated],
+        (*verdicts, more, lowest, f"Ran for {minutes:.0f} minutes."),
     )
 
 
@@ -277,4 +279,66 @@ def equal_table(worlds: int) -> tuple[Table, str]:
             f"judges who favour some systems, {N_SHOWN} labels; Holm over all pairs at 5 %.",
         ),
         f"False claims with equal systems: {false[0]:.1%} (wanted: 5 % or less).",
+    )
+
+
+N_ITEMS = 1000
+RATES, FEW = (0.5, 0.9, 0.97), (10, 20, 30, 50, 100)
+EXPLAINED = {"nothing": 0.0, "half": 0.5, "five sixths": 5.0 / 6.0}
+"""Shares of the labels' variance that proxies explain."""
+SURE = {"calibrated": 1.0, "too sure": 2.0, "too unsure": 0.5}
+"""Factors of the proxies' logits."""
+
+
+def simulated_cell(explained: float, factor: float, rate: float, n_labels: int, n: int) -> Floats:
+    """How often (2,) our interval and Student's t on the same estimate hold the file's rate."""
+    rng = np.random.default_rng([int(6 * explained), int(2 * factor), int(100 * rate), n_labels])
+    spread = 1.0 / (explained or 0.5) - 1.0
+    held = np.zeros(2)
+    for _ in range(n):
+        chance = rng.beta(rate * spread, (1.0 - rate) * spread, N_ITEMS).clip(1e-9, 1.0 - 1e-9)
+        truth = (rng.random(N_ITEMS) < (chance if explained else rate)).astype(float)
+        proxy = 1.0 / (1.0 + (1.0 / chance - 1.0) ** factor)
+        labels = np.where(rng.permutation(N_ITEMS) < n_labels, truth, np.nan)
+        ours = estimate_rates(proxy, Sample.of(labels))
+        value, lo, hi = (float(end[0]) for end in ours.rate)
+        residual = (labels - float(ours.tuning[0]) * proxy)[np.isfinite(labels)]
+        error = residual.std(ddof=1) * np.sqrt((1.0 - n_labels / N_ITEMS) / n_labels)
+        reach = float(t_ppf(0.975, n_labels - 1.0)) * error
+        held += [lo <= truth.mean() <= hi, abs(value - truth.mean()) <= reach]
+    return held / n
+
+
+def simulated_table(n: int) -> tuple[Table, str]:
+    """How often intervals of the file hold in simulations: ours, and Student's t."""
+    cells = [(r, k, e, s) for e in EXPLAINED for s in SURE for r in RATES for k in FEW]
+
+    def work(cell: tuple[float, int, str, str]) -> Floats:
+        rate, n_labels, explained, sure = cell
+        return simulated_cell(EXPLAINED[explained], SURE[sure], rate, n_labels, n)
+
+    with Parallel(n_jobs=cores()) as pool:
+        held = np.array(pool(delayed(work)(cell) for cell in cells))
+    rows = []
+    for explained in EXPLAINED:
+        for sure in SURE:
+            mine = [i for i, cell in enumerate(cells) if cell[2:] == (explained, sure)]
+            ends = (f"{end(held[mine, k]):.1%}" for k in (0, 1) for end in (np.min, np.max))
+            rows.append((explained, sure, *ends))
+    say(f"simulated: coverage {held[:, 0].min():.1%} to {held[:, 0].max():.1%}")
+    inside = sum(LOWEST <= share <= HIGHEST for share in held[:, 0])
+    return (
+        Table(
+            "Coverage in simulations",
+            (
+                *("proxies explain", "and are", "panel, lowest", "panel, highest"),
+                *("Student's t, lowest", "Student's t, highest"),
+            ),
+            rows,
+            f"{n:,} files of {N_ITEMS:,} items a cell; each row is over rates of "
+            f"{', '.join(map(str, RATES))} and {', '.join(map(str, FEW))} labels.",
+        ),
+        f"Coverage in simulations: {held[:, 0].min():.1%} to {held[:, 0].max():.1%}, {inside} of "
+        f"{len(cells)} cells between {LOWEST:.0%} and {HIGHEST:.0%}; Student's t "
+        f"{held[:, 1].min():.1%} to {held[:, 1].max():.1%}.",
     )

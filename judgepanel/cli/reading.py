@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from judgepanel.votes import TASKS, InputError, Loaded, load_votes
 from judgepanel.votes.cells import split_names
@@ -105,22 +107,30 @@ def load(
 
     ``known`` are judges of the panel that is to score the votes (:class:`Choices`).
     """
-    given = {option.choice: getattr(options, option.choice) for option in OPTIONS}
-    given["thresholds"] = _thresholds(options.thresholds)
-    loaded = load_votes(
-        options.votes,
-        **with_roles(options.roles, given),
-        labels=options.labels,
-        judge_table=options.judge_table,
-        need_labels=need_labels,
-        known=known or {},
-    )
+    loaded = _loaded(options, need_labels=need_labels, known=known or {})
     options.notes += loaded.warnings
     if options.strict:
         _refuse_guesses(loaded)
     if options.write_roles is not None:
         write_whole(options.write_roles, roles_text(loaded).encode())
     return loaded
+
+
+def texts_of(options: argparse.Namespace, ids: Sequence[str]) -> pd.DataFrame | None:
+    """Return the texts of items, taken from the file again."""
+    return _loaded(options, need_labels=False, texts_of=ids).texts
+
+
+def _loaded(options: argparse.Namespace, **more: Any) -> Loaded:
+    given = {option.choice: getattr(options, option.choice) for option in OPTIONS}
+    given["thresholds"] = _thresholds(options.thresholds)
+    return load_votes(
+        options.votes,
+        **with_roles(options.roles, given),
+        labels=options.labels,
+        judge_table=options.judge_table,
+        **more,
+    )
 
 
 def _refuse_guesses(loaded: Loaded) -> None:

@@ -23,13 +23,14 @@ from judgepanel.api.studies import (
 )
 from judgepanel.api.votes import Votes
 from judgepanel.cli.options import refuse
-from judgepanel.cli.reading import check_out, grouping_option, load, reading_options
+from judgepanel.cli.reading import check_out, grouping_option, load, reading_options, texts_of
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.decide.estimate import failures
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.text import terminal_text
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Study, WorkersEnded
 from judgepanel.studies.decide.estimate import ESTIMATE
+from judgepanel.studies.decide.label_next import with_texts
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.runner import AUTO, BACKENDS, DASK, SCHEDULER, backend_of
@@ -37,6 +38,7 @@ from judgepanel.votes import InputError
 from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.formats import text_of
 from judgepanel.votes.matrix import POLICIES, PROTOCOLS
+from judgepanel.votes.texts import ID
 from judgepanel.words.outputs import write_whole
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import printable
@@ -87,7 +89,7 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
         "--draw-to",
         type=Path,
         metavar="FILE",
-        help=".csv: their ids and features, for labels that --labels reads",
+        help=".csv: their ids, texts and features, for labels that --labels reads",
     )
     parser.set_defaults(command=run_estimate)
 
@@ -185,9 +187,9 @@ def run_estimate(options: argparse.Namespace) -> int:
         )
     result = _run_and_print(options)
     if options.draw is not None:
-        write_whole(
-            options.draw_to, csv_text(items_to_label(result, options.draw, options.seed)).encode()
-        )
+        drawn = items_to_label(result, options.draw, options.seed)
+        drawn = with_texts(drawn, texts_of(options, drawn[ID].tolist()))
+        write_whole(options.draw_to, csv_text(drawn).encode())
     pair = options.fail_unless_better
     reasons = failures(result.result, options.fail_under, None if pair is None else tuple(pair))
     for sentence in reasons:

@@ -1,8 +1,9 @@
 """What a reading process is asked about uploaded files, and its answer: data of bounded size.
 
-The answer has the vote matrix, validated and packed, and a preview of the file; the texts of the
-file stay in that process. Its bytes are read by annotation (:mod:`judgepanel.studies.codec`), so an
-attacker who takes over the process can at most return other votes.
+The answer has the vote matrix, validated and packed, and a preview of the file; its texts stay in
+that process, but for those of items that are asked for, which are cut. Its bytes are read by
+annotation (:mod:`judgepanel.studies.codec`), so an attacker who takes over the process can at most
+return other votes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ _MOST_CHOICES, _SENTENCE = 100, 4_000
 class Ask:
     """Files by name with their sizes, and what is known about them.
 
-    ``labels`` and ``judges`` are the tables beside the votes; without them None.
+    ``labels`` and ``judges`` are the tables beside the votes; without them None. ``texts_of`` are
+    ids of items whose texts are wanted.
     """
 
     votes: str
@@ -51,6 +53,7 @@ class Ask:
     judges_size: int = 0
     choices: Choices = field(default_factory=Choices)
     need_labels: bool = True
+    texts_of: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -194,7 +197,14 @@ def _loaded(ask: Ask, files: list[bytes], seen: list[Preview]) -> Loaded:
     seen.append(_preview(table, roles, labels))
     table, roles = settled(table, roles)
     seen.append(_read(table, roles, choices, labels))
-    return build_votes(table, roles, choices, judge_table=judges, need_labels=ask.need_labels)
+    return build_votes(
+        table,
+        roles,
+        choices,
+        judge_table=judges,
+        need_labels=ask.need_labels,
+        texts_of=ask.texts_of,
+    )
 
 
 def _preview(table: RawTable, roles: Roles | None, labels: RawTable | None) -> Preview:

@@ -11,9 +11,10 @@ import hashlib
 import sys
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -25,11 +26,15 @@ from judgepanel.votes.limits import READERS
 from judgepanel.words.text import plain
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from judgepanel.intake.answer import Answer, Ask
     from judgepanel.service.jobs import Places
     from judgepanel.votes.choices import Choices
 
 _MOST_ANSWERS, _MOST_BYTES = 64, 400_000_000
+_SOURCE, _MOST_KEPT = "votes-source", 20_000_000
+"""Where files of analysed votes are kept, and up to how many bytes of them."""
 _OTHERS = 2_000_000
 """Bytes of an answer beside its votes, at most: a refusal, a preview, notes."""
 _POLL_SECONDS = 0.25
@@ -115,21 +120,10 @@ def read_uploads(
 
     ``labels`` and ``judges`` are the tables beside the votes; the others are as in :class:`Ask`.
     """
-    from judgepanel.intake.answer import Ask  # noqa: PLC0415
     from judgepanel.studies.codec import spec_sha  # noqa: PLC0415
-    from judgepanel.votes.choices import NO_CHOICES  # noqa: PLC0415
 
     beside = [upload for upload in (votes, labels, judges) if upload is not None]
-    ask = Ask(
-        votes=votes.name,
-        size=len(votes.data),
-        labels=None if labels is None else labels.name,
-        labels_size=0 if labels is None else len(labels.data),
-        judges=None if judges is None else judges.name,
-        judges_size=0 if judges is None else len(judges.data),
-        choices=choices or NO_CHOICES,
-        need_labels=need_labels,
-    )
+    ask = _asked(votes, labels, judges, choices, need_labels=need_labels)
     digests = (hashlib.sha256(upload.data).hexdigest() for upload in beside)
     key = (spec_sha(ask), *digests)
     with _LOCK:
@@ -139,28 +133,91 @@ def read_uploads(
     return answer or _read(key, ask, [upload.data for upload in beside])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """The files that the votes of an analysis were read from, whose texts can be read again."""
+
+    sha256: str
+    reader: str
+    votes: Upload
+    labels: Upload | None
+    choices: Choices
+
+
+def keep_source(sha256: str, votes: Upload, labels: Upload | None, choices: Choices) -> None:
+    """Keep the files of the votes that were analysed last, unless they are large."""
+    size = len(votes.data) + (0 if labels is None else len(labels.data))
+    source = Source(sha256, owner() or "", votes, labels, choices)
+    st.session_state[_SOURCE] = source if size <= _MOST_KEPT else None
+
+
+def kept_source(sha256: str) -> Source | None:
+    """The files that these votes were read from, if this session has them."""
+    source: Source | None = st.session_state.get(_SOURCE)
+    return source if source is not None and source.sha256 == sha256 else None
+
+
+def texts_again(source: Source, ids: Sequence[str]) -> pd.DataFrame | None:
+    """The texts of items, None where they cannot be read; needs no session."""
+    wanted: dict[str, Any] = {"need_labels": False, "texts_of": tuple(ids)}
+    ask = _asked(source.votes, source.labels, None, source.choices, **wanted)
+    files = [upload.data for upload in (source.votes, source.labels) if upload is not None]
+    answer, _ = _answered(ask, files, source.reader, lambda _: None)
+    return None if answer.loaded is None else answer.loaded.texts
+
+
+def _asked(
+    votes: Upload,
+    labels: Upload | None,
+    judges: Upload | None,
+    choices: Choices | None,
+    **wanted: Any,
+) -> Ask:
+    from judgepanel.intake.answer import Ask  # noqa: PLC0415
+    from judgepanel.votes.choices import NO_CHOICES  # noqa: PLC0415
+
+    return Ask(
+        votes=votes.name,
+        size=len(votes.data),
+        labels=None if labels is None else labels.name,
+        labels_size=0 if labels is None else len(labels.data),
+        judges=None if judges is None else judges.name,
+        judges_size=0 if judges is None else len(judges.data),
+        choices=choices or NO_CHOICES,
+        **wanted,
+    )
+
+
 def _read(key: _Key, ask: Ask, files: list[bytes]) -> Answer:
     """The answer about files, which is kept unless another try may have another outcome."""
+    line = st.empty()
+    answer, is_final = _answered(ask, files, owner() or "", line.caption)
+    if is_final:
+        _keep(key, answer)
+    line.empty()
+    return answer
+
+
+def _answered(
+    ask: Ask, files: list[bytes], reader_of: str, say: Callable[[str], object]
+) -> tuple[Answer, bool]:
+    """The answer about files, read when it is the visitor's turn; whether it would come again."""
     from judgepanel.intake.answer import Answer, Refusal  # noqa: PLC0415
     from judgepanel.intake.process import ReaderProcess  # noqa: PLC0415
 
-    line, places = st.empty(), _places()
-    ticket = places.queue(owner() or "")
+    places = _places()
+    ticket = places.queue(reader_of)
     try:
         while not places.enter(ticket, _POLL_SECONDS):
-            line.caption(_WAITING)
+            say(_WAITING)
         with ReaderProcess(ask, *files) as reader:
             while not reader.wait(_POLL_SECONDS):
-                line.caption(_READING)
-            answer = reader.answer()
-            if not reader.was_killed:
-                _keep(key, answer)
+                say(_READING)
+            return reader.answer(), not reader.was_killed
     except InputError as error:
-        answer = Answer(Refusal.of(error))
+        return Answer(Refusal.of(error)), False
     finally:
         places.leave(ticket)
-    line.empty()
-    return answer
 
 
 @cache

@@ -161,7 +161,31 @@ def with_labels(
         what = "items that are" if len(unused) > 1 else "item that is"
         among = f"{len(unused):,} {what} not among the votes: {listed(unused)}."
         notes.append(f"{file} has labels for {among}")
+    notes += _other_votes(table, roles, labels, (items, places, rows_items))
     return replace(table, frame=frame, notes=(*table.notes, *notes), labels=source), name
+
+
+def _other_votes(
+    table: RawTable, roles: Roles, labels: RawTable, rows: tuple[NDArray[Any], ...]
+) -> list[str]:
+    """Return a note on votes in a file of labels that are not those of the votes' file.
+
+    ``rows`` are the item of each row of the table, its place among the items of the labels, and the
+    item of each row of the labels.
+    """
+    items, places, own = rows
+    row_of = np.full(int(own.max(initial=-1)) + 2, -1, dtype=np.intp)
+    row_of[own[::-1]] = np.arange(len(own) - 1, -1, -1)
+    there = row_of[places[items]]
+    n_other = 0
+    for name in set(roles.judge_columns) & set(labels.columns):
+        cells = [frame[name].astype(str).to_numpy() for frame in (table.frame, labels.frame)]
+        n_other += int(((cells[0] != cells[1][there]) & (there >= 0)).sum())
+    if not n_other:
+        return []
+    many = "votes differ" if n_other > 1 else "vote differs"
+    file, own_file = quote_value(labels.name), quote_value(table.name)
+    return [f"{n_other:,} {many} in {file} from those of {own_file}, which are read."]
 
 
 def _same_words(column: Column) -> NDArray[Any]:

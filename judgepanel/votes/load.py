@@ -53,6 +53,7 @@ from judgepanel.votes.reading import Reading
 from judgepanel.votes.roles import Roles, guess_roles
 from judgepanel.votes.sources import source_of
 from judgepanel.votes.table import Coverage, LabelSource, RawTable, column_names
+from judgepanel.votes.texts import texts_of_items
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +64,8 @@ class Loaded:
     the labels were read from, None if they are in the votes file; ``coverage`` is what was read
     from the judges' outputs, None if the file holds votes. ``forms`` says how verdicts are written:
     ``A/B``, ``yes/no``, ...; ``choices`` are what the user said about the file; ``group`` is a
-    column that may tell which items belong together, empty if there is none.
+    column that may tell which items belong together, empty if there is none; ``texts`` are those of
+    the items that were asked for (:func:`~judgepanel.votes.texts.texts_of_items`).
     """
 
     votes: VoteMatrix
@@ -77,6 +79,7 @@ class Loaded:
     labels: LabelSource | None = None
     choices: Choices = field(default_factory=Choices)
     group: str = ""
+    texts: pd.DataFrame | None = None
 
 
 def build_votes(
@@ -86,12 +89,13 @@ def build_votes(
     *,
     judge_table: RawTable | None = None,
     need_labels: bool = True,
+    texts_of: Sequence[str] = (),
 ) -> Loaded:
     """Return the vote matrix of a table whose column roles are known.
 
     ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``need_labels``
     refuses votes whose labels do not allow any study: no labels, a class with a single item, or, in
-    a pointwise task, a single class.
+    a pointwise task, a single class. ``texts_of`` are ids of items whose texts are wanted.
 
     Raises
     ------
@@ -166,6 +170,7 @@ def build_votes(
         labels=table.labels,
         choices=replace(choices, task=task, records=table.records or choices.records),
         group=hinted,
+        texts=texts_of_items(reader, verdicts, choices, texts_of) if texts_of else None,
     )
 
 
@@ -255,13 +260,14 @@ def load_votes(
     labels: str | Path | bytes | RawTable | None = None,
     judge_table: str | Path | bytes | RawTable | None = None,
     need_labels: bool = True,
+    texts_of: Sequence[str] = (),
     **given: Any,
 ) -> Loaded:
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
     ``given`` is what is known about the file, the fields of :class:`Choices`; all else is guessed.
     ``labels`` is a table of labels (see ``with_labels``), of which ``label_column`` is then a
-    column.
+    column. ``texts_of`` are ids of items whose texts are wanted.
 
     Raises
     ------
@@ -276,7 +282,8 @@ def load_votes(
     )
     table, choices = prepared(table, choices, label_table)
     table, roles = settled(table, guess_roles(table, choices, need_label=need_labels))
-    return build_votes(table, roles, choices, judge_table=about_judges, need_labels=need_labels)
+    wanted: Any = {"need_labels": need_labels, "texts_of": texts_of}
+    return build_votes(table, roles, choices, judge_table=about_judges, **wanted)
 
 
 def prepared(

@@ -36,6 +36,7 @@ from judgepanel.votes.attributes import first_given
 from judgepanel.votes.cells import (
     ABSTAINED,
     AGGREGATE_NAMES,
+    FEATURE_PREFIX,
     LABEL_NAMES,
     TIE,
     form_of,
@@ -60,7 +61,7 @@ _IF_PAIRS = (
 )
 READ_AS_POINTWISE = f"Verdicts say whether one response is good, {_IF_PAIRS}"
 _ONE_RESPONSE = f"There is one response per item, {_IF_PAIRS}"
-_ONE_SYSTEM = f"Every item names one system, so it is one response, {_IF_PAIRS}"
+_ONE_SYSTEM = f"Every item names one system, {_IF_PAIRS}"
 TASK_NOT_SAID = (
     "Items are taken as pairs of responses, which the file does not say; if they are single "
     f"responses, say so {errors.POINTWISE}."
@@ -71,6 +72,7 @@ _MOST_WORDS, _MOST_LEVELS = 40, 100
 _PLAINLY_NONE = ("dates", "long texts", "named as a text", "an index", "the same", "the name of")
 """Starts of reasons for which nobody would take a column for a judge."""
 _NUMBERED_SIDES = frozenset(("1", "2"))
+_SYSTEM_FEATURE = f"{FEATURE_PREFIX}system"
 _RESPONSES = frozenset(("response", "output", "answer", "completion", "reply"))
 
 
@@ -102,7 +104,10 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     pairs = reader.columns.pair is not None or reader.roles.order_column is not None
     if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
-    systems = [len(reader.columns[name].given) for name in reader.roles.system_column]
+    features = {_SYSTEM_FEATURE} & {*reader.roles.feature_columns}
+    systems = [
+        len(reader.columns[name].given) for name in reader.roles.system_column or (*features,)
+    ]
     if len(systems) == 1 and systems[0] > 1 and not words <= _NUMBERED_SIDES:
         return "pointwise", _ONE_SYSTEM
     named = [name for name in reader.table.columns if _RESPONSES & {*tokens_of(name)}]

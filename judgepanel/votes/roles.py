@@ -218,11 +218,13 @@ def _check_choices(table: RawTable, choices: Choices) -> None:
 def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
     """Return the verdict columns of a file with one row per item; () if items repeat.
 
-    Columns whose name is a role name or typical of a long file are left out, as are ``others``.
+    Columns whose name is a role name or typical of a long file are left out, as are ``others`` and
+    the models of a pair, whose names can be verdicts.
     """
     if table.frame[item].duplicated().any():
         return ()
-    return _Guess(table, Choices()).judges({item, *others})
+    guess = _Guess(table, Choices())
+    return guess.judges({item, *others, *(guess.columns.pair or ())})
 
 
 def _usual(free: Sequence[str], names: Sequence[str]) -> list[str]:

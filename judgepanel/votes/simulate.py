@@ -51,6 +51,9 @@ class SimulationSpec:
     ----------
     n_items, n_judges, seed, task : size of the matrix, seed (>= 0), pairwise or pointwise.
     base_rate : P(label = 1).
+    n_systems, system_gap : systems ``v1``, ``v2``, ... wrote the items in turn, the feature
+        ``system``; each has a P(label = 1) that is larger by the gap than that of the one before,
+        and base_rate is their mean. 0 systems means none.
     accuracy_low, accuracy_high : range of the independent judges' accuracies, which are uniform.
     accuracies : overrides the range: one accuracy in (0, 1) for each independent judge.
     difficulty_sd : sd of the items' difficulty on the logit scale, in [0, 5].
@@ -90,6 +93,8 @@ class SimulationSpec:
     seed: int = _within(0, 0, whole=True)
     task: Task = "pairwise"
     base_rate: float = _within(0.5, 0, 1)
+    n_systems: int = _within(0, 0, whole=True)
+    system_gap: float = _within(0.0, 0, 1)
     accuracy_low: float = _within(0.6, 0, 1, inside=True)
     accuracy_high: float = _within(0.85, 0, 1, inside=True)
     accuracies: tuple[float, ...] | None = _within(None, 0, 1, inside=True, many=True)
@@ -137,7 +142,14 @@ class SimulationSpec:
                     yield setting.name, number, *_bounded(number, **kind)
         n, free, own, rates = self.n_judges, self.n_independent, self.accuracies, self.parse_rate
         one_each = own is None or (isinstance(own, tuple) and len(own) == free)
+        several = self.task == "pointwise" or not self.n_systems
+        spread = self.system_gap * max(0, self.n_systems - 1) / 2.0
         relations = {
+            "n_systems": (several, "0 if pairwise"),
+            "system_gap": (
+                spread <= min(self.base_rate, 1.0 - self.base_rate),
+                "so small that the rates of all systems are from 0 to 1",
+            ),
             "task": (self.task in TASKS, ", ".join(TASKS)),
             "one_class": (self.task == "pairwise" or not self.one_class, "False if pointwise"),
             "judge_word": (isinstance(self.judge_word, str) and self.judge_word, "non-empty text"),
@@ -279,7 +291,9 @@ def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:
     n = spec.n_items
     group = np.arange(n) // spec.items_per_group
     n_groups = int(group[-1]) + 1
-    truth = (rng.random(n) < spec.base_rate).astype(np.int8)
+    system = np.arange(n) % max(1, spec.n_systems)
+    ahead = spec.system_gap * (system - (max(1, spec.n_systems) - 1) / 2.0)
+    truth = (rng.random(n) < spec.base_rate + ahead).astype(np.int8)
     # Items of one prompt belong to one subset.
     subset = rng.integers(max(1, len(spec.subsets)), size=n_groups)[group]
     shared = spec.group_rho if spec.items_per_group > 1 else 0.0
@@ -294,6 +308,8 @@ def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:
     if spec.items_per_group > 1:
         groups = tuple(np.array(_numbered("prompt", n_groups), dtype=object)[group])
     features: dict[str, object] = {}
+    if spec.n_systems:
+        features["system"] = [f"v{code + 1}" for code in system]
     if spec.difficulty_noise is not None:
         features["difficulty"] = np.round(difficulty + spec.difficulty_noise * noise, 3)
     if spec.subsets:

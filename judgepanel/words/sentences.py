@@ -282,6 +282,14 @@ def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tupl
     return _command(f"study {name}", [file], [*options, ("--out", f"{name}.json")])
 
 
+def draw_command(
+    file: str, spec: Spec, n: int, to: str, *, task: Task, columns: tuple[str, ...]
+) -> str:
+    """Return the command that draws ``n`` items to label into the file ``to``."""
+    options = [*_shared(spec.settings, task, columns), *written_options(spec)]
+    return _command("estimate", [file], [*options, ("--draw", str(n)), ("--draw-to", to)])
+
+
 def report_command(
     names: Sequence[str], file: str, settings: Settings, *, task: Task, columns: tuple[str, ...]
 ) -> str:

@@ -64,6 +64,31 @@ def test_drawn_items_come_back_labelled_and_narrow_the_interval(cli, llmbar, tmp
     assert after["rate_hi"] - after["rate_lo"] < before["rate_hi"] - before["rate_lo"]
 
 
+def test_the_sample_of_two_systems_has_the_labels_of_the_items_that_are_drawn(
+    cli, samples, tmp_path
+):
+    votes, drawn = samples / "two_systems_votes.csv", tmp_path / "draw.csv"
+    options = ("--by", "system", "--draw", 50, "--draw-to", drawn)
+    assert cli("estimate", votes, *options).status == 0
+    labelled = pd.read_csv(samples / "two_systems_labels.csv", dtype=str)
+    assert pd.read_csv(drawn, dtype=str)[["id", "system"]].equals(labelled[["id", "system"]])
+    assert labelled["label"].notna().all()
+
+
+def test_drawn_items_have_their_texts_which_no_spreadsheet_runs(cli, llmbar, tmp_path):
+    votes, drawn = tmp_path / "votes.csv", tmp_path / "draw.csv"
+    known = pd.read_csv(llmbar, dtype=str)
+    question = [f"=cmd({n}) is what the user typed" for n in range(len(known))]
+    hidden = known.assign(label=known["label"].where(known.index % 4 == 0, ""), question=question)
+    hidden.to_csv(votes, index=False)
+    options = ("estimate", votes, "--by", "subset", "--draw", 20, "--draw-to", drawn)
+    assert cli(*options).status == 0
+    items = pd.read_csv(drawn, dtype=str)
+    assert (*items.columns[:3], items.columns[-1]) == ("id", "question", "subset", "label")
+    asked = hidden.set_index("item_id")["question"]
+    assert items["question"].tolist() == [f"'{asked[item]}" for item in items["id"]]
+
+
 def test_items_to_label_need_a_number_and_a_file(cli, llmbar):
     ran = cli("estimate", llmbar, "--draw", 50)
     assert ran.status == 2

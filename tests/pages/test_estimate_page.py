@@ -47,6 +47,13 @@ def test_rates_come_by_the_first_feature_with_differences_and_a_command() -> Non
     ]
 
 
+def test_without_the_file_a_command_draws_the_items_with_their_texts() -> None:
+    app = finished()
+    (command,) = [c.value for c in app.code if "--draw=" in c.value]
+    assert " estimate llmbar_votes.csv " in command
+    assert "--draw=50 --draw-to=items_to_label.csv" in command
+
+
 def test_groups_and_target_are_in_the_address() -> None:
     app = finished(by="no groups", about="items like these")
     assert "for items like these" in answer_of(app)

@@ -67,6 +67,14 @@ def test_of_two_systems_the_better_is_named_first_with_its_lead():
     assert " points; labels alone: " in sentence
 
 
+def test_labels_of_one_system_alone_compare_nothing():
+    votes = votes_of((0.5, 0.8, 0.6))
+    labels = np.where(np.arange(900) % 3 == 0, votes.labels, MISSING).astype(np.int8)
+    result = run(ESTIMATE, replace(votes, labels=labels), EstimateSpec(by="system"), jobs=1)
+    sentence = estimate_sentence(result)
+    assert sentence.endswith("Only S0 has labels, so no system can be compared.")
+
+
 def test_two_equal_systems_are_undecided_with_what_would_settle_it():
     sentence = estimate_sentence(result_of((0.6, 0.6)))
     assert "Undecided between " in sentence
@@ -83,6 +91,22 @@ def test_two_equal_systems_are_undecided_with_what_would_settle_it():
 )
 def test_of_several_systems_those_are_named_that_may_be_best(rates, words):
     assert estimate_sentence(result_of(rates)).endswith(words)
+
+
+def test_features_that_are_no_systems_are_not_called_good():
+    votes = votes_of((0.3, 0.5, 0.9))
+    topics = replace(votes, features=votes.features.rename(columns={"system": "topic"}))
+    result = run(ESTIMATE, topics, EstimateSpec(by="topic"), jobs=1)
+    assert estimate_sentence(result).endswith("S2 is the topic of the highest rate.")
+
+
+def test_an_unfair_sample_is_said_before_any_number():
+    votes = votes_of((0.5, 0.8))
+    agreed = np.abs(votes.votes.mean(axis=1) - 0.5) > 0.4
+    labels = np.where(agreed, votes.votes[:, 0], MISSING).astype(np.int8)
+    result = run(ESTIMATE, replace(votes, labels=labels), EstimateSpec(), jobs=1)
+    sentence = estimate_sentence(result)
+    assert sentence.startswith("The labelled items are not a fair sample. The pass rate is ")
 
 
 def test_labels_and_panel_are_said_in_labels():
@@ -124,7 +148,7 @@ def test_pages_group_by_system_at_first():
 def test_systems_that_met_in_pairs_have_their_own_tables():
     result = run(ESTIMATE, pairs_file(), EstimateSpec(by="system"), jobs=1)
     blocks = list(flat(present(result, EstimateSpec(by="system"))))
-    assert "a is the best system." in estimate_sentence(result)
+    assert estimate_sentence(result).startswith("a is the best system. a wins 8")
     tables = [block.columns for block in blocks if isinstance(block, Table)]
     assert [name for table in tables for name in table if name == "wins"] == ["wins"]
     assert "favours its family" in next(table for table in tables if "same order" in table)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.intake.answer import Ask, answer_to
 from judgepanel.intake.process import ReaderProcess
 from judgepanel.ui import uploads
-from judgepanel.ui.uploads import Upload, read_uploads
+from judgepanel.ui.uploads import Source, Upload, read_uploads, texts_again
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.simulate import sample_bytes
 
@@ -42,6 +42,17 @@ def test_a_file_is_read_once_whether_it_is_accepted_or_refused(monkeypatch: pyte
     monkeypatch.setattr("judgepanel.intake.process.ReaderProcess", None)
     assert read_uploads(Upload("votes.csv", DATA)) is first
     assert read_uploads(Upload("empty.csv", b" ")) is refused
+
+
+def test_texts_of_items_are_read_again_from_the_files_of_the_votes():
+    rows = [f"i{n},What is {n} plus {n}?,{n % 2},1,{n % 2}" for n in range(20)]
+    data = "\n".join(["item_id,question,gold,a,b", *rows]).encode()
+    choices = Choices(task="pointwise", label_column="gold")
+    source = Source("sha", "", Upload("votes.csv", data), None, choices)
+    texts = texts_again(source, ["i3", "i1"])
+    assert texts["question"].tolist() == ["What is 3 plus 3?", "What is 1 plus 1?"]
+    gone = Source("sha", "", Upload("votes.csv", b""), None, choices)
+    assert texts_again(gone, ["i3"]) is None
 
 
 def test_other_choices_are_another_reading(monkeypatch: pytest.MonkeyPatch):

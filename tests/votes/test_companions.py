@@ -76,6 +76,13 @@ def test_items_without_a_label_are_not_labelled_and_a_note_counts_both_kinds():
     )
 
 
+def test_votes_that_differ_in_a_file_of_labels_are_counted_and_not_read():
+    loaded = read(WIDE, "item_id,a,gold\nq4,0,0\nq2,1,0\nq1,1,1\nq3,1,1\nq9,1,0\n")
+    np.testing.assert_array_equal(loaded.votes.votes, read(WIDE, GOLD).votes.votes)
+    note = "1 vote differs in 'the label table' from those of 'votes.csv', which are read."
+    assert note in loaded.warnings
+
+
 def test_names_of_models_and_ones_and_twos_are_labels():
     votes = "item_id,model_a,model_b,x,z1\nq1,m,n,m,n\nq2,n,m,m,m\nq3,m,n,n,n\nq4,n,m,n,m\n"
     labels = "item_id,winner\nq1,m\nq2,m\nq3,n\nq4,n\n"

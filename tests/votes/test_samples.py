@@ -1,8 +1,11 @@
 """The samples have the promised properties and can be rebuilt, byte for byte."""
 
+import shlex
+
 import numpy as np
 import pytest
 
+from judgepanel.cli import main
 from judgepanel.votes.errors import SAMPLE_FOLDER, InputError
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import MISSING
@@ -75,11 +78,21 @@ def test_the_readme_gives_every_sample_its_command():
 
 def test_the_folder_holds_the_samples_and_nothing_else():
     expected = (
-        {"README.md", "llmbar_LICENSE"}
+        {"README.md", "llmbar_LICENSE", "two_systems_votes.csv", "two_systems_judges.csv"}
+        | {"two_systems_labels.csv"}
         | {s.file for s in SAMPLES}
         | {s.judge_file for s in SAMPLES}
     )
     assert {path.name for path in SAMPLE_FOLDER.iterdir()} == expected
+
+
+def test_two_systems_are_what_their_command_makes(tmp_path):
+    readme = (SAMPLE_FOLDER / "README.md").read_text(encoding="utf-8")
+    (line,) = (line for line in readme.splitlines() if line.endswith("two_systems_votes.csv"))
+    *options, _ = shlex.split(line)[2:]
+    assert main([*options, str(tmp_path / "two_systems_votes.csv")]) == 0
+    for name in ("two_systems_votes.csv", "two_systems_judges.csv"):
+        assert (tmp_path / name).read_bytes() == (SAMPLE_FOLDER / name).read_bytes()
 
 
 def test_an_unknown_sample_is_refused_with_the_names_there_are():

@@ -72,6 +72,20 @@ def test_the_share_of_label_one_is_the_base_rate():
     assert abs(np.mean(labels == 1) - 0.3) < 4 * np.sqrt(0.3 * 0.7 / LARGE.n_items)
 
 
+def test_systems_take_turns_and_each_is_better_than_the_one_before_by_the_gap():
+    spec = replace(LARGE, task="pointwise", n_systems=3, system_gap=0.2, base_rate=0.5)
+    votes = simulate(spec)
+    rates = [np.mean(votes.labels[k::3] == 1) for k in range(3)]
+    assert rates == pytest.approx([0.3, 0.5, 0.7], abs=4 * np.sqrt(0.25 * 3 / LARGE.n_items))
+    assert votes.features["system"].tolist()[:4] == ["v1", "v2", "v3", "v1"]
+
+
+@pytest.mark.parametrize("wrong", [{"task": "pairwise"}, {"system_gap": 0.6}])
+def test_systems_of_pairs_and_rates_beyond_one_are_refused(wrong):
+    with pytest.raises(InputError, match="the simulation cannot use this"):
+        SimulationSpec(**{"task": "pointwise", "n_systems": 3, "system_gap": 0.2, **wrong})
+
+
 def test_harder_items_are_judged_worse():
     simulated = simulate_with_truth(LARGE)
     honest = correctness(simulated)[:, column(simulated, "independent")].mean(axis=1)

@@ -18,9 +18,10 @@ from judgepanel.present.blocks import (
 from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.decide.estimate import ESTIMATE, REACH, Estimates, EstimateSpec
+from judgepanel.studies.decide.estimate import ESTIMATE, REACH, UNFAIR, Estimates, EstimateSpec
 from judgepanel.studies.decide.groups import SYSTEM, usual_feature
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.cells import SYSTEM_NAMES
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, numbers, result_table, text
 from judgepanel.words.text import counted, fixed, listed, one_line, percent, share_level, sig
@@ -38,18 +39,37 @@ _NAME = 40
 
 
 def estimate_sentence(result: Estimates) -> str:
-    """Return the rate of all items, and which groups are better than which."""
-    sentence = f"{_rate(result)} {_groups(result)}".strip()
-    return f"{sentence} {CODING}" if result.measures_coding else sentence
+    """Return the rate of all items, and which groups are better than which.
+
+    Of systems that met in pairs, the rate of first responses is of no interest.
+    """
+    parts = (
+        f"{UNFAIR}." if result.is_unfair else "",
+        *((_groups(result), _wins(result)) if result.pairs else (_rate(result), _groups(result))),
+        CODING if result.measures_coding else "",
+    )
+    return " ".join(filter(None, parts))
 
 
 def _rate(result: Estimates) -> str:
     if not np.isfinite(result.rate.value[0]):
         return "No item has a label, so there is no rate."
-    name = RATE[result.task]
+    name, alone = RATE[result.task], f"; labels alone: {share_level(*result.labels_alone[0])}"
+    if result.labelled[0] == result.items[0]:
+        alone = ""
+    return f"{name} is {share_level(*result.rate[0])} for {ABOUT[result.about]}{alone}."
+
+
+def _wins(result: Estimates) -> str:
+    """Return how often the system of the highest rate wins."""
+    rates = result.rate.value[1:]
+    if not np.isfinite(rates).any():
+        return _rate(result)
+    place = int(np.nanargmax(rates)) + 1
+    alone = share_level(*result.labels_alone[place])
     return (
-        f"{name} is {share_level(*result.rate[0])} for {ABOUT[result.about]}; labels alone: "
-        f"{share_level(*result.labels_alone[0])}."
+        f"{one_line(result.group[place], _NAME)} wins {share_level(*result.rate[place])} of the "
+        f"time against the others; labels alone: {alone}."
     )
 
 
@@ -61,12 +81,19 @@ def _groups(result: Estimates) -> str:
     best = [name for name, may in zip(names, result.may_be_best, strict=True) if may]
     if len(names) == 3 and np.isfinite(result.p[0]):
         return _pair(result, 0)
+    if not np.isfinite(result.p).any():
+        labelled = [name for name, n in zip(names[1:], result.labelled[1:], strict=True) if n]
+        only = f"Only {labelled[0]} has labels, so no {_noun(result)} can be compared."
+        return only if len(labelled) == 1 else ""
+    is_system = result.pairs or result.by.lower() in SYSTEM_NAMES
     if not result.decided.any():
-        return f"No {_noun(result)} is shown to be better than another."
+        than = "be better than" if is_system else "have a higher rate than"
+        return f"No {_noun(result)} is shown to {than} another."
+    what = f"the best {_noun(result)}" if is_system else f"the {_noun(result)} of the highest rate"
     if len(best) == 1:
-        return f"{best[0]} is the best {_noun(result)}."
+        return f"{best[0]} is {what}."
     shown = best if len(best) <= 4 else [*best[:3], f"{len(best) - 3} more"]
-    return f"Any of {listed(shown, 'or')} may be the best {_noun(result)}."
+    return f"Any of {listed(shown, 'or')} may be {what}."
 
 
 def _pair(result: Estimates, place: int) -> str:
@@ -286,9 +313,12 @@ def _order(result: Estimates) -> list[Block]:
 def _fair(result: Estimates) -> str:
     tested = sum(np.isfinite(result.fair.p))
     if not tested:
+        if result.labelled[0] == result.items[0]:
+            return "All items are labelled, so no sample can be unfair."
         return "Whether the labelled items are a fair sample cannot be tested."
     if result.fair.differing:
-        return "The labelled items differ from the others, as the first caveat says."
+        traits = [one_line(name, _NAME) for name in result.fair.differing]
+        return f"Labelled items differ from the others in {listed(traits)}."
     smallest = sig(float(np.nanmin(result.fair.p)), 2)
     return (
         f"Labelled items are like the others in all {counted(tested, 'trait')} that "

@@ -60,7 +60,9 @@ from judgepanel.votes.matrix import BALANCED_SHARE, perfect_judges
 About = Literal["auto", "file", "population"]
 ABOUTS: tuple[About, ...] = get_args(About)
 ALL = "all items"
-FEW_LABELS = 10
+FEW_LABELS, FEWEST = 10, 5
+"""Fewer labels of all items, and of a group, are said to be few."""
+UNFAIR = "The labelled items are not a fair sample"
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64), Interval.full(0, np.nan, "share"), np.zeros(0)
 REACH = 0.03
 """Half width for which the number of labels is given."""
@@ -173,6 +175,11 @@ class Estimates:
     def partial(self) -> bool:
         """Always False: there is one round."""
         return False
+
+    @property
+    def is_unfair(self) -> bool:
+        """Whether the labelled items differ from the others and nothing makes up for it."""
+        return any(sentence.startswith(UNFAIR) for sentence in self.warnings)
 
     @property
     def decided(self) -> Bools:
@@ -574,7 +581,7 @@ def warnings_of(
         )
     if fair.differing and spec.weights is None:
         warnings.append(
-            "The labelled items are not a fair sample: they differ from the others in "
+            f"{UNFAIR}: they differ from the others in "
             f"{listed(fair.differing, 3)}. Rates of all items hold only if that has nothing to do "
             "with the labels; label items drawn at random, give their sampling weights, or name as "
             "strata the feature within which they were drawn."
@@ -591,6 +598,13 @@ def warnings_of(
         if none:
             warnings.append(
                 f"No item of {listed(none, 3)} has a label, so nothing corrects the judges there."
+            )
+        counts = zip(groups.names, n_labels[1:].tolist(), strict=True)
+        few = [f"{quote_value(name)} ({n})" for name, n in counts if 0 < n < FEWEST]
+        if few:
+            more = f" and {len(few) - 3} more" if len(few) > 3 else ""
+            warnings.append(
+                f"Few items have a label of {', '.join(few[:3])}{more}: their intervals are wide."
             )
         same = [name for name in groups.names if name in set(votes.judges)]
         if same:

@@ -165,7 +165,10 @@ def offered_features(votes: VoteMatrix) -> tuple[str, ...]:
     places = {name: place for place, name in enumerate(SYSTEM_NAMES)}
     ordered = sorted(few, key=lambda name: (places.get(name.lower(), len(places)), numeric[name]))
     pair = pair_of_systems(votes)
-    return (SYSTEM, *ordered) if pair and SYSTEM not in columns else tuple(ordered)
+    if pair is None or SYSTEM in columns:
+        return tuple(ordered)
+    systems = {*map(str, columns[pair[0]].tolist()), *map(str, columns[pair[1]].tolist())}
+    return (SYSTEM, *ordered) if len(systems) <= MOST_GROUPS else tuple(ordered)
 
 
 def usual_feature(votes: VoteMatrix) -> str | None:

@@ -17,8 +17,9 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.studies.decide.estimate import Estimates, EstimateSpec
 from judgepanel.studies.decide.groups import groups_of
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.texts import ID
 
-ID, LABEL = "id", "label"
+LABEL = "label"
 _EVEN = 0.25
 """Variance of a label where nothing is known."""
 
@@ -75,6 +76,15 @@ def items_to_label(
         features = votes.features.iloc[chosen].reset_index(drop=True)
         frame = pd.concat([frame, features.drop(columns=[ID, LABEL], errors="ignore")], axis=1)
     return frame.assign(**{LABEL: ""})
+
+
+def with_texts(drawn: pd.DataFrame, texts: pd.DataFrame | None) -> pd.DataFrame:
+    """Return drawn items with their texts after the ids; ``texts`` may lack some items."""
+    if texts is None:
+        return drawn
+    own = texts.set_index(ID).reindex(drawn[ID]).fillna("").reset_index(drop=True)
+    own = own.drop(columns=[name for name in own.columns if name in drawn.columns])
+    return pd.concat([drawn[[ID]], own, drawn.drop(columns=ID)], axis=1)
 
 
 def variances_of(result: Estimates) -> Floats:

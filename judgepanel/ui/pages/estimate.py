@@ -9,14 +9,19 @@ from judgepanel.present.pages import ESTIMATE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.decide.estimate import ABOUTS, ESTIMATE, Estimates, EstimateSpec
 from judgepanel.studies.decide.groups import offered_features, usual_feature
-from judgepanel.studies.decide.label_next import items_to_label
+from judgepanel.studies.decide.label_next import items_to_label, with_texts
 from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.render import Caveats, show_closed, show_study
 from judgepanel.ui.reporting import download_button
+from judgepanel.ui.uploads import kept_source, texts_again
 from judgepanel.ui.work import stored_result
+from judgepanel.votes.texts import ID
+from judgepanel.words.sentences import draw_command
 from judgepanel.words.tables import csv_text
 
 _NONE = ""
+_DRAW, _DRAWN_FILE = "Draw items to label (CSV)", "items_to_label.csv"
+_MOST_WITH_TEXTS = 1_000
 _ABOUT = {"auto": "as it suits", **ABOUT}
 
 
@@ -48,20 +53,30 @@ def _label_next(context: PageContext, spec: EstimateSpec) -> None:
     )
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     n = int(left.number_input("Items", 1, free, min(50, free), key="draw"))
+    source = kept_source(context.analysis.votes_sha256) if n <= _MOST_WITH_TEXTS else None
 
     def drawn() -> str:
         result = stored_result(ESTIMATE, context, spec)
         if result is None:
             return ""
-        return csv_text(
-            items_to_label(context.votes, spec, result, n, seed=context.analysis.settings.seed)
-        )
+        seed = context.analysis.settings.seed
+        items = items_to_label(context.votes, spec, result, n, seed=seed)
+        texts = None if source is None else texts_again(source, items[ID].tolist())
+        return csv_text(with_texts(items, texts))
 
-    download_button(right, "Draw items to label (CSV)", drawn, "items_to_label.csv", "text/csv")
+    download_button(right, _DRAW, drawn, _DRAWN_FILE, "text/csv")
+    if source is None:
+        analysis, task = context.analysis, context.votes.task
+        command = draw_command(
+            analysis.file, spec, n, _DRAWN_FILE, task=task, columns=analysis.columns
+        )
+        with st.expander("Draw them with their texts"):
+            st.write("Texts are not kept here. This command draws the same items from the file:")
+            st.code(command, language=None, wrap_lines=True)
 
 
 def _controls(context: PageContext) -> EstimateSpec:
-    left, right = st.columns(2)
+    left, right = st.columns([2, 3])
     offered = offered_features(context.votes)
     usual = usual_feature(context.votes)
     names = [*([usual] if usual else []), *(n for n in offered if n != usual), _NONE]

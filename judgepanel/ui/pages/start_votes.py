@@ -58,7 +58,7 @@ from judgepanel.ui.session import (
     open_with,
     workspace,
 )
-from judgepanel.ui.uploads import Upload, forget_uploads, read_uploads
+from judgepanel.ui.uploads import Upload, forget_uploads, keep_source, read_uploads
 from judgepanel.votes import TASKS, InputError, Loaded, VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import ROLES_FILE, Choices, Thresholds
@@ -631,14 +631,16 @@ def uploaded(
             help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
         )
         _order, repeats = read.checks
-        _analyse(loaded, upload, repeats, ready=preview.sure)
+        _analyse(loaded, upload, labels, repeats, ready=preview.sure)
         for place, check in zip(st.columns(2), read.checks, strict=True):
             with place:
                 check_card(check)
         _strip(loaded.votes)
 
 
-def _analyse(loaded: Loaded, upload: Upload, repeats: Check, *, ready: bool) -> None:
+def _analyse(
+    loaded: Loaded, upload: Upload, labels: Upload | None, repeats: Check, *, ready: bool
+) -> None:
     """Say what was read, and offer to analyse it once it is known what an item is."""
     sentence = votes_sentence(loaded.votes, repeats=repeats)
     answer(sentence, "keep" if loaded.votes.minority_share > 0 else "open")
@@ -653,6 +655,8 @@ def _analyse(loaded: Loaded, upload: Upload, repeats: Check, *, ready: bool) -> 
         stem = plain(upload.name.split(".", maxsplit=1)[0] or upload.name, 60)
         analysis = workspace().create(loaded, Settings(), stem)
         forget_uploads(VOTES, LABELS, JUDGES)
+        if not loaded.votes.labelled.all():
+            keep_source(analysis.votes_sha256, upload, labels, loaded.choices)
         st.switch_page(OVERVIEW_PAGE.file, query_params={PARAMETER: analysis.id})
 
 

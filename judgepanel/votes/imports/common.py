@@ -44,6 +44,8 @@ FEW, FILES_NAMED = 3, 10
 """So many files are named that hold no results, and for one reason where room is short."""
 HALF = 0.5
 AB, BA = ORDERS = "AB", "BA"
+SYSTEM, SYSTEM_A, SYSTEM_B = "system", "system_a", "system_b"
+"""Columns for the system that wrote a response, and for those of a pair, the item's first first."""
 _LONGEST_PATH = 200
 _LONGEST_FEATURE = 60
 _MOST_VALUES = 50
@@ -177,8 +179,12 @@ def share_of(value: Any) -> float | None:
 
 def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -> list[Row]:
     """Rows with the features of their items, ``about`` all that is known of each."""
+    rows = list(rows)
     features: dict[str, Row] = {item: {} for item in about}
+    named = {SYSTEM, SYSTEM_A, SYSTEM_B} & {*chain.from_iterable(rows)}
     for key in dict.fromkeys(chain.from_iterable(about.values())):
+        if key in named:
+            continue
         values = {item: own[key] for item, own in about.items() if own.get(key) is not None}
         if _is_feature(key, list(values.values()), len(about)):
             for item, value in values.items():
@@ -274,7 +280,8 @@ class Grade:
     failed; ``group`` is what several items share, ``about`` what else is known of the item.
 
     Of two responses, ``shown`` as A and B, the item is their question, and ``value`` the scores of
-    both (1 and 0 where A is better, .5 and .5 for a tie), or a text.
+    both (1 and 0 where A is better, .5 and .5 for a tie), or a text. ``systems`` wrote the response
+    or, in the same order, the two.
     """
 
     item: str
@@ -286,6 +293,7 @@ class Grade:
     group: str = ""
     about: Row = field(default_factory=dict)
     shown: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
 
 
 def _latest(grades: Iterable[Grade], left_out: LeftOut, reason: str) -> list[Grade]:
@@ -326,6 +334,7 @@ def labelled_pairs(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
     divided = [item for item in items & labels.keys() if labels[item] is None]
     left_out["labels of pairs on which people are divided"] += len(divided)
     grouped = len({grade.group for grade, *_ in chosen}) < len(items)
+    systems = _systems_of_pairs(chosen)
     rows = []
     for grade, item, order in chosen:
         row: Row = {"item_id": item, "judge": grade.judge, "order": order}
@@ -333,9 +342,23 @@ def labelled_pairs(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
             row["text"] = grade.value
         else:
             row["score_a"], row["score_b"] = grade.value
-        row |= grade.about | ({"group_id": grade.group} if grouped else {})
+        row |= systems.get(item, {}) | grade.about
+        row |= {"group_id": grade.group} if grouped else {}
         rows.append(row | ({} if labels.get(item) is None else {"label": labels[item]}))
     return ImportedRows(rows, left_out)
+
+
+def _systems_of_pairs(judgments: Iterable[tuple[Grade, str, str]]) -> dict[str, Row]:
+    """The two systems of each item of which both are known, its first response's first.
+
+    Systems that wrote the same texts are one item, which has those that are named first.
+    """
+    systems: dict[str, Row] = {}
+    for grade, item, order in judgments:
+        if grade.systems:
+            first, second = grade.systems if order == AB else grade.systems[::-1]
+            systems.setdefault(item, {SYSTEM_A: first, SYSTEM_B: second})
+    return systems
 
 
 def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
@@ -344,6 +367,7 @@ def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
     Grades by people under one name, or one that labels have, are the label: what most of them say.
     Under several names each name is a judge. Of grades given again the last counts. Grades that all
     lie in [0, 1] are cut at .5. A field of the item that is called as labels are is the label too.
+    Systems are named where there are several.
     """
     grades = _latest(grades, left_out, "grades that were given again")
     alone = len({grade.judge for grade in grades if grade.person}) == 1
@@ -365,6 +389,7 @@ def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
     neither = "grades that are neither right nor wrong"
     left_out[neither] += sum(_cut_shares(judge, by_item.values()) for judge in judges)
     grouped = len({grade.group for grade in items.values()}) not in (1, len(items))
+    compared = len({grade.systems for grade in items.values()}) > 1 and SYSTEM not in judges
     rows: list[Row] = []
     for item, own in by_item.items():
         label = grade_of(label_in(items[item].about))
@@ -379,6 +404,7 @@ def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
         left_out[neither] += sum(v is not None and votes[judge] is None for judge, v in own.items())
         row: Row = {"item_id": item} | ({} if label is None else {"label": label})
         row |= {"group_id": items[item].group} if grouped else {}
+        row |= {SYSTEM: ", ".join(items[item].systems)} if compared else {}
         rows.append(row | {named[judge]: vote for judge, vote in votes.items()})
     rows = with_features(rows, {item: grade.about for item, grade in items.items()})
     return ImportedRows(rows, left_out, "pointwise", tuple(named.values()))

@@ -441,7 +441,8 @@ def _judgebench(records: Iterator[Row], document: Document) -> Iterator[Row | st
 # --- RewardBench (allenai/reward-bench, arXiv 2403.13787; 2: arXiv 2506.01937) ---------------
 # eval-set-scores: an object per model with lists id, subset, results and, of reward models,
 # scores_chosen and scores_rejected. The chosen response comes first everywhere, so each item is
-# turned around or not by its own id. RewardBench 2 has a list of scores for each prompt, those of
+# turned around or not by its own id. chosen_model and rejected_model, which the data set has, name
+# the systems where they were kept. RewardBench 2 has a list of scores for each prompt, those of
 # the num_correct right responses first; each wrong response is a pair with a right one.
 
 
@@ -478,15 +479,16 @@ def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | 
     blank: list[Any] = [None] * len(content["id"])
     columns = [content[key] for key in ("id", "subset", "results")]
     scored = ("scores_chosen", "scores_rejected", "scores", "num_correct")
-    columns += [content.get(key) or blank for key in scored]
-    for number, subset, result, won, lost, scores, n_right in zip(*columns, strict=True):
+    models = ("chosen_model", "rejected_model")
+    columns += [content.get(key) or blank for key in (*scored, *models)]
+    for number, subset, result, won, lost, scores, n_right, *by in zip(*columns, strict=True):
         prompt = f"{subset}-{number}"
         if "num_correct" not in content:
             pair = _score(won), _score(lost)
             if None in pair and (share := _score(result)) is not None:
                 # A generative judge has no scores, only whether it was right; .5 is a tie.
                 pair = share, 1 - share
-            yield _scored(prompt, judge, subset, pair, {})
+            yield _scored(prompt, judge, subset, pair, _systems_of(prompt, by))
         elif isinstance(scores, list):
             right = scores[: int(n_right)]
             for place, wrong in enumerate(scores[int(n_right) :]):
@@ -495,6 +497,12 @@ def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | 
                 yield _scored(f"{prompt}/{place + 1}", judge, subset, pair, about)
         else:
             yield "prompts whose responses have no scores"
+
+
+def _systems_of(item: str, models: Sequence[Any]) -> Row:
+    """The models of the right and of the wrong response as the item's first and second."""
+    first, second = models[::-1] if common.turned(item) else models
+    return {common.SYSTEM_A: str(first), common.SYSTEM_B: str(second)} if all(models) else {}
 
 
 def _scored(
@@ -547,7 +555,14 @@ def _all_judgments(found: Found) -> ImportedRows:
                 key = grade.item, grade.group, grade.judge
                 scores.setdefault(key, {})[grade.shown[0]] = grade.value
         compared = [
-            Grade(item, judge, tuple(by_model[m] for m in shown), group=group, shown=shown)
+            Grade(
+                item,
+                judge,
+                tuple(by_model[m] for m in shown),
+                group=group,
+                shown=shown,
+                systems=shown,
+            )
             for (item, group, judge), by_model in scores.items()
             for shown in sorted(pairs.get(item, ()))
             if by_model.keys() >= set(shown)
@@ -600,7 +615,8 @@ def _judgment(record: Row, shown: tuple[str, ...], value: Any) -> Grade | str:
         return common.NO_VERDICT
     group, turn = str(record["question_id"]), record.get("turn")
     item = group if turn in (None, "") else f"{group}/turn {turn}"
-    return Grade(item, judge, value, person=person, group=group, shown=shown)
+    systems = shown if len(shown) == 2 else ()
+    return Grade(item, judge, value, person=person, group=group, shown=shown, systems=systems)
 
 
 def _wins(winner: Any, names: Sequence[str] = ()) -> tuple[float, ...] | None:
@@ -651,7 +667,9 @@ def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
         question = str(record.get("question_id") or record["uid"])
         label = common.label_in(record)
         about: Row = {} if label is None else {"label": common.item_label(label, AB)}
-        about |= {"item_id": f"{question}/{model}", "group_id": question, "feat_model": model}
+        about |= {"item_id": f"{question}/{model}", "group_id": question}
+        baseline = str(record.get("baseline") or "baseline")
+        about |= {common.SYSTEM_A: baseline, common.SYSTEM_B: model}
         for game, order in zip(record["games"], common.ORDERS, strict=False):
             score = at(game, "score")
             text = f"[[{score}]]" if score else at(game, "judgment") or ""
@@ -660,7 +678,8 @@ def _arena_hard(records: Iterator[Row], document: Document) -> Iterator[Row]:
 
 # --- AlpacaEval (tatsu-lab/alpaca_eval) ------------------------------------------------------
 # MODEL/ANNOTATOR/annotations.json: instruction, output_1, output_2, annotator and preference, 1 for
-# the first, 2 for the second, anything between for a share, 1.5 and 0 for a tie. Annotations of
+# the first, 2 for the second, anything between for a share, 1.5 and 0 for a tie; generator_1 and
+# generator_2 are the models. Annotations of
 # people have an annotator_index; those that do not name their annotator are called by their folder.
 # A pair is known by its texts, as there is no id.
 
@@ -688,8 +707,17 @@ def _alpacaeval(records: Iterator[Row], document: Document) -> Iterator[Grade | 
         question = _short(f"{record['instruction']}\n{record.get('input') or ''}")
         shown = _short(str(record["output_1"])), _short(str(record["output_2"]))
         about = {"feat_dataset": str(record["dataset"])} if record.get("dataset") else {}
-        said = share, 1 - share
-        yield Grade(question, name, said, person=person, group=question, about=about, shown=shown)
+        systems = record.get("generator_1"), record.get("generator_2")
+        yield Grade(
+            question,
+            name,
+            (share, 1 - share),
+            person=person,
+            group=question,
+            about=about,
+            shown=shown,
+            systems=tuple(map(str, systems)) if all(systems) else (),
+        )
 
 
 def _short(text: str) -> str:

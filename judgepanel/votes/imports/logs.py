@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -98,7 +98,10 @@ def _of_one_task(
         left_out.file(log.file, common.OF_ANOTHER_TASK["pairwise" if in_pairs else "pointwise"])
     if not in_pairs:
         grades = (
-            Grade(item, judge, value, "", False, answer.reasons.get(judge), group, answer.about)
+            Grade(
+                *(item, judge, value, "", False, answer.reasons.get(judge), group, answer.about),
+                systems=(answer.model,),
+            )
             for item, group, answer in singles(single, left_out)
             for judge, value in answer.grades.items()
         )
@@ -123,11 +126,15 @@ def _side(target: Any, choices: Any) -> Any:
 def _pairs(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str, _Answer]]:
     """Answers by sample and model, which has a number where it was told several things."""
     answers = [answer for log in logs for answer in log.answers]
+    for answer, model in zip(answers, _prompted(answers), strict=True):
+        yield answer.sample, model, answer
+
+
+def _prompted(answers: list[_Answer]) -> list[str]:
+    """The model of each answer, with a number where models were told several things."""
     prompts = dict.fromkeys(answer.variant for answer in answers)
     numbers = {prompt: f" prompt {number}" for number, prompt in enumerate(prompts, start=1)}
-    for answer in answers:
-        number = numbers[answer.variant] if len(numbers) > 1 else ""
-        yield answer.sample, f"{answer.model}{number}", answer
+    return [f"{a.model}{numbers[a.variant] if len(numbers) > 1 else ''}" for a in answers]
 
 
 # --- Inspect AI ------------------------------------------------------------------------------
@@ -293,7 +300,8 @@ def _inspect_singles(logs: list[_Log], left_out: LeftOut) -> Iterator[tuple[str,
     for log, answer, sample in answers:
         by = f"{log.model} {log.arguments}" if runs[log.model] > 1 else log.model
         left_out["samples without scores"] += not answer.grades
-        yield f"{sample}/{by}/{answer.epoch}" if repeated else sample, f"sample {sample}", answer
+        item = f"{sample}/{by}/{answer.epoch}" if repeated else sample
+        yield item, f"sample {sample}", replace(answer, model=by)
 
 
 # --- promptfoo -------------------------------------------------------------------------------
@@ -409,11 +417,11 @@ def _promptfoo_singles(logs: list[_Log], _: LeftOut) -> Iterator[tuple[str, str,
     answers = [answer for log in logs for answer in log.answers]
     repeated = len({answer.sample for answer in answers}) < len(answers)
     items: Counter[str] = Counter()
-    for answer in answers:
+    for answer, model in zip(answers, _prompted(answers), strict=True):
         item = f"{answer.sample}/{answer.model}" if repeated else answer.sample
         items[item] += 1
         number = f"/{items[item]}" if items[item] > 1 else ""
-        yield f"{item}{number}", f"test {answer.sample}", answer
+        yield f"{item}{number}", f"test {answer.sample}", replace(answer, model=model)
 
 
 # --- OpenAI Evals ----------------------------------------------------------------------------

@@ -207,6 +207,30 @@ def test_labels_of_one_class_leave_an_interval(label):
     assert (rate.hi - rate.lo > 0.01).all()
 
 
+def test_a_system_of_two_labels_has_a_wide_interval_and_is_named():
+    votes, _ = panel()
+    labels = votes.labels.copy()
+    labels[np.flatnonzero((np.arange(600) % 2 == 1) & (labels >= 0))[2:]] = MISSING
+    result = estimated(replace(votes, labels=labels), by="system")
+    assert result.rate.hi[2] - result.rate.lo[2] > 0.5 > result.rate.hi[1] - result.rate.lo[1]
+    assert "Few items have a label of 'S1' (2): their intervals are wide." in result.warnings
+
+
+def test_labels_of_one_class_in_a_single_system_leave_it_an_interval():
+    votes, _ = panel(n_labels=60)
+    labels = np.where((np.arange(600) % 2 == 1) & (votes.labels >= 0), 1, votes.labels)
+    rate = estimated(replace(votes, labels=labels.astype(np.int8)), by="system").rate
+    assert 0.03 < rate.hi[2] - rate.lo[2] < 0.3
+
+
+def test_items_without_a_label_need_no_weight():
+    votes, _ = panel()
+    weights = np.where(votes.labelled, 2.0, np.nan)
+    weighted = replace(votes, features=votes.features.assign(weight=weights))
+    ours = estimated(weighted, weights="weight").rate
+    assert ours.value.tolist() == pytest.approx(estimated(votes).rate.value.tolist())
+
+
 def test_two_labels_give_a_wide_interval():
     votes, _ = panel(n_labels=2)
     rate = estimated(votes).rate
@@ -222,6 +246,15 @@ def test_a_feature_of_too_many_values_is_refused():
     votes, _ = panel(features={"name": [f"n{k}" for k in range(600)]})
     with pytest.raises(InputError, match=r"too many values to compare.*at most 50 groups"):
         estimated(votes, by="name")
+
+
+def test_pairs_of_too_many_systems_are_not_offered():
+    votes = pairs_file()
+    names = [f"m{k % 60}" for k in range(votes.n_items)]
+    many = replace(votes, features=votes.features.assign(model_a=names))
+    assert "system" not in offered_features(many)
+    with pytest.raises(InputError, match="too many values to compare"):
+        estimated(many, by="system")
 
 
 def test_an_unknown_feature_is_refused_with_the_known_ones(file):

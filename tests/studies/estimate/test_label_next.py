@@ -53,6 +53,14 @@ def test_a_group_without_labels_gets_some():
     assert (drawn["system"] == votes.features["system"].iloc[0]).sum() >= 20
 
 
+def test_nothing_is_drawn_once_every_item_has_a_label():
+    votes, truth = panel()
+    votes = replace(votes, labels=truth)
+    result = run(ESTIMATE, votes, EstimateSpec(), jobs=1)
+    with pytest.raises(InputError, match="allowed: nothing: every item has a label"):
+        items_to_label(votes, EstimateSpec(), result, 1)
+
+
 @pytest.mark.parametrize("n", [0, 10_000])
 def test_more_items_than_there_are_cannot_be_drawn(n):
     votes, _ = panel()

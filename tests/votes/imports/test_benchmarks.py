@@ -263,6 +263,20 @@ def test_the_same_item_is_turned_alike_for_every_model_and_in_every_file(tmp_pat
     assert again == labels
 
 
+def test_models_that_rewardbench_names_are_systems_and_the_chosen_one_wins(tmp_path: Path) -> None:
+    folder = rewardbench(tmp_path)
+    models = {"chosen_model": ["gpt"] * 40, "rejected_model": ["llama", "falcon"] * 20}
+    for name in ("reward", "writer"):
+        path = folder / f"eval-set-scores/org/{name}.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | models))
+    loaded = load_votes(read_kind(source_of(folder), "rewardbench").lines("x"), name="x.jsonl")
+    assert loaded.roles.system_column == ("system_a", "system_b")
+    features, labels = loaded.votes.features, loaded.votes.labels
+    assert features is not None
+    assert ((features["system_a"] == "gpt") == (labels == 1)).all()
+    assert ((features["system_b"] == "gpt") == (labels == 0)).all()
+
+
 def test_rewardbench_lists_of_different_length_are_left_out(tmp_path: Path) -> None:
     path = rewardbench(tmp_path) / "eval-set-scores/org/reward.json"
     content = json.loads(path.read_text())

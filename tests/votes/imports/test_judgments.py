@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -132,6 +133,18 @@ def test_people_label_what_models_judged_in_pairs_and_by_grades(tmp_path: Path) 
     assert left_out.files == {"files that are something else": ["data/question.jsonl"]}
 
 
+def test_the_models_of_a_pair_are_its_systems_in_the_order_of_its_label(tmp_path: Path) -> None:
+    loaded = read(mtbench(tmp_path / "data"), "arena")
+    votes = loaded.votes
+    assert loaded.roles.system_column == ("system_a", "system_b")
+    assert votes.features is not None
+    pairs = list(zip(votes.features["system_a"], votes.features["system_b"], strict=True))
+    for item, pair, label in zip(votes.item_ids, pairs, votes.labels.tolist(), strict=True):
+        assert sorted(pair) == item.partition("/turn 1/")[2].split(" vs ")
+        better = "gpt" if "gpt" in pair else "llama"
+        assert label in (-1, int(pair[0] == better))
+
+
 def test_the_coin_does_not_depend_on_the_order_in_which_models_are_named() -> None:
     items = [(pair_of(str(n), "x", "y"), pair_of(str(n), "y", "x")) for n in range(200)]
     assert all(one[0] == other[0] and one[1] != other[1] for one, other in items)
@@ -233,6 +246,38 @@ def test_alpacaeval_becomes_votes_with_shares_cut_at_a_half(tmp_path: Path) -> N
     assert {row["feat_dataset"] for row in outcome.rows} == {"koala", "helpful"}
     single = load_votes(data / "model/weighted/annotations.json", need_labels=False)
     assert single.warnings[0] == f"Read as {KINDS['alpacaeval'].title}."
+
+
+def test_the_generators_of_outputs_are_their_systems(tmp_path: Path) -> None:
+    rows = [annotation(n, 2, annotator=judge) for n in range(12) for judge in ("x", "y")]
+    (tmp_path / "annotations.json").write_text(json.dumps(rows))
+    loaded = read(tmp_path, "alpacaeval")
+    assert loaded.roles.system_column == ("system_a", "system_b")
+    features = loaded.votes.features
+    assert features is not None
+    # The second output, which is always the better one, is the model's.
+    better = features["system_a"] == "model"
+    assert 0 < better.sum() < 12
+    assert (features["system_b"] == "reference").tolist() == better.tolist()
+    assert loaded.votes.votes[:, 0].tolist() == better.astype(int).tolist()
+
+
+def test_the_model_and_the_baseline_of_arena_hard_are_systems(tmp_path: Path) -> None:
+    games = [{"score": "A>B"}, {"score": "B>A"}]
+    for judge, model in product(("judge-x", "judge-y"), ("new", "old")):
+        file = tmp_path / "model_judgment" / judge / f"{model}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        judged = {"judge": judge, "model": model, "baseline": "gpt-4", "games": games}
+        file.write_text(lines({"uid": f"u{n}", **judged} for n in range(4)))
+    loaded = read(tmp_path, "arena-hard")
+    assert loaded.roles.system_column == ("system_a", "system_b")
+    features = loaded.votes.features
+    assert features is not None
+    assert features["system_a"].tolist() == ["gpt-4"] * 8
+    assert features["system_b"].tolist() == [
+        item.partition("/")[2] for item in loaded.votes.item_ids
+    ]
+    assert (loaded.votes.votes == 1).all()
 
 
 def test_a_judgment_made_again_counts_as_it_was_made_last(tmp_path: Path) -> None:

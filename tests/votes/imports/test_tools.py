@@ -118,7 +118,11 @@ def test_two_models_on_the_same_samples_are_items_of_one_group(tmp_path: Path) -
     with zipfile.ZipFile(data, "w") as archive:
         for file in tmp_path.glob("*.json"):
             archive.write(file, file.name)
-    votes = load_votes(data.getvalue(), name="logs.zip", task="pointwise").votes
+    loaded = load_votes(data.getvalue(), name="logs.zip", task="pointwise")
+    votes = loaded.votes
+    assert loaded.roles.system_column == ("system",)
+    assert votes.features is not None
+    assert votes.features["system"].tolist() == ["m1"] * 4 + ["m2"] * 4
     assert votes.item_ids[:2] == ("t0/m1/1", "t1/m1/1")
     assert votes.groups == tuple(f"sample t{k}" for k in range(4)) * 2
 
@@ -138,6 +142,20 @@ def test_promptfoo_assertions_are_judges_where_tests_have_no_side() -> None:
     assert votes.features is not None
     assert votes.features["topic"].tolist() == ["sum", "sum", "other", "other"]
     assert loaded.warnings[0] == "Read as results of promptfoo."
+
+
+def test_promptfoo_providers_are_systems_where_assertions_judge() -> None:
+    content = json.loads((PROMPTFOO / "rubric.json").read_text())
+    results = content["results"]["results"]
+    for result in list(results):
+        again = {**result, "id": f"{result['id']} again", "provider": {"id": "other"}}
+        results.append(again | {"metadata": {"system": "what else is called so"}})
+    loaded = load_votes(json.dumps(content).encode(), name="results.json", task="pointwise")
+    assert loaded.roles.system_column == ("system",)
+    assert loaded.votes.features is not None
+    systems = loaded.votes.features["system"].tolist()
+    assert systems == [item.partition("/")[2] for item in loaded.votes.item_ids]
+    assert len(set(systems)) == 2
 
 
 def test_a_rating_by_a_person_is_the_label_of_a_promptfoo_test() -> None:
