@@ -604,7 +604,7 @@ def warnings_of(
         if few:
             more = f" and {len(few) - 3} more" if len(few) > 3 else ""
             warnings.append(
-                f"Few items have a label of {', '.join(few[:3])}{more}: their intervals are wide."
+                f"Groups with few labels have wide intervals: {', '.join(few[:3])}{more}."
             )
         same = [name for name in groups.names if name in set(votes.judges)]
         if same:

@@ -213,7 +213,7 @@ def test_a_system_of_two_labels_has_a_wide_interval_and_is_named():
     labels[np.flatnonzero((np.arange(600) % 2 == 1) & (labels >= 0))[2:]] = MISSING
     result = estimated(replace(votes, labels=labels), by="system")
     assert result.rate.hi[2] - result.rate.lo[2] > 0.5 > result.rate.hi[1] - result.rate.lo[1]
-    assert "Few items have a label of 'S1' (2): their intervals are wide." in result.warnings
+    assert "Groups with few labels have wide intervals: 'S1' (2)." in result.warnings
 
 
 def test_labels_of_one_class_in_a_single_system_leave_it_an_interval():
