@@ -56,15 +56,19 @@ from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.models.panel import (
     Fallback,
+    JointSum,
+    LevelSum,
     Mixture,
     PanelModel,
+    TwoCoin,
+    VoteFraction,
+    VoteSum,
     fit_fallback,
     fit_panels,
     in_order,
     mixture_of,
     pooled,
 )
-from judgepanel.models.rules import JointSum, LevelSum, TwoCoin, VoteFraction, VoteSum
 from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP

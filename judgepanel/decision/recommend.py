@@ -30,9 +30,10 @@ import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import Absence, measure_absence
-from judgepanel.decision.cards import CAUTION, SAVES, within
-from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
+    CAUTION,
+    PRICE,
+    SAVES,
     CandidateFigures,
     Choice,
     Choices,
@@ -46,6 +47,7 @@ from judgepanel.decision.recommend_result import (
     cost_of,
     reading_of,
     shared_run,
+    within,
 )
 from judgepanel.decision.sure import SureSums, sure_levels, sure_sums
 from judgepanel.decision.training_items import held_out_warnings

@@ -10,7 +10,7 @@ used alone. Under ``robust`` the choice is between the average and the candidate
 best, that has the lowest NLL while a family of judges is absent, whichever has the lower NLL then.
 
 Under ``lean`` the smallest candidate within a price of the average is taken
-(:mod:`judgepanel.decision.lean`), once for every price.
+(:func:`lean_choice`), once for every price.
 
 The other preferences choose one of the candidates tied with the best. Cross-validated NLL is noisy,
 and the lowest of many is often lucky, so candidates are compared by their expected loss if labels
@@ -22,6 +22,27 @@ In the blend a candidate has weight exp(-``POWER`` n (NLL - lowest NLL)), with n
 candidate is *tied* with the best one if it is behind by at most one standard error of the
 difference in NLL (the one-standard-error rule of Breiman et al. 1984, *Classification and
 Regression Trees*, section 3.4).
+
+The lean choice: the smallest panel whose expected loss is within a stated price.
+
+Best is the average of candidates. *Lean* is the candidate with the lowest cost per item, or the
+fewest judges where costs are unknown, that loses at most the price against that average. It is the
+average itself where no such candidate is smaller. A candidate's loss is the larger of two: by
+cross-validated NLL, in which the smallest of many panels that seem to be within the price is often
+a lucky one, and by smoothed NLL, which hardly sees a
+difference where the plausible candidates disagree among themselves.
+
+The largest loss accepted is one of a few fixed prices, so that one run chooses for all of them in
+every split.
+
+The two panels to decide between, Best and Lean, and which of them is recommended.
+
+Best has the lowest expected loss. Lean is the smallest panel within a stated price of it
+(:func:`lean_choice`). The rule: Lean is recommended if it saves at least ``SAVES`` of
+the judges or of the cost, and its loss is within the price; else Best. The loss is the difference
+between the two where each is chosen again in every split and scored on the other items, plus
+``CAUTION`` of the way to the upper end of its interval. ``benchmarks/lean.py`` holds the rule to
+account on items that nothing has seen.
 """
 
 from __future__ import annotations
@@ -37,7 +58,6 @@ import pandas as pd
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
-from judgepanel.decision.lean import PRICE, PRICES, lean_choice, sizes_of
 from judgepanel.decision.training_items import check_share, fitting_votes
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
@@ -58,12 +78,41 @@ from judgepanel.studies.panel.candidates import (
     candidates_of,
 )
 from judgepanel.studies.panel.curator import Rules, known_judges
-from judgepanel.studies.panel.curator import affordable as within
+from judgepanel.studies.panel.curator import affordable as is_affordable
 from judgepanel.studies.panel.recommended import AVERAGE, FOLDS, average_losses, average_weights
 from judgepanel.studies.results import flat_row, scalars
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Repeats
 from judgepanel.votes.matrix import cached
+
+PanelInUse = Literal["nll", "lean"]
+"""The panels that an analysis can use, by the preference of the recommendation."""
+CardName = Literal["Best", "Lean"]
+CARD_NAMES: Mapping[PanelInUse, CardName] = MappingProxyType({"nll": "Best", "lean": "Lean"})
+"""Their names."""
+PRICES = (0.005, 0.01, 0.02, 0.03, 0.05)
+"""Largest losses that can be accepted, as shares of the NLL of Best."""
+PRICE = 0.02
+
+
+def sizes_of(panels: Bools, costs: Floats | None) -> list[tuple[float, int]]:
+    """Return cost per item (0 if ``costs`` are unknown) and number of judges of each panel (A,)."""
+    cost = np.zeros(len(panels)) if costs is None else np.where(panels, costs, 0.0).sum(axis=1)
+    return list(zip(cost.tolist(), panels.sum(axis=1).tolist(), strict=True))
+
+
+def lean_choice(
+    sizes: Sequence[tuple[float, int]], losses: Floats, own: tuple[float, int], price: float
+) -> int | None:
+    """Return the position of the lean candidate, or None if the average is lean itself.
+
+    ``losses`` (A,) are those of the candidates against the average, as shares of its NLL, and
+    infinite if not allowed; ``own`` is the size of the average. Among equal sizes the lower loss is
+    taken.
+    """
+    smaller = [i for i in np.flatnonzero(losses <= price).tolist() if sizes[i] < own]
+    return min(smaller, key=lambda i: (*sizes[i], losses[i], i), default=None)
+
 
 Preference = Literal[
     "nll", "lean", "single", "everyone", "robust", "simplest", "cheapest", "fewest"
@@ -158,7 +207,7 @@ def offered(
     The cheapest is available if ``costs`` (n_judges,) are known, everyone if all judges together
     are within the ``budget``, robust if absences are measured.
     """
-    affords_all = budget is None or costs is None or bool(within(costs.sum(), budget))
+    affords_all = budget is None or costs is None or bool(is_affordable(costs.sum(), budget))
     left_out = {
         "cheapest": costs is None,
         "everyone": not affords_all,
@@ -254,7 +303,7 @@ def affordable(panels: Bools, costs: Floats | None, budget: float | None) -> Boo
     """Return which panels (A,) are within the budget; all without one."""
     if budget is None or costs is None:
         return np.ones(len(panels), dtype=bool)
-    return within(cost_of(panels, costs), budget)
+    return is_affordable(cost_of(panels, costs), budget)
 
 
 def cost_of(panels: Bools, costs: Floats) -> Floats:
@@ -785,3 +834,82 @@ def _unknown_costs() -> InputError:
     return InputError(
         "costs of the judges are not known", allowed="a judge table with a cost for every judge"
     )
+
+
+SAVES = 1.0 / 3.0
+"""Share of the judges or of the cost that a recommended Lean saves at least."""
+CAUTION = 0.2
+"""Which part of the upper half of the interval of its loss must be within the price too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Card:
+    """A panel to decide on: its ``reading``, and its candidate's figures on all labelled rows."""
+
+    name: CardName
+    reading: Reading
+    panel: CandidateFigures
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cards:
+    """Best, and Lean at a ``price`` if that is another panel; ``marked`` is recommended.
+
+    ``loss`` = NLL(Lean) - NLL(Best) with interval, both chosen in every split.
+    """
+
+    best: Card
+    lean: Card | None
+    price: float
+    loss: Interval
+    marked: CardName
+
+    @property
+    def marked_card(self) -> Card:
+        """The card that is recommended."""
+        return self.lean if self.marked == "Lean" and self.lean is not None else self.best
+
+    @property
+    def all(self) -> tuple[Card, ...]:
+        """The cards, one or two."""
+        return (self.best,) if self.lean is None else (self.best, self.lean)
+
+
+def cards_of(result: Recommendation, price: float) -> Cards:
+    """Return the cards of a recommendation under any preference, and which one is recommended."""
+    best, lean = result.reading("nll", price), result.reading("lean", price)
+    first = Card("Best", best, _panel(result, best))
+    second = None
+    if lean.used.tolist() != best.used.tolist():
+        second = Card("Lean", lean, _panel(result, lean))
+    lean_is_marked = second is not None and (
+        saved(first, second) >= SAVES
+        and within(lean.against_best, price * float(best.nll.value), CAUTION)
+    )
+    marked: CardName = "Lean" if lean_is_marked else "Best"
+    return Cards(first, second, price, lean.against_best, marked)
+
+
+def within(loss: Interval, most: float, caution: float) -> bool:
+    """Whether a loss is at most ``most``, with part of its upper half; False from one split."""
+    return bool(loss.value + caution * (loss.hi - loss.value) <= most)
+
+
+def saved(best: Card, lean: Card) -> float:
+    """Return the share of the judges, or of the cost where that is more, that Lean saves."""
+    judges = 1.0 - len(lean.reading.judges) / len(best.reading.judges)
+    return max(judges, saved_cost(best, lean))
+
+
+def saved_cost(best: Card, lean: Card) -> float:
+    """Return the share of the cost that Lean saves, 0 if costs are unknown."""
+    if not best.panel.cost or lean.panel.cost is None:
+        return 0.0
+    return 1.0 - lean.panel.cost / best.panel.cost
+
+
+def _panel(result: Recommendation, reading: Reading) -> CandidateFigures:
+    """Return the panel of a reading; an average of one pipeline is that pipeline."""
+    singles = result.candidates[:-1]
+    members = np.flatnonzero(reading.used)
+    return singles[members[0]] if len(members) == 1 else reading.average

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.decision.drift import FEWEST_GROUPS, drift_of, drift_sentences, profile_content
+from judgepanel.decision.training_items import (
+    FEWEST_GROUPS,
+    drift_of,
+    drift_sentences,
+    profile_content,
+)
 from judgepanel.scoring.clustered import rank_p
 from judgepanel.votes import MISSING, VoteMatrix
 from tests.helpers import flip_items, make_votes

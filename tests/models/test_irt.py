@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from judgepanel.kernels.irt import fit_two_pl, variance_shares
-from judgepanel.models.irt import TwoPL
+from judgepanel.models.aggregators import TwoPL
 from judgepanel.votes import InputError
 from tests.kernels.judges.test_irt import simulated
 

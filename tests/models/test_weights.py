@@ -6,7 +6,7 @@ import pytest
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.models import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
 from judgepanel.models.aggregators import DawidSkene
-from judgepanel.models.rules import judge_weights
+from judgepanel.models.panel import judge_weights
 from tests.helpers import make_ballots
 
 CLOSED = {

@@ -32,16 +32,16 @@ from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepar
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import panel_names
 from judgepanel.studies.results import column, flat_row, frozen
-from judgepanel.studies.trust.budget_plan import (
+from judgepanel.studies.trust.label_budget import (
     BudgetResult,
     PanelsSpec,
     PlannedShares,
     budget_arms,
+    check_goals,
     not_fitted_there,
     panels_of,
     planned_shares,
 )
-from judgepanel.studies.trust.label_budget import check_goals
 from judgepanel.votes import InputError, VoteMatrix
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgepanel.decision.lean import CARD_NAMES, PanelInUse
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, as_asked
 from judgepanel.decision.recommend_result import (
+    CARD_NAMES,
+    PanelInUse,
     Recommendation,
     RecommendSpec,
     shared_run,

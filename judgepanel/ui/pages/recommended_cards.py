@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from judgepanel.decision.cards import Card, Cards, cards_of
-from judgepanel.decision.lean import CARD_NAMES, PanelInUse
-from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_result import (
+    CARD_NAMES,
+    Card,
+    Cards,
+    PanelInUse,
+    Recommendation,
+    cards_of,
+)
 from judgepanel.present.decide.cards import (
     difference_words,
     judges_words,

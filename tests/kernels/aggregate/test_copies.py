@@ -6,7 +6,7 @@ import pytest
 from judgepanel.kernels.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.joint_features import copies, copy_shares, groups_among
-from judgepanel.kernels.joint_left_out import held_joints
+from judgepanel.kernels.panels import held_joints
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import fold_of, folds, split

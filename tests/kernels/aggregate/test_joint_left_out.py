@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels import joint_left_out
+from judgepanel.kernels import panels
 from judgepanel.kernels.joint import joint
-from judgepanel.kernels.joint_left_out import held_at, held_joints
+from judgepanel.kernels.panels import held_at, held_joints
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import fold_of, folds, split
@@ -60,7 +60,7 @@ def test_at_one_ridge_all_and_some_judges_are_the_exact_panels(kind):
 def test_without_a_judge_of_weight_is_the_exact_refit(kind):
     ballots, fit = world(kind)
     result = held(ballots, fit)
-    heavy = np.flatnonzero(result.whole.agreement.shares > joint_left_out.OWN_SHARE)
+    heavy = np.flatnonzero(result.whole.agreement.shares > panels.OWN_SHARE)
     assert len(heavy)
     less = result.without_each(fit.score)
     for j in heavy:
@@ -73,7 +73,7 @@ def test_without_a_light_judge_is_close_to_the_exact_refit(kind):
     ballots, fit = world(kind, 160, 30)
     result = held(ballots, fit)
     less, whole = result.without_each(fit.score), result.everyone(fit.score)
-    light = np.flatnonzero(result.whole.agreement.shares <= joint_left_out.OWN_SHARE)[:8]
+    light = np.flatnonzero(result.whole.agreement.shares <= panels.OWN_SHARE)[:8]
     everybody = np.arange(30)
     refits = np.array([exact(ballots, fit, np.delete(everybody, j)) for j in light])
     error = np.sqrt(((less[light] - refits) ** 2).mean(axis=1))
@@ -84,10 +84,10 @@ def test_without_a_light_judge_is_close_to_the_exact_refit(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_with_the_full_hessian_come_to_rest_where_newton_does(kind, monkeypatch):
-    monkeypatch.setattr(joint_left_out, "OWN_SHARE", 1.0)
+    monkeypatch.setattr(panels, "OWN_SHARE", 1.0)
     ballots, fit = world(kind, 120, 12)
     steps = held(ballots, fit).without_each(fit.score)
-    monkeypatch.setattr(joint_left_out, "_STEPS", 0)
+    monkeypatch.setattr(panels, "_STEPS", 0)
     newton = held(ballots, fit).without_each(fit.score)
     np.testing.assert_allclose(steps, newton, atol=0.02)
 
@@ -96,7 +96,7 @@ def test_shares_are_those_of_the_full_panel_and_sum_to_one():
     ballots, fit = world("plain")
     (held,) = held_joints(ballots, [fit])
     (panel,) = joint.panels(ballots, [fit], 6)
-    remaining = panel.C_weights >= joint_left_out.LEAST_SHARE
+    remaining = panel.C_weights >= panels.LEAST_SHARE
     np.testing.assert_allclose(held.Cs, panel.Cs[remaining])
     assert held.shares.sum() == pytest.approx(1.0)
     full = panel.logits(ballots.votes[fit.score])

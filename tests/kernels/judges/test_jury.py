@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgepanel.kernels.jury import (
+from judgepanel.studies.paper.jury import (
     equivalent_jury,
     independent_error_slopes,
     independent_majority_error,

@@ -8,7 +8,7 @@ from scipy import stats
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.conformal import clopper_pearson
-from judgepanel.studies.trust.parse import check_parse_rate
+from judgepanel.studies.trust.scope import check_parse_rate
 from judgepanel.studies.understand.judge_table import ALPHA, drop_reason, legible, to_drop
 
 

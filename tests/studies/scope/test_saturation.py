@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.trust.saturation import (
-    MARGIN,
+from judgepanel.studies.trust.scope import (
+    SATURATED,
     Saturation,
     check_saturation,
     curve_sizes,
@@ -24,7 +24,7 @@ def line(last, half, fifth, *, se=0.001, outcome=None):
     delta[[LAST, HALF, FIFTH]] = last, half, fifth
     spread = np.full(10, se)
     lo, hi = delta - 1.66 * spread, delta + 1.66 * spread
-    margin = MARGIN * 0.3
+    margin = SATURATED * 0.3
     decided = [
         "equivalent"
         if abs(a) < margin and abs(b) < margin
