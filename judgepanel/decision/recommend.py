@@ -30,9 +30,9 @@ import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import Absence, measure_absence
+from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
     CAUTION,
-    PRICE,
     SAVES,
     CandidateFigures,
     Choice,
@@ -69,7 +69,7 @@ from judgepanel.studies.compare import (
     mean_sizes,
     settled,
 )
-from judgepanel.studies.contract import REACH, Chunk, Prepared, Study, grouped_votes
+from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
 from judgepanel.studies.panel.candidates import (
     FINAL,
     Candidate,
@@ -564,7 +564,9 @@ def run_chunk(
     contest = contest_of(votes, spec)
     ballots, candidates = contest.prepared.ballots, contest.choices.all()
     positions, averages, choice_losses = [], [], []
-    has_averages = _is_default(spec) and fits_memory(ballots.n_items, spec.settings)
+    # Other studies use the average of the default options.
+    is_default = shared_run(spec) == RecommendSpec(settings=spec.settings)
+    has_averages = is_default and fits_memory(ballots.n_items, spec.settings)
 
     def arms(drawn: Split) -> tuple[Split, Arms]:
         held = compete(ballots, drawn, contest.choices, contest.terms, n_choices=contest.n_readings)
@@ -616,15 +618,14 @@ def run_chunk(
     )
 
 
-def extend(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk, into: Scores | None) -> Scores:
-    """Add the splits of one chunk to the memory of others, on two threads."""
-    with threads(_THREADS):
-        return run_chunk(votes, spec, chunk, into)
+def extend(votes: VoteMatrix, spec: RecommendSpec) -> Extend[Scores] | None:
+    """Return what adds chunks in place on two threads, if splits have many cells of scores."""
 
+    def on_threads(chunk: Chunk, into: Scores | None) -> Scores:
+        with threads(_THREADS):
+            return run_chunk(votes, spec, chunk, into)
 
-def _is_default(spec: RecommendSpec) -> bool:
-    """Whether the average is the one that other studies use."""
-    return shared_run(spec) == RecommendSpec(settings=spec.settings)
+    return on_threads if large(votes, spec) else None
 
 
 def large(votes: VoteMatrix, spec: RecommendSpec) -> bool:
@@ -763,7 +764,6 @@ RECOMMEND: Study[RecommendSpec, Scores, Recommendation] = Study(
     run_chunk=run_chunk,
     merge=merge,
     chunk=2,
-    large=large,
     extend=extend,
     settled=is_settled,
     complete=with_absence,

@@ -10,7 +10,7 @@ used alone. Under ``robust`` the choice is between the average and the candidate
 best, that has the lowest NLL while a family of judges is absent, whichever has the lower NLL then.
 
 Under ``lean`` the smallest candidate within a price of the average is taken
-(:func:`lean_choice`), once for every price.
+(:mod:`judgepanel.decision.lean`), once for every price.
 
 The other preferences choose one of the candidates tied with the best. Cross-validated NLL is noisy,
 and the lowest of many is often lucky, so candidates are compared by their expected loss if labels
@@ -23,22 +23,10 @@ candidate is *tied* with the best one if it is behind by at most one standard er
 difference in NLL (the one-standard-error rule of Breiman et al. 1984, *Classification and
 Regression Trees*, section 3.4).
 
-The lean choice: the smallest panel whose expected loss is within a stated price.
-
-Best is the average of candidates. *Lean* is the candidate with the lowest cost per item, or the
-fewest judges where costs are unknown, that loses at most the price against that average. It is the
-average itself where no such candidate is smaller. A candidate's loss is the larger of two: by
-cross-validated NLL, in which the smallest of many panels that seem to be within the price is often
-a lucky one, and by smoothed NLL, which hardly sees a
-difference where the plausible candidates disagree among themselves.
-
-The largest loss accepted is one of a few fixed prices, so that one run chooses for all of them in
-every split.
-
 The two panels to decide between, Best and Lean, and which of them is recommended.
 
 Best has the lowest expected loss. Lean is the smallest panel within a stated price of it
-(:func:`lean_choice`). The rule: Lean is recommended if it saves at least ``SAVES`` of
+(:mod:`judgepanel.decision.lean`). The rule: Lean is recommended if it saves at least ``SAVES`` of
 the judges or of the cost, and its loss is within the price; else Best. The loss is the difference
 between the two where each is chosen again in every split and scored on the other items, plus
 ``CAUTION`` of the way to the upper end of its interval. ``benchmarks/lean.py`` holds the rule to
@@ -47,10 +35,9 @@ account on items that nothing has seen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -58,6 +45,7 @@ import pandas as pd
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
+from judgepanel.decision.lean import PRICE, PRICES, CardName, lean_choice, sizes_of
 from judgepanel.decision.training_items import check_share, fitting_votes
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
@@ -67,8 +55,8 @@ from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import ConstantPosition
-from judgepanel.studies.contract import Prepared, Settings, grouped_votes, prepare
-from judgepanel.studies.options import check_known
+from judgepanel.studies.contract import Prepared, grouped_votes, prepare
+from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.panel.candidates import (
     EVERYONE,
     LISTS,
@@ -77,42 +65,13 @@ from judgepanel.studies.panel.candidates import (
     Terms,
     candidates_of,
 )
-from judgepanel.studies.panel.curator import Rules, known_judges
+from judgepanel.studies.panel.curator import Rules, check_folds, known_judges
 from judgepanel.studies.panel.curator import affordable as is_affordable
 from judgepanel.studies.panel.recommended import AVERAGE, FOLDS, average_losses, average_weights
-from judgepanel.studies.results import flat_row, scalars
+from judgepanel.studies.results import column, flat_row, frozen, scalars
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Repeats
 from judgepanel.votes.matrix import cached
-
-PanelInUse = Literal["nll", "lean"]
-"""The panels that an analysis can use, by the preference of the recommendation."""
-CardName = Literal["Best", "Lean"]
-CARD_NAMES: Mapping[PanelInUse, CardName] = MappingProxyType({"nll": "Best", "lean": "Lean"})
-"""Their names."""
-PRICES = (0.005, 0.01, 0.02, 0.03, 0.05)
-"""Largest losses that can be accepted, as shares of the NLL of Best."""
-PRICE = 0.02
-
-
-def sizes_of(panels: Bools, costs: Floats | None) -> list[tuple[float, int]]:
-    """Return cost per item (0 if ``costs`` are unknown) and number of judges of each panel (A,)."""
-    cost = np.zeros(len(panels)) if costs is None else np.where(panels, costs, 0.0).sum(axis=1)
-    return list(zip(cost.tolist(), panels.sum(axis=1).tolist(), strict=True))
-
-
-def lean_choice(
-    sizes: Sequence[tuple[float, int]], losses: Floats, own: tuple[float, int], price: float
-) -> int | None:
-    """Return the position of the lean candidate, or None if the average is lean itself.
-
-    ``losses`` (A,) are those of the candidates against the average, as shares of its NLL, and
-    infinite if not allowed; ``own`` is the size of the average. Among equal sizes the lower loss is
-    taken.
-    """
-    smaller = [i for i in np.flatnonzero(losses <= price).tolist() if sizes[i] < own]
-    return min(smaller, key=lambda i: (*sizes[i], losses[i], i), default=None)
-
 
 Preference = Literal[
     "nll", "lean", "single", "everyone", "robust", "simplest", "cheapest", "fewest"
@@ -331,7 +290,7 @@ def _rank(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CandidateFigures:
     """One candidate, or the average of several, out of sample.
 
@@ -345,26 +304,37 @@ class CandidateFigures:
     within the budget.
     """
 
-    panel: str
-    k: int
+    panel: str = column("Judges of the candidate.")
+    k: int = column("Number of judges of the candidate on all labelled rows.")
     aggregator: str
     calibrator: Calibrator
-    nll: Interval
+    nll: Interval = column(bounds=("lo", "hi"))
     brier: float
     accuracy: float
     ece: float
     skill: float
-    delta: Interval
+    delta: Interval = column(
+        "NLL of the candidate minus that of all judges under one-coin and beta, in nats; below 0 "
+        "the candidate is better."
+    )
     p: float
     chosen_share: float
-    weight: float
-    inner_nll: float
-    smoothed_nll: float
+    weight: float = column("Weight of the candidate in the average, fitted on all labelled rows.")
+    inner_nll: float = column(
+        "Cross-validated NLL on all labelled rows, on which the choice is based."
+    )
+    smoothed_nll: float = column(
+        "Inner NLL by which candidates are compared; blank if over budget."
+    )
     tied: bool
-    behind: Interval
-    stands: Verdict
+    behind: Interval = column(
+        "NLL of the candidate minus that of the recommended one, out of sample, in nats."
+    )
+    stands: Verdict = column(
+        "What the interval of behind decides against the margin; curate: this candidate is better."
+    )
     cost: float | None
-    allowed: bool
+    allowed: bool = column("Whether the candidate is within the budget.")
 
     @property
     def name(self) -> str:
@@ -492,30 +462,7 @@ class Recommendation:
     positions: tuple[ConstantPosition, ...]
     instead_of: CandidateFigures | None
     warnings: tuple[str, ...]
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "panel": "Judges of the candidate.",
-            "k": "Number of judges of the candidate on all labelled rows.",
-            "lo": "Lower end of the 95 % interval of nll.",
-            "hi": "Upper end of the 95 % interval of nll.",
-            "delta": (
-                "NLL of the candidate minus that of all judges under one-coin and beta, in "
-                "nats; below 0 the candidate is better."
-            ),
-            "weight": "Weight of the candidate in the average, fitted on all labelled rows.",
-            "inner_nll": "Cross-validated NLL on all labelled rows, on which the choice is based.",
-            "smoothed_nll": "Inner NLL by which candidates are compared; blank if over budget.",
-            "behind": (
-                "NLL of the candidate minus that of the recommended one, out of sample, in nats."
-            ),
-            "stands": (
-                "What the interval of behind decides against the margin; curate: this "
-                "candidate is better."
-            ),
-            "allowed": "Whether the candidate is within the budget.",
-        }
-    )
+    RECORDS: ClassVar = (CandidateFigures,)
 
     @property
     def partial(self) -> bool:
@@ -639,12 +586,13 @@ class Recommendation:
         return {**to_plain(decided), **scalars(self)}
 
 
+_PRICES = ", ".join(f"{price:g}" for price in PRICES)
 _NEAR = 5
 """Number of similar names suggested for an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
-class RecommendSpec:
+class RecommendSpec(StudySpec):
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
 
     ``prefer``, ``price`` and ``candidate`` only select from a result. A separate run
@@ -659,43 +607,45 @@ class RecommendSpec:
         that is not above 0, a held-out share outside [0, 1).
     """
 
-    settings: Settings = Settings()
-    candidates: str = field(
-        default="default", metadata={"help": "list of candidates: default or wide"}
+    candidates: str = option(
+        "default",
+        "list of candidates: default or wide",
+        check=valid("unknown list of candidates", LISTS.__contains__, ", ".join(LISTS)),
     )
-    folds: int = field(
-        default=FOLDS,
-        metadata={"help": "number of inner folds on calibration rows, for closed forms"},
+    folds: int = option(
+        FOLDS, "number of inner folds on calibration rows, for closed forms", check=check_folds
     )
-    prefer: Preference = field(
-        default="nll",
-        metadata={
-            "help": "what to take: the average of lowest NLL (nll), the smallest panel within a "
-            "price (lean), the average's heaviest pipeline alone (single), the average over "
-            "everyone, what is best while a family is absent (robust), "
-            "or the simplest, cheapest, or fewest judges among candidates tied with the best"
-        },
+    prefer: Preference = option(
+        "nll",
+        "what to take: the average of lowest NLL (nll), the smallest panel within a "
+        "price (lean), the average's heaviest pipeline alone (single), the average over "
+        "everyone, what is best while a family is absent (robust), "
+        "or the simplest, cheapest, or fewest judges among candidates tied with the best",
+        noun="preference",
     )
-    price: float = field(
-        default=PRICE,
-        metadata={
-            "help": "largest loss that lean accepts, as a share of the NLL of the average: "
-            + ", ".join(f"{price:g}" for price in PRICES)
-        },
+    price: float = option(
+        PRICE,
+        f"largest loss that lean accepts, as a share of the NLL of the average: {_PRICES}",
+        check=valid(
+            "the largest loss accepted is not one of those that a run chooses for",
+            PRICES.__contains__,
+            _PRICES,
+        ),
     )
-    budget: float | None = field(
-        default=None, metadata={"help": "maximum cost of the panel per item (default: no limit)"}
+    budget: float | None = option(
+        None,
+        "maximum cost of the panel per item (default: no limit)",
+        check=valid("the budget is not a price", lambda b: 0.0 < b < np.inf, "a number above 0"),
     )
-    candidate: str = field(
-        default="",
-        metadata={
-            "help": "a candidate to take in place of the recommended panel, such as 'top-5, "
-            "one_coin, temperature'; its own figures do not allow for having been picked"
-        },
+    candidate: str = option(
+        "",
+        "a candidate to take in place of the recommended panel, such as 'top-5, "
+        "one_coin, temperature'; its own figures do not allow for having been picked",
     )
-    conformal: float = field(
-        default=0.0,
-        metadata={"help": "share of the labels held out to make sets at 80 and 90 %; 0: no sets"},
+    conformal: float = option(
+        0.0,
+        "share of the labels held out to make sets at 80 and 90 %; 0: no sets",
+        check=check_share,
     )
 
     def __post_init__(self) -> None:
@@ -705,21 +655,7 @@ class RecommendSpec:
                 value=self.settings.protocol,
                 allowed="honest",
             )
-        if self.folds < 2:
-            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
-        check_known("list of candidates", tuple(LISTS), (self.candidates,))
-        check_known("preference", PREFERENCES, (self.prefer,))
-        if self.price not in PRICES:
-            raise InputError(
-                "the largest loss accepted is not one of those that a run chooses for",
-                value=self.price,
-                allowed=", ".join(f"{price:g}" for price in PRICES),
-            )
-        if self.budget is not None and not 0.0 < self.budget < float("inf"):
-            raise InputError(
-                "the budget is not a price", value=self.budget, allowed="a number above 0"
-            )
-        check_share(self.conformal)
+        StudySpec.__post_init__(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,19 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.decision.lean import PRICE, PRICES, lean_choice, sizes_of
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, preferring, run_chunk
-from judgepanel.decision.recommend_result import (
-    CAUTION,
-    PRICE,
-    PRICES,
-    SAVES,
-    cards_of,
-    choose,
-    lean_choice,
-    sizes_of,
-    within,
-)
+from judgepanel.decision.recommend_result import CAUTION, SAVES, cards_of, choose, within
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
     POWER,
     PREFERENCES,
-    PRICE,
     affordable,
     choose,
     offered,

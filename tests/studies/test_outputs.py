@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgepanel.studies.trust.scope import check_outputs, lean_interval, positions
+from judgepanel.studies.understand.judge_table import check_outputs, lean_interval, positions
 from judgepanel.votes.table import LEVELS, REASONS, Coverage, JudgeCoverage
 from judgepanel.words.outputs import coverage_sentence, position_sentence
 

@@ -14,9 +14,7 @@ Figures of judges, groups, removals and copies from the values of items and spli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -53,7 +51,14 @@ from judgepanel.studies.decide.one_split import (
     values_of,
 )
 from judgepanel.studies.options import StudySpec, option, valid
-from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen, records_of
+from judgepanel.studies.results import (
+    PipelineResult,
+    by_split,
+    column,
+    flat_row,
+    frozen,
+    records_of,
+)
 from judgepanel.votes import InputError, VoteMatrix
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
@@ -64,7 +69,7 @@ The correlation must be shown to exceed it, and the judge not be shown to be mis
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeValue:
     """One judge; all figures in nats with 95 % intervals for new items, NaN if unknown.
 
@@ -83,19 +88,30 @@ class JudgeValue:
 
     judge: str
     family: str
-    value: Interval
-    p: float
-    shapley: Interval
-    gain: Interval
+    value: Interval = column(
+        "NLL without the judge minus that of all judges, in nats; above 0 it helps.",
+        bounds=("lo", "hi"),
+    )
+    p: float = column("Two-sided p-value of a value of 0.")
+    shapley: Interval = column(
+        "NLL that the judge saves, averaged over the orders of joining, in nats."
+    )
+    gain: Interval = column("Mean squared change of the panel's logit without the judge.")
     nearest: str
-    correlation: Interval
-    slice: str
-    slice_gap: Interval
-    slice_p: float
-    inner: float
-    rank: int
-    droppable: bool
-    role: Role
+    correlation: Interval = column("Error correlation with the nearest judge.")
+    slice: str = column("Part of the items where its value most exceeds that elsewhere.")
+    slice_gap: Interval = column(
+        "Its value in that slice minus its value elsewhere, in nats.",
+        bounds=("slice_lo", "slice_hi"),
+        ends=", for all judges and slices at once",
+    )
+    slice_p: float = column("One-sided p-value of slice_gap after Holm's correction.")
+    inner: float = column("Value by inner folds of all labelled rows, in nats.")
+    rank: int = column("Order in which judges would be removed, 1 first.")
+    droppable: bool = column(
+        "Whether it is among the judges shown to be removable together without loss."
+    )
+    role: Role = column("Copy, specialist, complement or ordinary.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +165,7 @@ class Copied:
     p: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Value(PipelineResult):
     """Result of :data:`VALUE`.
 
@@ -174,37 +190,12 @@ class Value(PipelineResult):
     shapley_calibrator: str
     shapley_nll: float
     permutations: int
-    nll_all: Interval
+    nll_all: Interval = column("NLL of all judges, in nats.")
     margin: float
     constant_nll: float
     feature: str
     slices: tuple[str, ...]
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "value": "NLL without the judge minus that of all judges, in nats; above 0 it helps.",
-            "lo": "Lower end of the 95 % interval of value.",
-            "hi": "Upper end of the 95 % interval of value.",
-            "p": "Two-sided p-value of a value of 0.",
-            "shapley": "NLL that the judge saves, averaged over the orders of joining, in nats.",
-            "gain": "Mean squared change of the panel's logit without the judge.",
-            "correlation": "Error correlation with the nearest judge.",
-            "slice": "Part of the items where its value most exceeds that elsewhere.",
-            "slice_gap": "Its value in that slice minus its value elsewhere, in nats.",
-            "slice_lo": "Lower end of the interval of slice_gap, for all judges and slices at "
-            "once.",
-            "slice_hi": "Upper end of the interval of slice_gap, for all judges and slices at "
-            "once.",
-            "slice_p": "One-sided p-value of slice_gap after Holm's correction.",
-            "inner": "Value by inner folds of all labelled rows, in nats.",
-            "rank": "Order in which judges would be removed, 1 first.",
-            "droppable": (
-                "Whether it is among the judges shown to be removable together without loss."
-            ),
-            "role": "Copy, specialist, complement or ordinary.",
-            "nll_all": "NLL of all judges, in nats.",
-        }
-    )
+    RECORDS: ClassVar = (JudgeValue,)
 
     def judge(self, name: str) -> JudgeValue:
         """Return the figures of one judge."""
