@@ -49,7 +49,6 @@ from judgepanel.decision.recommend_result import (
     shared_run,
     within,
 )
-from judgepanel.decision.sure import SureSums, sure_levels, sure_sums
 from judgepanel.decision.training_items import held_out_warnings
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.calibration import Calibrator
@@ -70,27 +69,26 @@ from judgepanel.studies.compare import (
     settled,
 )
 from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
-from judgepanel.studies.panel.candidates import (
+from judgepanel.studies.panel.recommended import (
+    AVERAGE,
     FINAL,
+    Averaged,
     Candidate,
     Standing,
     absent_losses,
-    compete,
-    final_members,
-    stand,
-)
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    Averaged,
     average_losses,
     average_scores,
     averaged_of,
     bootstrap,
+    compete,
+    final_members,
     fits_memory,
     remember,
+    stand,
 )
 from judgepanel.studies.results import absorb, by_split, frozen
 from judgepanel.studies.runner import one_thread
+from judgepanel.studies.trust.selective import SureSums, sure_levels, sure_sums
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import find_repeats, reversal
 from judgepanel.votes.matrix import cached

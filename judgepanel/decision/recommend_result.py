@@ -57,17 +57,20 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import ConstantPosition
 from judgepanel.studies.contract import Prepared, grouped_votes, prepare
 from judgepanel.studies.options import StudySpec, option, valid
-from judgepanel.studies.panel.candidates import (
+from judgepanel.studies.panel.curator import Rules, check_folds, known_judges
+from judgepanel.studies.panel.curator import affordable as is_affordable
+from judgepanel.studies.panel.recommended import (
+    AVERAGE,
     EVERYONE,
+    FOLDS,
     LISTS,
     Candidate,
     Candidates,
     Terms,
+    average_losses,
+    average_weights,
     candidates_of,
 )
-from judgepanel.studies.panel.curator import Rules, check_folds, known_judges
-from judgepanel.studies.panel.curator import affordable as is_affordable
-from judgepanel.studies.panel.recommended import AVERAGE, FOLDS, average_losses, average_weights
 from judgepanel.studies.results import column, flat_row, frozen, scalars
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Repeats

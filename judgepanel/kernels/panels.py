@@ -47,10 +47,9 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import calibrate
 from judgepanel.kernels.calibration import Calibrator, MapFit
-from judgepanel.kernels.joint import joint
-from judgepanel.kernels.joint_features import (
+from judgepanel.kernels.evaluation import calibrate
+from judgepanel.kernels.joint import (
     CAUTION,
     Agreement,
     Features,
@@ -58,6 +57,7 @@ from judgepanel.kernels.joint_features import (
     centring,
     design,
     features,
+    joint,
     prior_level,
 )
 from judgepanel.kernels.maps import sigmoid

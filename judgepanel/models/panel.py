@@ -50,10 +50,9 @@ from judgepanel.kernels.ballots import (
     uncoded,
     weighted_logits,
 )
-from judgepanel.kernels.calibrated import calibration_folds
 from judgepanel.kernels.calibration import CalibrationFit, Calibrator, KnotShape, Shape, fit
 from judgepanel.kernels.dawid_skene import DawidSkeneFit, Rules, fit_many, training, two_coin_logits
-from judgepanel.kernels.evaluation import Recipe
+from judgepanel.kernels.evaluation import Recipe, calibration_folds
 from judgepanel.kernels.graded import (
     GradedPanel,
     Levels,
@@ -62,8 +61,7 @@ from judgepanel.kernels.graded import (
     level_weights,
     levels_on,
 )
-from judgepanel.kernels.joint import JointPanel, joint
-from judgepanel.kernels.joint_features import Agreement
+from judgepanel.kernels.joint import Agreement, JointPanel, joint
 from judgepanel.kernels.maps import softplus
 from judgepanel.kernels.prefixes import (
     FRACTIONS,
@@ -138,7 +136,7 @@ class JointSum:
 
     ``prototypes`` are past items, one string of ``1``, ``0`` and ``.`` (missing) each, in panel
     order; ``shares`` (k,) are the judges' weights in a comparison; ``pull`` (m,) is the
-    contribution of each prototype (:mod:`kernels.joint_features`).
+    contribution of each prototype (:mod:`kernels.joint`).
     """
 
     kind: Literal["joint"]

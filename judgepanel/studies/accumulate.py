@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import Calibrated, SplitScores, baselines
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import SplitFit
+from judgepanel.kernels.evaluation import Calibrated, SplitFit, SplitScores, baselines
 from judgepanel.kernels.maps import column_blocks
 from judgepanel.scoring.descriptive import sign_flip
 from judgepanel.scoring.inference import Estimate, estimate

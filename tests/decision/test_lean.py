@@ -13,9 +13,14 @@ from judgepanel.decision.recommend_result import CAUTION, SAVES, cards_of, choos
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare
-from judgepanel.studies.panel.candidates import Terms, candidates_of, compete
 from judgepanel.studies.panel.curator import Known, Rules
-from judgepanel.studies.panel.recommended import average_losses, bootstrap
+from judgepanel.studies.panel.recommended import (
+    Terms,
+    average_losses,
+    bootstrap,
+    candidates_of,
+    compete,
+)
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes

@@ -13,8 +13,7 @@ from judgepanel.decision.recommend_result import (
     smoothed_nll,
     tied_with_best,
 )
-from judgepanel.studies.panel.candidates import Candidates, Family
-from judgepanel.studies.panel.recommended import average_losses
+from judgepanel.studies.panel.recommended import Candidates, Family, average_losses
 
 N = 400
 UNITS = np.arange(N)

@@ -14,9 +14,14 @@ from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.panel.candidates import Terms, candidates_of, compete, stand
 from judgepanel.studies.panel.curator import Known, Rules
-from judgepanel.studies.panel.recommended import average_losses
+from judgepanel.studies.panel.recommended import (
+    Terms,
+    average_losses,
+    candidates_of,
+    compete,
+    stand,
+)
 from judgepanel.studies.runner import run, steps
 from judgepanel.votes import InputError
 from tests.helpers import make_votes

@@ -39,8 +39,7 @@ from judgepanel.present.decide.recommend import decision_sentence, other_way_sen
 from judgepanel.present.study import Entry, Pipeline, affordable_splits
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.panel.candidates import FEW_MEMBER
-from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.panel.recommended import AVERAGE, FEW_MEMBER
 from judgepanel.studies.trust.group_change import GroupChange
 from judgepanel.studies.trust.missingness import gap_sentence
 from judgepanel.studies.trust.scope import (

@@ -19,8 +19,8 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
 from judgepanel.kernels.prefixes import ClosedForm
 from judgepanel.kernels.subsets import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, Verdict
@@ -37,7 +37,6 @@ from judgepanel.studies.panel.curated import (
     ORACLE,
     SELECTOR,
     Curated,
-    TableLook,
     curated,
     evidence_in,
     table_look,
@@ -318,9 +317,8 @@ def _look(
 ) -> list[float]:
     for curator, result in zip(curators, made, strict=True):
         if curator.name == SELECTOR:
-            look: TableLook = table_look(ballots, split, result.chosen)
-            table = float(result.chosen.table)
-            return [look.judges, table, look.occupied, look.expected_new, look.new]
+            judges, *cells = table_look(ballots, split, result.chosen)
+            return [judges, float(result.chosen.table), *cells]
     return []
 
 

@@ -21,8 +21,8 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import calibrate, evaluate, left_out
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import calibrate, evaluate, left_out
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
 from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval, Unit

@@ -40,9 +40,8 @@ import numpy as np
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, evaluate_each
+from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_each
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.descriptive import (
     FEWEST_POINTS,

@@ -54,9 +54,8 @@ from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split
 from judgepanel.kernels.prefixes import rank
 from judgepanel.scoring.descriptive import ALPHA, equivalence
 from judgepanel.scoring.inference import MARGIN

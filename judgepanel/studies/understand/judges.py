@@ -285,12 +285,9 @@ def _fit(ballots: Ballots) -> Fitted:
     converged = True
     if marks.any():
         fit = fit_two_pl(marks)
-        voted, reach = fit.n_voted > 0, distributions.Z_95 * fit.theta_se
-        ability = Interval(fit.theta, fit.theta - reach, fit.theta + reach, unit="").where(voted)
-        log_alpha, reach = fit.log_alpha, distributions.Z_95 * fit.log_alpha_se
-        ends = log_alpha, log_alpha - reach, log_alpha + reach
-        alpha, lo, hi = map(np.exp, ends)
-        discrimination = Interval(alpha, lo, hi, unit="").where(voted)
+        voted = fit.n_voted > 0
+        ability = Interval(fit.theta, *fit.theta_interval(), unit="").where(voted)
+        discrimination = Interval(fit.alpha, *fit.alpha_interval(), unit="").where(voted)
         converged = fit.converged
     return Fitted(
         tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged

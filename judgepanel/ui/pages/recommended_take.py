@@ -46,10 +46,9 @@ from judgepanel.studies.decide.cost import COST
 from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.decide.escalation import ESCALATION
 from judgepanel.studies.decide.value import VALUE, Value
-from judgepanel.studies.panel.candidates import LISTS
 from judgepanel.studies.panel.curator import COST as COST_COLUMN
 from judgepanel.studies.panel.curator import Known, known_judges, prices_of, with_costs
-from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.panel.recommended import AVERAGE, LISTS
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui.frame import PageContext, problem, show_errors

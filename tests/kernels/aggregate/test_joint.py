@@ -10,16 +10,19 @@ from hypothesis import strategies as st
 
 from judgepanel.kernels import ballots as vote_cells
 from judgepanel.kernels import joint as module
-from judgepanel.kernels import joint_features
-from judgepanel.kernels import joint_features as agreement_module
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint import CS, Form, joint, joint_monotone, stacking, stacking_monotone
-from judgepanel.kernels.joint_features import (
+from judgepanel.kernels.joint import (
+    CS,
     DIRECTIONS,
+    Form,
     agreement_among,
     centring,
+    joint,
+    joint_monotone,
     left_out_margins,
     prior_level,
+    stacking,
+    stacking_monotone,
 )
 from judgepanel.kernels.prefixes import Fit, counts, one_coin_weight
 from judgepanel.scoring.splits import folds
@@ -105,7 +108,7 @@ def test_rows_that_are_alike_are_learnt_from_as_one(monkeypatch, kernel, symmetr
     fits = cross_fits(ballots, np.arange(120), np.arange(120, 160))
     ks = np.array([2, 4])
     together = kernel(ballots, fits, ks, "accuracy")
-    monkeypatch.setattr(agreement_module, "CODED", 0)
+    monkeypatch.setattr(module, "CODED", 0)
     for scores, each in zip(together, kernel(ballots, fits, ks, "accuracy"), strict=True):
         np.testing.assert_allclose(scores, each, rtol=0, atol=1e-7)
 
@@ -114,14 +117,12 @@ def test_a_hundred_alike_rows_are_one_that_counts_a_hundred_times():
     ballots = make_ballots(19, 12, 3, missing=0.0)
     rows = np.repeat(np.arange(12), 100)
     many = Ballots(ballots.votes[rows], ballots.signs[rows], np.arange(1200))
-    example = joint_features.features(
+    example = module.features(
         many, np.arange(1200), np.arange(3), one_coin=True, agreement=True, distinct=True
     )
     assert len(example.votes) <= 12
     assert example.times.sum() == 1200.0
-    whole = joint_features.features(
-        many, np.arange(1200), np.arange(3), one_coin=True, agreement=True
-    )
+    whole = module.features(many, np.arange(1200), np.arange(3), one_coin=True, agreement=True)
     assert example.shrink == pytest.approx(whole.shrink, abs=1e-12)
     assert example.rate == pytest.approx(whole.rate, rel=1e-12)
     np.testing.assert_allclose(
@@ -133,7 +134,7 @@ def test_a_path_ends_where_a_fit_from_nothing_ends():
     ballots = make_ballots(5, 80, 8)
     rows = np.arange(80)
     fit = Fit(rows, rows[:0], np.zeros(80, dtype=np.int64))
-    learnt = [joint_features.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
+    learnt = [module.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
     (path,) = module._fit(learnt, CS, scale=True, intercept=True)  # each from the one before
     for place in (0, 4, 8):
         (alone,) = joint.panels(ballots, [fit], 8, Cs=CS[place:][:1])
@@ -282,7 +283,7 @@ def test_a_difference_within_noise_is_no_difference():
 
 @pytest.mark.parametrize("block", [7, 100])
 def test_directions_span_the_kernel_when_prototypes_are_all_items(block, monkeypatch):
-    monkeypatch.setattr(agreement_module, "_BLOCK", block)
+    monkeypatch.setattr(module, "_BLOCK", block)
     rng = np.random.default_rng(15)
     votes = rng.choice(np.array([-1, 0, 1], np.int8), (40, 6))
     weights = rng.normal(size=6)

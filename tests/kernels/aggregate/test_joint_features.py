@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint_features import CAUTION, Verdicts, features
+from judgepanel.kernels.joint import CAUTION, Verdicts, features
 from tests.helpers import make_ballots
 
 

@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 
 from judgepanel.kernels.aggregation import Graded
 from judgepanel.scoring.metrics import item_scores
-from judgepanel.studies.panel.candidates import LEAD, MEMBERS, candidates_of
 from judgepanel.studies.panel.recommended import (
     DRAWS,
+    LEAD,
     LEAST,
+    MEMBERS,
     average_losses,
     average_scores,
     average_weights,
+    candidates_of,
 )
 
 

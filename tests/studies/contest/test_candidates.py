@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgepanel.studies.panel.candidates import LISTS, candidates_of, panels
+from judgepanel.studies.panel.recommended import LISTS, candidates_of, panels
 
 
 @pytest.mark.parametrize(

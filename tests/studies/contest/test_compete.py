@@ -8,7 +8,8 @@ import pytest
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import folds, split
-from judgepanel.studies.panel.candidates import (
+from judgepanel.studies.panel.curator import Known, Rules, rows_of
+from judgepanel.studies.panel.recommended import (
     FINAL,
     Candidate,
     Candidates,
@@ -22,7 +23,6 @@ from judgepanel.studies.panel.candidates import (
     panels,
     stand,
 )
-from judgepanel.studies.panel.curator import Known, Rules, rows_of
 from tests.helpers import make_ballots
 
 

@@ -15,7 +15,7 @@ from judgepanel.kernels.threads import SHARED
 from judgepanel.studies.common import splits_of
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel import recommended
-from judgepanel.studies.panel.candidates import compete
+from judgepanel.studies.panel.recommended import compete
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.probabilities import CALIBRATED
 from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec

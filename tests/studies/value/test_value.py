@@ -12,15 +12,17 @@ import pytest
 
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.decide.one_split import (
+from judgepanel.studies.decide.value import (
     STAND_IN,
+    VALUE,
     Rules,
+    Value,
+    ValueSpec,
     layout_of,
     left_after,
     plan_of,
     values_of,
 )
-from judgepanel.studies.decide.value import VALUE, Value, ValueSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
