@@ -103,15 +103,46 @@ _ID = re.compile(r"[0-9a-f]{64}")
 _WORK = tuple(Key.__dataclass_fields__)
 
 
-class Archive:
-    """What a database holds, as an owner or the readers of a link may see it."""
+_KEPT_RESULTS = 64
+_KEPT_PREVIEWS = 16
+PREVIEW_SECONDS = 3.0
+"""Minimum seconds between merges of chunks that another server has finished."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._known_votes: Cache[VoteMatrix] = Cache(_KEPT_VOTES)
-        self._public: set[str] = set()
+
+class SqlWorkspace:
+    """All operations of pages, for one server and an owner, or the readers of a link.
+
+    ``url`` is that of the database (by default $JUDGEPANEL_DATABASE_URL, else SQLite in ``home``),
+    ``backend`` the joblib backend of the server's jobs; ``clock`` measures how long nobody has
+    watched a job. Raises DatabaseProblem, here and in every method, if the database cannot be used.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        home: Path | None = None,
+        backend: str = "threading",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = connect(url or default_url(home or default_home()))
         self._owner: str | None = LOCAL
         self._link, self._signed_in = "", False
+        self._public: set[str] = set()
+        try:
+            check_file(self._engine)
+            prepare(self._engine)
+            adopt_file(self._engine)
+            self._ledger = Ledger(self._engine)
+            self._interests = Interests(self._engine)
+            self._ledger.prune()
+            self._jobs = Jobs(backend=backend, clock=clock)
+        except BaseException:
+            self._engine.dispose()
+            raise
+        self._known_votes: Cache[VoteMatrix] = Cache(_KEPT_VOTES)
+        self._known_results: Cache[Stored] = Cache(_KEPT_RESULTS)
+        self._previews: Cache[tuple[int, float, Any]] = Cache(_KEPT_PREVIEWS)
+        self._submitting = threading.Lock()
 
     def owned_by(self, owner: str) -> Self:
         """Return the same workspace for another owner, with separate analyses."""
@@ -462,167 +493,7 @@ class Archive:
             raise Lost
         upsert(connection, RESULTS, row, ("draw", "content"))
 
-
-def draw_of(settings: Settings) -> str:
-    """Return splits and seed, which all work for an analysis shares."""
-    return f"{settings.splits or AUTO_SPLITS}:{settings.seed}"[:64]
-
-
-def _row(analysis: Analysis) -> dict[str, Any]:
-    return {
-        "id": analysis.id,
-        "votes_sha256": analysis.votes_sha256,
-        "draw": draw_of(analysis.settings),
-        "created": analysis.created,
-        "content": json.dumps(to_plain(analysis), ensure_ascii=True, allow_nan=False),
-    }
-
-
-_BEST = {
-    entry.name: entry.default for entry in fields(Analysis) if entry.name in ("prefer", "price")
-}
-"""The panel of analyses that were stored before one could be chosen."""
-
-
-def read(analysis_id: str, content: str) -> Analysis | None:
-    """Return an analysis from its row; None if it is damaged."""
-    try:
-        analysis = from_plain(Analysis, _BEST | json.loads(content))
-    except UNREADABLE:
-        return None
-    return analysis if analysis.id == analysis_id else None
-
-
-def _locked(connection: Connection, sha256: str) -> bool:
-    """Return whether these votes exist; if so they are locked until the transaction ends."""
-    wanted = select(VOTES.c.sha256).where(VOTES.c.sha256 == sha256).with_for_update()
-    return connection.execute(wanted).first() is not None
-
-
-def _unused(connection: Connection, sha256: str, draws: Iterable[str]) -> tuple[Key, ...]:
-    """Delete results and jobs of these votes for other splits and seeds."""
-    wide = [
-        and_(table.c.votes_sha256 == sha256, table.c.draw.not_in(draws))
-        for table in (RESULTS, JOBS)
-    ]
-    tables = list(zip((RESULTS, JOBS), wide, strict=True))
-    wanted = union(*(select(*(t.c[name] for name in _WORK)).where(which) for t, which in tables))
-    gone = tuple(Key(*row) for row in connection.execute(wanted))
-    for table, which in tables:
-        connection.execute(delete(table).where(which))
-    return gone
-
-
-def _wipe(engine: Engine) -> None:
-    """Remove deleted data from SQLite's log too; if others read, their connections do it later."""
-    if engine.dialect.name == "sqlite":
-        with suppress(sqlite3.Error, SQLAlchemyError), engine.connect() as connection:
-            cursor = connection.connection.cursor()
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            cursor.close()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")
-
-
-def stamp(seconds: float) -> str:
-    """Return seconds of the database's clock as ISO 8601, UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-
-
-def asks_the_same(content: bytes, spec: Spec) -> bool:
-    """Return whether a stored result, as compressed JSON, answers ``spec``.
-
-    Specs gain options over time, and results are found by the SHA-256 of all options. A spec of an
-    earlier version asks the same question if all options that it shares with the current one are
-    equal and the other current options have their defaults, which are what was computed before
-    there was a choice.
-    """
-    try:
-        earlier = json.loads(zlib.decompress(content))["spec"]
-    except (ValueError, TypeError, KeyError, RecursionError, zlib.error):
-        return False
-    return _agrees(earlier, to_plain(spec), to_plain(type(spec)()))
-
-
-def _agrees(earlier: Any, asked: Any, default: Any) -> bool:
-    if not (isinstance(earlier, dict) and isinstance(asked, dict) and isinstance(default, dict)):
-        return bool(earlier == asked)
-    return all(
-        _agrees(earlier[name], value, default.get(name))
-        if name in earlier
-        else value == default.get(name)
-        for name, value in asked.items()
-    )
-
-
-def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:
-    """Return what a token opens, and its owner."""
-    if not TOKEN.fullmatch(token):
-        raise NotFound("no such link")
-    names = ANALYSES.c
-    wanted = select(names.id, names.content, names.owner, SHARES.c.signed_in_only)
-    wanted = wanted.join(SHARES, SHARES.c.analysis_id == ANALYSES.c.id)
-    wanted = wanted.where(SHARES.c.token_sha256 == id_of_token(token), _live())
-    row = connection.execute(wanted).first()
-    if row is None:
-        raise NotFound("no such link")
-    analysis_id, content, owner, signed_in_only = row
-    if signed_in_only and not signed_in:
-        raise SignInFirst("this link opens only for those who have signed in")
-    analysis = read(analysis_id, content)
-    if analysis is None:
-        raise NotFound("no such link")
-    return analysis, owner
-
-
-def _live() -> ColumnElement[bool]:
-    ends = SHARES.c.expires
-    return and_(SHARES.c.revoked.is_(None), or_(ends.is_(None), ends > DatabaseNow()))
-
-
-def id_of_token(token: str) -> str:
-    """The id of the link with this token."""
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
-_KEPT_RESULTS = 64
-_KEPT_PREVIEWS = 16
-PREVIEW_SECONDS = 3.0
-"""Minimum seconds between merges of chunks that another server has finished."""
-
-
-class SqlWorkspace(Archive):
-    """All operations of pages, for one server and one owner.
-
-    ``url`` is that of the database (by default $JUDGEPANEL_DATABASE_URL, else SQLite in ``home``),
-    ``backend`` the joblib backend of the server's jobs; ``clock`` measures how long nobody has
-    watched a job. Raises DatabaseProblem, here and in every method, if the database cannot be used.
-    """
-
-    def __init__(
-        self,
-        url: str | None = None,
-        home: Path | None = None,
-        backend: str = "threading",
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        super().__init__(connect(url or default_url(home or default_home())))
-        try:
-            check_file(self._engine)
-            prepare(self._engine)
-            adopt_file(self._engine)
-            self._ledger = Ledger(self._engine)
-            self._interests = Interests(self._engine)
-            self._ledger.prune()
-            self._jobs = Jobs(backend=backend, clock=clock)
-        except BaseException:
-            self._engine.dispose()
-            raise
-        self._known_results: Cache[Stored] = Cache(_KEPT_RESULTS)
-        self._previews: Cache[tuple[int, float, Any]] = Cache(_KEPT_PREVIEWS)
-        self._submitting = threading.Lock()
+    # --- work --------------------------------------------------------------------------------
 
     def _who(self) -> str:
         """The user for work: an owner, or all readers of an owner's analyses."""
@@ -824,6 +695,130 @@ class SqlWorkspace(Archive):
         self._ledger.stop()
         self._jobs.close()
         self._engine.dispose()
+
+
+def draw_of(settings: Settings) -> str:
+    """Return splits and seed, which all work for an analysis shares."""
+    return f"{settings.splits or AUTO_SPLITS}:{settings.seed}"[:64]
+
+
+def _row(analysis: Analysis) -> dict[str, Any]:
+    return {
+        "id": analysis.id,
+        "votes_sha256": analysis.votes_sha256,
+        "draw": draw_of(analysis.settings),
+        "created": analysis.created,
+        "content": json.dumps(to_plain(analysis), ensure_ascii=True, allow_nan=False),
+    }
+
+
+_BEST = {
+    entry.name: entry.default for entry in fields(Analysis) if entry.name in ("prefer", "price")
+}
+"""The panel of analyses that were stored before one could be chosen."""
+
+
+def read(analysis_id: str, content: str) -> Analysis | None:
+    """Return an analysis from its row; None if it is damaged."""
+    try:
+        analysis = from_plain(Analysis, _BEST | json.loads(content))
+    except UNREADABLE:
+        return None
+    return analysis if analysis.id == analysis_id else None
+
+
+def _locked(connection: Connection, sha256: str) -> bool:
+    """Return whether these votes exist; if so they are locked until the transaction ends."""
+    wanted = select(VOTES.c.sha256).where(VOTES.c.sha256 == sha256).with_for_update()
+    return connection.execute(wanted).first() is not None
+
+
+def _unused(connection: Connection, sha256: str, draws: Iterable[str]) -> tuple[Key, ...]:
+    """Delete results and jobs of these votes for other splits and seeds."""
+    wide = [
+        and_(table.c.votes_sha256 == sha256, table.c.draw.not_in(draws))
+        for table in (RESULTS, JOBS)
+    ]
+    tables = list(zip((RESULTS, JOBS), wide, strict=True))
+    wanted = union(*(select(*(t.c[name] for name in _WORK)).where(which) for t, which in tables))
+    gone = tuple(Key(*row) for row in connection.execute(wanted))
+    for table, which in tables:
+        connection.execute(delete(table).where(which))
+    return gone
+
+
+def _wipe(engine: Engine) -> None:
+    """Remove deleted data from SQLite's log too; if others read, their connections do it later."""
+    if engine.dialect.name == "sqlite":
+        with suppress(sqlite3.Error, SQLAlchemyError), engine.connect() as connection:
+            cursor = connection.connection.cursor()
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            cursor.close()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def stamp(seconds: float) -> str:
+    """Return seconds of the database's clock as ISO 8601, UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def asks_the_same(content: bytes, spec: Spec) -> bool:
+    """Return whether a stored result, as compressed JSON, answers ``spec``.
+
+    Specs gain options over time, and results are found by the SHA-256 of all options. A spec of an
+    earlier version asks the same question if all options that it shares with the current one are
+    equal and the other current options have their defaults, which are what was computed before
+    there was a choice.
+    """
+    try:
+        earlier = json.loads(zlib.decompress(content))["spec"]
+    except (ValueError, TypeError, KeyError, RecursionError, zlib.error):
+        return False
+    return _agrees(earlier, to_plain(spec), to_plain(type(spec)()))
+
+
+def _agrees(earlier: Any, asked: Any, default: Any) -> bool:
+    if not (isinstance(earlier, dict) and isinstance(asked, dict) and isinstance(default, dict)):
+        return bool(earlier == asked)
+    return all(
+        _agrees(earlier[name], value, default.get(name))
+        if name in earlier
+        else value == default.get(name)
+        for name, value in asked.items()
+    )
+
+
+def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:
+    """Return what a token opens, and its owner."""
+    if not TOKEN.fullmatch(token):
+        raise NotFound("no such link")
+    names = ANALYSES.c
+    wanted = select(names.id, names.content, names.owner, SHARES.c.signed_in_only)
+    wanted = wanted.join(SHARES, SHARES.c.analysis_id == ANALYSES.c.id)
+    wanted = wanted.where(SHARES.c.token_sha256 == id_of_token(token), _live())
+    row = connection.execute(wanted).first()
+    if row is None:
+        raise NotFound("no such link")
+    analysis_id, content, owner, signed_in_only = row
+    if signed_in_only and not signed_in:
+        raise SignInFirst("this link opens only for those who have signed in")
+    analysis = read(analysis_id, content)
+    if analysis is None:
+        raise NotFound("no such link")
+    return analysis, owner
+
+
+def _live() -> ColumnElement[bool]:
+    ends = SHARES.c.expires
+    return and_(SHARES.c.revoked.is_(None), or_(ends.is_(None), ends > DatabaseNow()))
+
+
+def id_of_token(token: str) -> str:
+    """The id of the link with this token."""
+    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _as_job(status: Status, mine: Interest, result: Any) -> Job:

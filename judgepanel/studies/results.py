@@ -513,10 +513,16 @@ _SETS = {
 
 
 def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
-    """Return the column descriptions specific to this study: of records, then of its result."""
-    own = {}
+    """Return the column descriptions specific to this study: of records, then of its result.
+
+    ``HIDDEN`` of a result are columns of its records that are not in its frame.
+    """
+    own: dict[str, str] = {}
     kinds = (*getattr(study.result, "RECORDS", ()), study.result)
+    hidden = getattr(study.result, "HIDDEN", ())
     for column in (column for kind in kinds for column in frame_columns(kind).values()):
+        if column.name in hidden:
+            continue
         if column.text:
             own[column.name] = column.text
         bounds = column.bounds or (f"{column.name}_lo", f"{column.name}_hi")

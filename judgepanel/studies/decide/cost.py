@@ -161,6 +161,7 @@ class Cost(PipelineResult):
     chosen_share: Floats
     constant_nll: float
     RECORDS: ClassVar = (CuratorFigures, CostPoint, NextPoint)
+    HIDDEN: ClassVar = frozenset({"curator", "title", "deployable", "note", "looked_best_share"})
 
     @property
     def asked(self) -> CostPoint | None:
@@ -203,7 +204,7 @@ class Cost(PipelineResult):
 
 
 def _row(point: CostPoint) -> dict[str, Any]:
-    left_out = {"curator", "title", "deployable", "note", "looked_best_share", "figures", "next"}
+    left_out = {*Cost.HIDDEN, "figures", "next"}
     names = {"judges": "; ".join(point.judges), "panel": point.panel}
     row = flat_row(point) | names | flat_row(point.figures)
     following = dict.fromkeys(_NEXT, np.nan) if point.next is None else point.next.row()
