@@ -65,7 +65,6 @@ from judgepanel.studies.compare import (
     Estimator,
     against_position,
     grid_estimates,
-    mean_sizes,
     settled,
 )
 from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
@@ -336,14 +335,9 @@ def taking(
         model=model,
         chosen=row,
         instead_of=replace(result.chosen, nll=result.nll),
-        nll=row.nll,
-        brier=row.brier,
-        accuracy=row.accuracy,
-        ece=row.ece,
+        **{name: getattr(row, name) for name in _OF_CHOICE},
         chosen_on=row.inner_nll,
         optimism=float(row.nll.value) - row.inner_nll,
-        delta=row.delta,
-        p=row.p,
         verdict=verdict_on(row.delta, result.margin),
         cost=row.cost,
         absence=None,
@@ -415,6 +409,11 @@ def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation)
     return replace(result, absence=absence, model=replace(result.model, fallback=absence.fallback))
 
 
+_OF_CHOICE = ("nll", "brier", "accuracy", "ece", "delta", "p")
+_OF_READING = ("prefer", "price", *_OF_CHOICE, "chosen_on", "position")
+"""Fields of a recommendation that are those of its reading."""
+
+
 def fields_of(
     candidates: tuple[CandidateFigures, ...],
     reading: Reading,
@@ -430,8 +429,7 @@ def fields_of(
     margin = MARGIN * float(reference.nll.value)
     return {
         "model": model,
-        "prefer": reading.prefer,
-        "price": reading.price,
+        **{name: getattr(reading, name) for name in _OF_READING},
         "chosen": chosen,
         "lowest": min((row for row in rows[:-1] if row.allowed), key=lambda row: row.smoothed_nll),
         "runner_up": runner,
@@ -440,19 +438,11 @@ def fields_of(
         "labels_to_settle": labels_to_settle(
             behind, (most - least) / 2.0, MARGIN * float(chosen.nll.value), n_items
         ),
-        "nll": reading.nll,
-        "brier": reading.brier,
-        "accuracy": reading.accuracy,
-        "ece": reading.ece,
-        "chosen_on": reading.chosen_on,
         "optimism": float(reading.nll.value) - reading.chosen_on,
-        "delta": reading.delta,
-        "p": reading.p,
         "margin": margin,
         "verdict": verdict_on(reading.delta, margin),
         "cost": chosen.cost,
         "left_out": _left_out(judges, model),
-        "position": reading.position,
     }
 
 
@@ -682,22 +672,13 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
     candidates, readings = readings_of(scores, prepared, listed, final, positions[len(listed) :])
     reading = reading_of(readings, spec.prefer, spec.price)
     model = fitted_panel(votes, spec, reading.used)
-    n_calibration, n_evaluation = mean_sizes(totals)
-    result = Recommendation(
+    result = Recommendation.from_splits(
+        prepared,
+        spec,
+        totals,
         **fields_of(candidates, reading, model, prepared.judges, prepared.ballots.n_items),
-        budget=spec.budget,
-        null_nll=float(totals.null_nll.mean()),
         absence=None,
         set_aside=prepared.oriented.set_aside,
-        orientation=prepared.oriented.policy,
-        n_items=prepared.ballots.n_items,
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=n_calibration,
-        n_evaluation=n_evaluation,
-        n_splits=len(totals.numbers),
-        planned_splits=spec.settings.most_splits,
-        seed=spec.settings.seed,
-        measures_coding=prepared.oriented.measures_coding,
         repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
         reversed_votes="" if spec.settings.judges else reversal(votes),
         readings=readings,

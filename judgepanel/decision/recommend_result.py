@@ -71,7 +71,7 @@ from judgepanel.studies.panel.recommended import (
     average_weights,
     candidates_of,
 )
-from judgepanel.studies.results import column, flat_row, frozen, scalars
+from judgepanel.studies.results import Declared, column, flat_row, frozen, json_values, scalars
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Repeats
 from judgepanel.votes.matrix import cached
@@ -158,7 +158,8 @@ def _under(blend: Floats, losses: Floats) -> float:
 def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
     """Return which candidates (A,) are tied with the best of them by their smoothed NLL."""
     best = int(smoothed.argmin())
-    return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
+    errors = np.sqrt(sampling_variance(losses - losses[best], units))
+    return np.asarray(smoothed - smoothed[best] <= errors)
 
 
 def offered(
@@ -254,11 +255,6 @@ def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float 
         if weights[member] > 0.0 and affordable(joined[None], costs, budget)[0]:
             result[member], judges = weights[member], joined
     return np.asarray(result / result.sum())
-
-
-def _standard_errors(losses: Floats, units: Ints, best: int) -> Floats:
-    """Standard errors of the difference in NLL to the best, (A,)."""
-    return np.asarray(np.sqrt(sampling_variance(losses - losses[best], units)))
 
 
 def affordable(panels: Bools, costs: Floats | None, budget: float | None) -> Bools:
@@ -396,7 +392,7 @@ def reading_of(readings: Sequence[Reading], prefer: Preference, price: float) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(Declared):
     """The recommended panel, and its uncertainty.
 
     ``model`` is fitted on all ``n_items`` labelled rows that were not held out; ``nll`` is what
@@ -545,40 +541,27 @@ class Recommendation:
 
     def summary(self) -> dict[str, Any]:
         """Return the decision as JSON values."""
-        nll, nll_lo, nll_hi = self.nll
-        delta, delta_lo, delta_hi = self.delta
-        behind, behind_lo, behind_hi = self.runner_up.behind
+
+        def described(row: CandidateFigures) -> dict[str, Any]:
+            names = ("panel", "k", "aggregator", "calibrator")
+            return {name: getattr(row, name) for name in names}
+
         decided = {
-            "panel": self.chosen.panel,
-            "k": self.chosen.k,
-            "aggregator": self.chosen.aggregator,
-            "calibrator": self.chosen.calibrator,
+            **described(self.chosen),
             "members": [
-                {
-                    "weight": member.weight,
-                    "panel": row.panel,
-                    "k": row.k,
-                    "aggregator": row.aggregator,
-                    "calibrator": row.calibrator,
-                }
+                {"weight": member.weight, **described(row)}
                 for member, row in zip(self.model.members, self.members, strict=True)
             ],
             "instead_of": None if self.instead_of is None else self.instead_of.name,
             "budget": self.budget,
             "cost": self.cost,
             "judges": list(self.model.judges),
-            "nll": nll,
-            "nll_lo": nll_lo,
-            "nll_hi": nll_hi,
-            "skill": 1.0 - nll / self.null_nll,
-            "delta_to_reference": delta,
-            "delta_lo": delta_lo,
-            "delta_hi": delta_hi,
+            **json_values({"nll": self.nll}),
+            "skill": 1.0 - self.nll.value / self.null_nll,
+            **dict(zip(("delta_to_reference", "delta_lo", "delta_hi"), self.delta, strict=True)),
             "reference": self.reference.name,
             "runner_up": self.runner_up.name,
-            "runner_up_behind": behind,
-            "runner_up_behind_lo": behind_lo,
-            "runner_up_behind_hi": behind_hi,
+            **json_values({"runner_up_behind": self.runner_up.behind}),
             "runner_up_stands": self.runner_up.stands,
             "tied": [candidate.name for candidate in self.tied],
             "undecided": [candidate.name for candidate in self.undecided],

@@ -132,8 +132,9 @@ def seen_items(
     if rows is None or not set(judges) <= there:
         return Seen(nothing, nothing, wholly=False, checked=False)
     compared = _compared(rows["votes"], votes, judges, salt)
+    past = set(rows["id_and_votes"])
     hashes = _hashes(votes, judges, salt, ids=True)
-    same = compared.voted & _among(hashes, set(rows["id_and_votes"]))
+    same = compared.voted & np.array([digest in past for digest in hashes], dtype=bool)
     by_id = same if compared.exceed(same) else same & compared.rare
     if not compared.exceed(by_id):
         by_id = nothing
@@ -203,7 +204,8 @@ def _compared(
     known: Bools | None = None,
 ) -> _Compared:
     """Compare both sides without the items ``known`` to be the same."""
-    hashes, voted = _hashes(votes, judges, salt), _voted(votes, judges)
+    hashes = _hashes(votes, judges, salt)
+    voted = np.asarray((_columns(votes, judges) != MISSING).any(axis=1))
     past = Counter(past_hashes)
     if known is not None:
         voted = voted & ~known
@@ -261,14 +263,6 @@ def _first_is_one(cast: NDArray[np.int8]) -> NDArray[np.int8]:
 def _columns(votes: VoteMatrix, judges: Sequence[str]) -> NDArray[np.int8]:
     place = {name: column for column, name in enumerate(votes.judges)}
     return np.ascontiguousarray(votes.votes[:, [place[name] for name in judges]])
-
-
-def _voted(votes: VoteMatrix, judges: Sequence[str]) -> Bools:
-    return np.asarray((_columns(votes, judges) != MISSING).any(axis=1))
-
-
-def _among(hashes: list[str], past: set[str]) -> Bools:
-    return np.array([digest in past for digest in hashes], dtype=bool)
 
 
 _KEY = (7, 13)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "aggregators": (
         *("AccuracyWeighted", "DawidSkene", "GradedJoint", "GradedOneCoin", "Joint", "LogOdds"),
-        *("MajorityVote", "MonotoneJoint", "MonotoneStacking", "OneCoin", "Stacking"),
+        *("MajorityVote", "MonotoneJoint", "MonotoneStacking", "OneCoin", "Stacking", "TwoPL"),
     ),
     "calibrators": (
         *("AutoCalibrator", "BetaCalibrator", "ClippedBetaCalibrator"),
@@ -54,7 +54,6 @@ _NAMES = {
         *("NoCalibrator", "PlattCalibrator", "ResidualCorrection", "RidgeBetaCalibrator"),
         *("SplitConformal", "TemperatureCalibrator", "calibrator"),
     ),
-    "irt": ("TwoPL",),
     "panel": ("Member", "Mixture", "PanelModel", "fit_panel", "mixture_of"),
 }
 __all__ = [name for names in _NAMES.values() for name in names]

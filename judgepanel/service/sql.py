@@ -83,7 +83,7 @@ from judgepanel.service.workspace import (
     default_home,
     new_id,
 )
-from judgepanel.studies.codec import from_plain, pack, shape_of, spec_sha, to_plain, unpack
+from judgepanel.studies.codec import from_plain, pack, reader_of, spec_sha, to_plain, unpack
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Spec, Study
 from judgepanel.studies.runner import merged
 from judgepanel.votes import Loaded, VoteMatrix
@@ -446,16 +446,11 @@ class SqlWorkspace:
         with transaction(self._engine, write=False) as connection:
             return _shared(connection, token, signed_in)[0]
 
-    def _sharer(self) -> str:
-        """Return the owner of the analysis that this reader's link opens; raises as `shared`."""
-        with transaction(self._engine, write=False) as connection:
-            return _shared(connection, self._link, self._signed_in)[1]
-
     # --- results -----------------------------------------------------------------------------
 
     def _stored_result(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> Stored | None:
         """Return the readable result of the newest engine up to this one."""
-        shape_of(study.result)  # An invalid result type is not damaged data.
+        reader_of(study.result)  # An invalid result type is not damaged data.
         for engine, content in self._results(key, spec):
             try:
                 result = from_plain(study.result, json.loads(zlib.decompress(content))["result"])
@@ -499,7 +494,8 @@ class SqlWorkspace:
         """The user for work: an owner, or all readers of an owner's analyses."""
         if self._owner is not None:
             return f"owner {self._owner}"
-        return f"readers of {self._sharer()}"
+        with transaction(self._engine, write=False) as connection:
+            return f"readers of {_shared(connection, self._link, self._signed_in)[1]}"
 
     def delete(self, analysis_id: str) -> None:
         """Delete an analysis and what no other analysis uses, or raise NotFound."""

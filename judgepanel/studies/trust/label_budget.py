@@ -569,26 +569,15 @@ _DRAWS = 2_000
 _ENDS = (0.025, 0.975)
 
 
-def check_goals(within: float, target: float | None, have: int | None) -> None:
-    """Refuse invalid goals or numbers of labels.
-
-    Raises
-    ------
-    InputError
-        ``within`` outside (0, 1), a target that is not above 0, ``have`` outside 1..10,000,000.
-    """
-    if not 0.0 < within < 1.0:
-        raise InputError(
-            "how near to the plateau is out of range", value=within, allowed="between 0 and 1"
-        )
-    if target is not None and not 0.0 < target < math.inf:
-        raise InputError("the target NLL must be above 0", value=target)
-    if have is not None and not 1 <= have <= MOST_LABELS:
-        raise InputError(
-            "the number of labels you have is out of range",
-            value=have,
-            allowed=f"1..{MOST_LABELS:,}",
-        )
+check_within = valid(
+    "how near to the plateau is out of range", lambda share: 0.0 < share < 1.0, "between 0 and 1"
+)
+check_target = valid("the target NLL must be above 0", lambda nll: 0.0 < nll < math.inf)
+check_have = valid(
+    "the number of labels you have is out of range",
+    lambda n: 1 <= n <= MOST_LABELS,
+    f"1..{MOST_LABELS:,}",
+)
 
 
 def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> dict[str, Any]:
@@ -613,9 +602,11 @@ def read(
     Raises
     ------
     InputError
-        As :func:`check_goals`.
+        ``within`` outside (0, 1), a target that is not above 0, ``have`` outside 1..10,000,000.
     """
-    check_goals(within, target, have)
+    for check, value in ((check_within, within), (check_target, target), (check_have, have)):
+        if value is not None:
+            check(value)
     n_c, n_p, _ = result.nll.shape
     mine = result.n_items if have is None else have
     fields = unread(n_c, n_p, result.labels, result.n_items)
@@ -716,11 +707,13 @@ class LabelBudgetSpec(PanelsSpec):
         check=valid("a budget needs at least 2 labels", lambda n: n >= 2, "2 or more"),
     )
     within: float = option(
-        0.05, "NLL excess over the largest budget that is still enough, as a fraction"
+        0.05,
+        "NLL excess over the largest budget that is still enough, as a fraction",
+        check=check_within,
     )
-    target: float | None = option(None, "an NLL to reach")
+    target: float | None = option(None, "an NLL to reach", check=check_target)
     have: int | None = option(
-        None, "labels from which the next 100 are priced (default: all labelled)"
+        None, "labels from which the next 100 are priced (default: all labelled)", check=check_have
     )
     beside: Aggregator | None = option(
         None, "a second aggregator of all judges, compared with the first", noun="aggregator"
@@ -728,7 +721,6 @@ class LabelBudgetSpec(PanelsSpec):
 
     def __post_init__(self) -> None:
         PanelsSpec.__post_init__(self)
-        check_goals(self.within, self.target, self.have)
         if self.beside == self.aggregator:
             raise InputError("both aggregators are the same", value=self.beside)
 
