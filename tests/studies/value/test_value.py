@@ -18,8 +18,8 @@ from judgepanel.studies.decide.value import (
     Rules,
     Value,
     ValueSpec,
-    layout_of,
     left_after,
+    parts_of,
     plan_of,
     values_of,
 )
@@ -183,7 +183,7 @@ def test_shapley_values_of_a_split_add_up():
     prepared = prepare(votes, given.settings)
     plan = plan_of(votes, prepared, None, None)
     split_values = values_of(prepared, split(prepared.ballots.units, 0), plan, given.rules)
-    part = layout_of(plan).parts
+    part = parts_of(plan)
     null, full = split_values.values[part["null"]], split_values.values[part["shapley_everyone"]]
     total = split_values.values[part["shapley"]].sum(axis=0)
     np.testing.assert_allclose(total, (null - full)[0], rtol=0, atol=1e-9)
