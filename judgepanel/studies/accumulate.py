@@ -436,8 +436,6 @@ class ValueTally:
         seen = self.seen > 0
         items = weights @ self.item_means()
         splits = self.split_means @ weights.T
-        if len(splits) < 2:
-            return Estimate.of_one_split(items.mean(axis=1))
         n_calibration, n_evaluation = self.n_calibration.mean(), self.n_evaluation.mean()
         return estimate(
             items,

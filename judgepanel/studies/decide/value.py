@@ -639,8 +639,6 @@ class Gathered:
     ) -> Estimate:
         """Estimates from values (n, N) of items and (S, n) of splits; NaN ends from one split."""
         tally = self.tally
-        if len(tally.numbers) < 2 or not len(items):
-            return Estimate.of_one_split(items.mean(axis=1))
         seen = tally.seen > 0
         sizes = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
         return estimate(items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint)

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.conformal import answered, auac_values, ranked
-from judgepanel.scoring.inference import Estimate, estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Tally
@@ -35,6 +34,7 @@ from judgepanel.studies.results import by_split, frozen, long_frame, summed
 from judgepanel.studies.trust.probabilities import (
     STAGES,
     Evaluations,
+    Means,
     OutOfSample,
     PanelResult,
     PanelSpec,
@@ -287,28 +287,13 @@ def sure_sums(n_items: int, scored: list[tuple[Split, Floats]]) -> SureSums:
     return SureSums(np.array([drawn.number for drawn, _ in scored]), np.array(splits), items)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Means:
-    """Means over new items from means by item and by split; ``units`` (n,) are groups of items."""
-
-    units: Ints
-    n_splits: int
-    sizes: tuple[float, float]
-
-    def estimated(self, items: Floats, splits: Floats) -> Estimate:
-        if self.n_splits < 2:
-            return Estimate.of_one_split(items.mean(axis=1))
-        return estimate(items, splits.T, self.units, *self.sizes)
-
-
 def sure_levels(sums: SureSums, tally: Tally, units: Ints) -> tuple[Interval, Interval]:
     """Return the share (R,) of items with a sure decision, and the share of them that is right.
 
     The second is NaN where no decision is sure.
     """
     seen = tally.evaluated > 0
-    sizes = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
-    of = _Means(units[seen], len(tally.numbers), sizes)
+    of = Means(units[seen], tally.n_evaluation, float(tally.n_calibration.mean()))
     inside, right = np.asarray(sums.items[:, :, seen] / tally.evaluated[seen])
     inside_splits, right_splits = np.moveaxis(sums.splits, 0, -1)
     ones = np.ones((1, inside.shape[1])), np.ones((1, of.n_splits))
