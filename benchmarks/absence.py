@@ -16,7 +16,7 @@ from benchmarks.report import Report, Table, say
 from judgepanel.api.panels import recommend
 from judgepanel.arrays import Bools, Floats
 from judgepanel.decision.absence import FOLDS, Absence, measure_absence
-from judgepanel.decision.panel_parts import absence_content
+from judgepanel.decision.panel_file import absence_content
 from judgepanel.decision.score import absence_sentence, nearest_absence, on_items
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots

@@ -19,18 +19,19 @@ from judgepanel.decision.recommend_result import Preference, choose
 from judgepanel.scoring.inference import sampling_variance
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.panel.candidates import (
+from judgepanel.studies.panel.curator import Rules, known_judges
+from judgepanel.studies.panel.recommended import (
     EVERYONE,
     FAVOURITES,
     FEW,
     Candidate,
     Candidates,
     Terms,
+    average_losses,
+    average_weights,
     candidates_of,
     compete,
 )
-from judgepanel.studies.panel.curator import Rules, known_judges
-from judgepanel.studies.panel.recommended import average_losses, average_weights
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
 

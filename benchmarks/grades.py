@@ -20,9 +20,15 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.panel.candidates import Terms, candidates_of, compete
 from judgepanel.studies.panel.curator import Known, Rules
-from judgepanel.studies.panel.recommended import average_losses, average_weights, bootstrap
+from judgepanel.studies.panel.recommended import (
+    Terms,
+    average_losses,
+    average_weights,
+    bootstrap,
+    candidates_of,
+    compete,
+)
 from judgepanel.studies.runner import one_thread
 from judgepanel.votes.load import load_votes
 

@@ -19,8 +19,7 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import fit
-from judgepanel.kernels.joint import CS, Form, joint, stacking
-from judgepanel.kernels.joint_features import features
+from judgepanel.kernels.joint import CS, Form, features, joint, stacking
 from judgepanel.kernels.prefixes import Fit, Kernel, PrefixScores, Ranking, cross_fitted
 from judgepanel.scoring.metrics import item_scores, null_logit
 from judgepanel.scoring.splits import Split, folds, split

@@ -8,8 +8,7 @@ import numpy as np
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
-from judgepanel.decision.drift import drift_of, profile_content
-from judgepanel.decision.training_items import rows_content, seen_items
+from judgepanel.decision.training_items import drift_of, profile_content, rows_content, seen_items
 from judgepanel.votes import MISSING, VoteMatrix
 
 FILES = 400

@@ -18,8 +18,7 @@ from judgepanel.scoring.descriptive import ALPHA as TOST_ALPHA
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.trust.missingness import missingness
-from judgepanel.studies.trust.saturation import MARGIN
-from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
+from judgepanel.studies.trust.scope import SATURATED, SCOPE, Scope, ScopeSpec
 from judgepanel.studies.understand.judge_table import ALPHA, legible
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.simulate import (
@@ -118,7 +117,7 @@ def clean_table() -> tuple[Table, int]:
         f"All four pass in {sound} of {N_PANELS}. The last tenth changes NLL by {mean[0]:+.1f} % "
         f"(standard deviation over panels {spread[0]:.1f} %), all but the best fifth by "
         f"{mean[1]:+.0f} % ({spread[1]:.0f} %). By the test of the last tenth against "
-        f"+-{MARGIN:.0%} alone: " + ", ".join(f"{n} {name}" for name, n in tenth.items()) + "."
+        f"+-{SATURATED:.0%} alone: " + ", ".join(f"{n} {name}" for name, n in tenth.items()) + "."
     )
     return Table("Clean panels", ("check", "pass", "review", "fail"), rows, note), sound
 

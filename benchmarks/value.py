@@ -14,8 +14,7 @@ from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.joint import joint
-from judgepanel.kernels.joint_left_out import held_joints
-from judgepanel.kernels.panels import choice_folds
+from judgepanel.kernels.panels import choice_folds, held_joints
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_nll

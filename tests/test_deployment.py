@@ -26,9 +26,9 @@ from sqlalchemy import make_url
 
 from judgepanel.cli import main
 from judgepanel.cli.health import SERVED
-from judgepanel.service.archive import TOKEN
 from judgepanel.service.database import connect
 from judgepanel.service.jobs import BACKENDS
+from judgepanel.service.sql import TOKEN
 from judgepanel.studies.runner import backend_of
 
 ROOT = Path(__file__).resolve().parents[1]

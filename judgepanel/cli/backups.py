@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from judgepanel.service.backup import Copied, back_up, restore
 from judgepanel.service.basics import DatabaseProblem
-from judgepanel.service.database import connect, default_url, file_of
+from judgepanel.service.database import Copied, back_up, connect, default_url, file_of, restore
 from judgepanel.service.workspace import default_home
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import documentation

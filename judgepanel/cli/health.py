@@ -16,11 +16,12 @@ from judgepanel.service.database import (
     FILE,
     GONE,
     check_connection,
+    check_schema,
     connect,
     expected_identity,
+    is_current,
     transaction,
 )
-from judgepanel.service.tables import check_schema, is_current
 from judgepanel.service.workspace import default_home
 
 SERVED = "/_stcore/health"

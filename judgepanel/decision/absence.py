@@ -56,15 +56,19 @@ from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.models.panel import (
     Fallback,
+    JointSum,
+    LevelSum,
     Mixture,
     PanelModel,
+    TwoCoin,
+    VoteFraction,
+    VoteSum,
     fit_fallback,
     fit_panels,
     in_order,
     mixture_of,
     pooled,
 )
-from judgepanel.models.rules import JointSum, LevelSum, TwoCoin, VoteFraction, VoteSum
 from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
@@ -266,7 +270,7 @@ def figures_of(
     items, mains = sums / times, mains / times
     rises, final = items[1:] - items[0], finals / times
     rule = (final[1:] - final[0] - rises).mean(axis=1)
-    spread = _Spread.of(
+    reach, df, item_sd = _spread(
         rises,
         np.array(of_panels)[:, 1:],
         units[seen],
@@ -275,15 +279,15 @@ def figures_of(
         rule=rule,
     )
     value = rises.mean(axis=1)
-    delta = Interval(value, value - spread.reach, value + spread.reach)
+    delta = Interval(value, value - reach, value + reach)
     figures = [
         AbsenceFigures(
             n_absent=size,
             share=size / n_judges,
             nll=float(items[arm + 1].mean()),
             delta=delta[arm],
-            df=float(spread.df[arm]),
-            item_sd=float(spread.item_sd[arm]),
+            df=float(df[arm]),
+            item_sd=float(item_sd[arm]),
             main_nll=float(mains[arm + 1].mean()),
         )
         for arm, size in enumerate(sizes)
@@ -291,50 +295,29 @@ def figures_of(
     return figures, float(items[0].mean())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Spread:
-    """Uncertainty of rises, (n,) each.
+def _spread(
+    rises: Floats, of_panels: Floats, units: Ints, *, draws: Floats, n_draws: Ints, rule: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return the uncertainty of rises, (n,) each.
 
-    The 95 % ``reach`` on very many new items, degrees of freedom, and the standard deviation of the
-    rise of a single item.
+    It is the 95 % reach on very many new items, degrees of freedom, and the standard deviation of
+    the rise of a single item, from ``rises`` (n, n_items) of new items, and mean rises
+    ``of_panels`` (n_folds, n), those of the panels of all folds on the same items, so that they
+    differ only by the labels of the fits. Two panels of K folds share K - 2 of K - 1 parts of their
+    labels, so the variance between panels with independent labels is K - 1 times that between
+    these. The panel that scores new items is one more draw of its labels. Randomly absent judges
+    are one draw of such judges: ``draws`` is the variance of one draw, and ``n_draws`` of them were
+    averaged. ``rule`` is the distance of the rises under the panel's final threshold from these.
     """
-
-    reach: Floats
-    df: Floats
-    item_sd: Floats
-
-    @classmethod
-    def of(
-        cls,
-        rises: Floats,
-        of_panels: Floats,
-        units: Ints,
-        *,
-        draws: Floats,
-        n_draws: Ints,
-        rule: Floats,
-    ) -> _Spread:
-        """From ``rises`` (n, n_items) of new items, and mean rises ``of_panels`` (n_folds, n).
-
-        ``of_panels`` are the rises of the panels of all folds on the same items, so they differ
-        only by the labels of the fits. Two panels of K folds share K - 2 of K - 1 parts of their
-        labels, so the variance between panels with independent labels is K - 1 times that between
-        these. The panel that scores new items is one more draw of its labels. Randomly absent
-        judges are one draw of such judges: ``draws`` is the variance of one draw, and ``n_draws``
-        of them were averaged. ``rule`` is the distance of the rises under the panel's final
-        threshold from these.
-        """
-        n_folds, n_items = of_panels.shape[0], rises.shape[1]
-        v = sampling_variance(rises, units)
-        labels = (n_folds - 1) * of_panels.var(axis=0, ddof=1)
-        known = v + draws / n_draws
-        unknown = labels + draws
-        total = known + unknown + rule**2
-        df = satterthwaite(
-            (known, unit_codes(units)[1] - 1), (unknown, n_folds - 1), (rule**2, np.inf)
-        )
-        quantile = distributions.t_ppf(0.5 + LEVEL / 2.0, df)
-        return cls(np.asarray(quantile * np.sqrt(total)), df, np.sqrt(v * n_items))
+    n_folds, n_items = of_panels.shape[0], rises.shape[1]
+    v = sampling_variance(rises, units)
+    labels = (n_folds - 1) * of_panels.var(axis=0, ddof=1)
+    known = v + draws / n_draws
+    unknown = labels + draws
+    total = known + unknown + rule**2
+    df = satterthwaite((known, unit_codes(units)[1] - 1), (unknown, n_folds - 1), (rule**2, np.inf))
+    quantile = distributions.t_ppf(0.5 + LEVEL / 2.0, df)
+    return np.asarray(quantile * np.sqrt(total)), df, np.sqrt(v * n_items)
 
 
 _SIGN = {"1": 1.0, "0": -1.0, ".": 0.0}
@@ -617,7 +600,9 @@ def _losses(
     columns = np.array(panel.places(fitted.judges))
     cells = np.ix_(all_rows, columns)
     margins = None if ballots.margins is None else ballots.margins[cells]
-    codes = fitted.codes(_unsigned(ballots.votes[cells]), margins)
+    signs = ballots.votes[cells]
+    votes = np.where(signs == 0, MISSING, (signs + 1) // 2).astype(np.int8)
+    codes = fitted.codes(votes, margins)
     absent = [[place[panel.names[j]] for j in positions] for positions in arms.absent]
     right = ballots.signs[all_rows] > 0
     own = replace(fitted, fallback=None)
@@ -673,7 +658,3 @@ def _figures(
         n_evaluation=float(np.mean([len(losses.rows) for losses in alone])),
         n_splits=len(alone),
     )
-
-
-def _unsigned(signs: Votes) -> Votes:
-    return np.where(signs == 0, MISSING, (signs + 1) // 2).astype(np.int8)

@@ -30,9 +30,10 @@ import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import Absence, measure_absence
-from judgepanel.decision.cards import CAUTION, SAVES, within
 from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
+    CAUTION,
+    SAVES,
     CandidateFigures,
     Choice,
     Choices,
@@ -46,8 +47,8 @@ from judgepanel.decision.recommend_result import (
     cost_of,
     reading_of,
     shared_run,
+    within,
 )
-from judgepanel.decision.sure import SureSums, sure_levels, sure_sums
 from judgepanel.decision.training_items import held_out_warnings
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.calibration import Calibrator
@@ -64,31 +65,29 @@ from judgepanel.studies.compare import (
     Estimator,
     against_position,
     grid_estimates,
-    mean_sizes,
     settled,
 )
-from judgepanel.studies.contract import REACH, Chunk, Prepared, Study, grouped_votes
-from judgepanel.studies.panel.candidates import (
+from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
+from judgepanel.studies.panel.recommended import (
+    AVERAGE,
     FINAL,
+    Averaged,
     Candidate,
     Standing,
     absent_losses,
-    compete,
-    final_members,
-    stand,
-)
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    Averaged,
     average_losses,
     average_scores,
     averaged_of,
     bootstrap,
+    compete,
+    final_members,
     fits_memory,
     remember,
+    stand,
 )
 from judgepanel.studies.results import absorb, by_split, frozen
 from judgepanel.studies.runner import one_thread
+from judgepanel.studies.trust.selective import SureSums, sure_levels, sure_sums
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import find_repeats, reversal
 from judgepanel.votes.matrix import cached
@@ -336,14 +335,9 @@ def taking(
         model=model,
         chosen=row,
         instead_of=replace(result.chosen, nll=result.nll),
-        nll=row.nll,
-        brier=row.brier,
-        accuracy=row.accuracy,
-        ece=row.ece,
+        **{name: getattr(row, name) for name in _OF_CHOICE},
         chosen_on=row.inner_nll,
         optimism=float(row.nll.value) - row.inner_nll,
-        delta=row.delta,
-        p=row.p,
         verdict=verdict_on(row.delta, result.margin),
         cost=row.cost,
         absence=None,
@@ -415,6 +409,11 @@ def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation)
     return replace(result, absence=absence, model=replace(result.model, fallback=absence.fallback))
 
 
+_OF_CHOICE = ("nll", "brier", "accuracy", "ece", "delta", "p")
+_OF_READING = ("prefer", "price", *_OF_CHOICE, "chosen_on", "position")
+"""Fields of a recommendation that are those of its reading."""
+
+
 def fields_of(
     candidates: tuple[CandidateFigures, ...],
     reading: Reading,
@@ -430,8 +429,7 @@ def fields_of(
     margin = MARGIN * float(reference.nll.value)
     return {
         "model": model,
-        "prefer": reading.prefer,
-        "price": reading.price,
+        **{name: getattr(reading, name) for name in _OF_READING},
         "chosen": chosen,
         "lowest": min((row for row in rows[:-1] if row.allowed), key=lambda row: row.smoothed_nll),
         "runner_up": runner,
@@ -440,19 +438,11 @@ def fields_of(
         "labels_to_settle": labels_to_settle(
             behind, (most - least) / 2.0, MARGIN * float(chosen.nll.value), n_items
         ),
-        "nll": reading.nll,
-        "brier": reading.brier,
-        "accuracy": reading.accuracy,
-        "ece": reading.ece,
-        "chosen_on": reading.chosen_on,
         "optimism": float(reading.nll.value) - reading.chosen_on,
-        "delta": reading.delta,
-        "p": reading.p,
         "margin": margin,
         "verdict": verdict_on(reading.delta, margin),
         "cost": chosen.cost,
         "left_out": _left_out(judges, model),
-        "position": reading.position,
     }
 
 
@@ -562,7 +552,9 @@ def run_chunk(
     contest = contest_of(votes, spec)
     ballots, candidates = contest.prepared.ballots, contest.choices.all()
     positions, averages, choice_losses = [], [], []
-    has_averages = _is_default(spec) and fits_memory(ballots.n_items, spec.settings)
+    # Other studies use the average of the default options.
+    is_default = shared_run(spec) == RecommendSpec(settings=spec.settings)
+    has_averages = is_default and fits_memory(ballots.n_items, spec.settings)
 
     def arms(drawn: Split) -> tuple[Split, Arms]:
         held = compete(ballots, drawn, contest.choices, contest.terms, n_choices=contest.n_readings)
@@ -614,15 +606,14 @@ def run_chunk(
     )
 
 
-def extend(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk, into: Scores | None) -> Scores:
-    """Add the splits of one chunk to the memory of others, on two threads."""
-    with threads(_THREADS):
-        return run_chunk(votes, spec, chunk, into)
+def extend(votes: VoteMatrix, spec: RecommendSpec) -> Extend[Scores] | None:
+    """Return what adds chunks in place on two threads, if splits have many cells of scores."""
 
+    def on_threads(chunk: Chunk, into: Scores | None) -> Scores:
+        with threads(_THREADS):
+            return run_chunk(votes, spec, chunk, into)
 
-def _is_default(spec: RecommendSpec) -> bool:
-    """Whether the average is the one that other studies use."""
-    return shared_run(spec) == RecommendSpec(settings=spec.settings)
+    return on_threads if large(votes, spec) else None
 
 
 def large(votes: VoteMatrix, spec: RecommendSpec) -> bool:
@@ -681,22 +672,13 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
     candidates, readings = readings_of(scores, prepared, listed, final, positions[len(listed) :])
     reading = reading_of(readings, spec.prefer, spec.price)
     model = fitted_panel(votes, spec, reading.used)
-    n_calibration, n_evaluation = mean_sizes(totals)
-    result = Recommendation(
+    result = Recommendation.from_splits(
+        prepared,
+        spec,
+        totals,
         **fields_of(candidates, reading, model, prepared.judges, prepared.ballots.n_items),
-        budget=spec.budget,
-        null_nll=float(totals.null_nll.mean()),
         absence=None,
         set_aside=prepared.oriented.set_aside,
-        orientation=prepared.oriented.policy,
-        n_items=prepared.ballots.n_items,
-        n_judges=prepared.ballots.n_judges,
-        n_calibration=n_calibration,
-        n_evaluation=n_evaluation,
-        n_splits=len(totals.numbers),
-        planned_splits=spec.settings.most_splits,
-        seed=spec.settings.seed,
-        measures_coding=prepared.oriented.measures_coding,
         repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
         reversed_votes="" if spec.settings.judges else reversal(votes),
         readings=readings,
@@ -761,7 +743,6 @@ RECOMMEND: Study[RecommendSpec, Scores, Recommendation] = Study(
     run_chunk=run_chunk,
     merge=merge,
     chunk=2,
-    large=large,
     extend=extend,
     settled=is_settled,
     complete=with_absence,

@@ -22,14 +22,22 @@ In the blend a candidate has weight exp(-``POWER`` n (NLL - lowest NLL)), with n
 candidate is *tied* with the best one if it is behind by at most one standard error of the
 difference in NLL (the one-standard-error rule of Breiman et al. 1984, *Classification and
 Regression Trees*, section 3.4).
+
+The two panels to decide between, Best and Lean, and which of them is recommended.
+
+Best has the lowest expected loss. Lean is the smallest panel within a stated price of it
+(:mod:`judgepanel.decision.lean`). The rule: Lean is recommended if it saves at least ``SAVES`` of
+the judges or of the cost, and its loss is within the price; else Best. The loss is the difference
+between the two where each is chosen again in every split and scored on the other items, plus
+``CAUTION`` of the way to the upper end of its interval. ``benchmarks/lean.py`` holds the rule to
+account on items that nothing has seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -37,7 +45,7 @@ import pandas as pd
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
-from judgepanel.decision.lean import PRICE, PRICES, lean_choice, sizes_of
+from judgepanel.decision.lean import PRICE, PRICES, CardName, lean_choice, sizes_of
 from judgepanel.decision.training_items import check_share, fitting_votes
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
@@ -47,20 +55,23 @@ from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import ConstantPosition
-from judgepanel.studies.contract import Prepared, Settings, grouped_votes, prepare
-from judgepanel.studies.options import check_known
-from judgepanel.studies.panel.candidates import (
+from judgepanel.studies.contract import Prepared, grouped_votes, prepare
+from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.panel.curator import Rules, check_folds, known_judges
+from judgepanel.studies.panel.curator import affordable as is_affordable
+from judgepanel.studies.panel.recommended import (
+    AVERAGE,
     EVERYONE,
+    FOLDS,
     LISTS,
     Candidate,
     Candidates,
     Terms,
+    average_losses,
+    average_weights,
     candidates_of,
 )
-from judgepanel.studies.panel.curator import Rules, known_judges
-from judgepanel.studies.panel.curator import affordable as within
-from judgepanel.studies.panel.recommended import AVERAGE, FOLDS, average_losses, average_weights
-from judgepanel.studies.results import flat_row, scalars
+from judgepanel.studies.results import Declared, column, flat_row, frozen, json_values, scalars
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Repeats
 from judgepanel.votes.matrix import cached
@@ -147,7 +158,8 @@ def _under(blend: Floats, losses: Floats) -> float:
 def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
     """Return which candidates (A,) are tied with the best of them by their smoothed NLL."""
     best = int(smoothed.argmin())
-    return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
+    errors = np.sqrt(sampling_variance(losses - losses[best], units))
+    return np.asarray(smoothed - smoothed[best] <= errors)
 
 
 def offered(
@@ -158,7 +170,7 @@ def offered(
     The cheapest is available if ``costs`` (n_judges,) are known, everyone if all judges together
     are within the ``budget``, robust if absences are measured.
     """
-    affords_all = budget is None or costs is None or bool(within(costs.sum(), budget))
+    affords_all = budget is None or costs is None or bool(is_affordable(costs.sum(), budget))
     left_out = {
         "cheapest": costs is None,
         "everyone": not affords_all,
@@ -245,16 +257,11 @@ def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float 
     return np.asarray(result / result.sum())
 
 
-def _standard_errors(losses: Floats, units: Ints, best: int) -> Floats:
-    """Standard errors of the difference in NLL to the best, (A,)."""
-    return np.asarray(np.sqrt(sampling_variance(losses - losses[best], units)))
-
-
 def affordable(panels: Bools, costs: Floats | None, budget: float | None) -> Bools:
     """Return which panels (A,) are within the budget; all without one."""
     if budget is None or costs is None:
         return np.ones(len(panels), dtype=bool)
-    return within(cost_of(panels, costs), budget)
+    return is_affordable(cost_of(panels, costs), budget)
 
 
 def cost_of(panels: Bools, costs: Floats) -> Floats:
@@ -282,7 +289,7 @@ def _rank(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CandidateFigures:
     """One candidate, or the average of several, out of sample.
 
@@ -296,26 +303,37 @@ class CandidateFigures:
     within the budget.
     """
 
-    panel: str
-    k: int
+    panel: str = column("Judges of the candidate.")
+    k: int = column("Number of judges of the candidate on all labelled rows.")
     aggregator: str
     calibrator: Calibrator
-    nll: Interval
+    nll: Interval = column(bounds=("lo", "hi"))
     brier: float
     accuracy: float
     ece: float
     skill: float
-    delta: Interval
+    delta: Interval = column(
+        "NLL of the candidate minus that of all judges under one-coin and beta, in nats; below 0 "
+        "the candidate is better."
+    )
     p: float
     chosen_share: float
-    weight: float
-    inner_nll: float
-    smoothed_nll: float
+    weight: float = column("Weight of the candidate in the average, fitted on all labelled rows.")
+    inner_nll: float = column(
+        "Cross-validated NLL on all labelled rows, on which the choice is based."
+    )
+    smoothed_nll: float = column(
+        "Inner NLL by which candidates are compared; blank if over budget."
+    )
     tied: bool
-    behind: Interval
-    stands: Verdict
+    behind: Interval = column(
+        "NLL of the candidate minus that of the recommended one, out of sample, in nats."
+    )
+    stands: Verdict = column(
+        "What the interval of behind decides against the margin; curate: this candidate is better."
+    )
     cost: float | None
-    allowed: bool
+    allowed: bool = column("Whether the candidate is within the budget.")
 
     @property
     def name(self) -> str:
@@ -374,7 +392,7 @@ def reading_of(readings: Sequence[Reading], prefer: Preference, price: float) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(Declared):
     """The recommended panel, and its uncertainty.
 
     ``model`` is fitted on all ``n_items`` labelled rows that were not held out; ``nll`` is what
@@ -443,30 +461,7 @@ class Recommendation:
     positions: tuple[ConstantPosition, ...]
     instead_of: CandidateFigures | None
     warnings: tuple[str, ...]
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "panel": "Judges of the candidate.",
-            "k": "Number of judges of the candidate on all labelled rows.",
-            "lo": "Lower end of the 95 % interval of nll.",
-            "hi": "Upper end of the 95 % interval of nll.",
-            "delta": (
-                "NLL of the candidate minus that of all judges under one-coin and beta, in "
-                "nats; below 0 the candidate is better."
-            ),
-            "weight": "Weight of the candidate in the average, fitted on all labelled rows.",
-            "inner_nll": "Cross-validated NLL on all labelled rows, on which the choice is based.",
-            "smoothed_nll": "Inner NLL by which candidates are compared; blank if over budget.",
-            "behind": (
-                "NLL of the candidate minus that of the recommended one, out of sample, in nats."
-            ),
-            "stands": (
-                "What the interval of behind decides against the margin; curate: this "
-                "candidate is better."
-            ),
-            "allowed": "Whether the candidate is within the budget.",
-        }
-    )
+    RECORDS: ClassVar = (CandidateFigures,)
 
     @property
     def partial(self) -> bool:
@@ -546,40 +541,27 @@ class Recommendation:
 
     def summary(self) -> dict[str, Any]:
         """Return the decision as JSON values."""
-        nll, nll_lo, nll_hi = self.nll
-        delta, delta_lo, delta_hi = self.delta
-        behind, behind_lo, behind_hi = self.runner_up.behind
+
+        def described(row: CandidateFigures) -> dict[str, Any]:
+            names = ("panel", "k", "aggregator", "calibrator")
+            return {name: getattr(row, name) for name in names}
+
         decided = {
-            "panel": self.chosen.panel,
-            "k": self.chosen.k,
-            "aggregator": self.chosen.aggregator,
-            "calibrator": self.chosen.calibrator,
+            **described(self.chosen),
             "members": [
-                {
-                    "weight": member.weight,
-                    "panel": row.panel,
-                    "k": row.k,
-                    "aggregator": row.aggregator,
-                    "calibrator": row.calibrator,
-                }
+                {"weight": member.weight, **described(row)}
                 for member, row in zip(self.model.members, self.members, strict=True)
             ],
             "instead_of": None if self.instead_of is None else self.instead_of.name,
             "budget": self.budget,
             "cost": self.cost,
             "judges": list(self.model.judges),
-            "nll": nll,
-            "nll_lo": nll_lo,
-            "nll_hi": nll_hi,
-            "skill": 1.0 - nll / self.null_nll,
-            "delta_to_reference": delta,
-            "delta_lo": delta_lo,
-            "delta_hi": delta_hi,
+            **json_values({"nll": self.nll}),
+            "skill": 1.0 - self.nll.value / self.null_nll,
+            **dict(zip(("delta_to_reference", "delta_lo", "delta_hi"), self.delta, strict=True)),
             "reference": self.reference.name,
             "runner_up": self.runner_up.name,
-            "runner_up_behind": behind,
-            "runner_up_behind_lo": behind_lo,
-            "runner_up_behind_hi": behind_hi,
+            **json_values({"runner_up_behind": self.runner_up.behind}),
             "runner_up_stands": self.runner_up.stands,
             "tied": [candidate.name for candidate in self.tied],
             "undecided": [candidate.name for candidate in self.undecided],
@@ -590,12 +572,13 @@ class Recommendation:
         return {**to_plain(decided), **scalars(self)}
 
 
+_PRICES = ", ".join(f"{price:g}" for price in PRICES)
 _NEAR = 5
 """Number of similar names suggested for an unknown one."""
 
 
 @dataclass(frozen=True, slots=True)
-class RecommendSpec:
+class RecommendSpec(StudySpec):
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
 
     ``prefer``, ``price`` and ``candidate`` only select from a result. A separate run
@@ -610,43 +593,45 @@ class RecommendSpec:
         that is not above 0, a held-out share outside [0, 1).
     """
 
-    settings: Settings = Settings()
-    candidates: str = field(
-        default="default", metadata={"help": "list of candidates: default or wide"}
+    candidates: str = option(
+        "default",
+        "list of candidates: default or wide",
+        check=valid("unknown list of candidates", LISTS.__contains__, ", ".join(LISTS)),
     )
-    folds: int = field(
-        default=FOLDS,
-        metadata={"help": "number of inner folds on calibration rows, for closed forms"},
+    folds: int = option(
+        FOLDS, "number of inner folds on calibration rows, for closed forms", check=check_folds
     )
-    prefer: Preference = field(
-        default="nll",
-        metadata={
-            "help": "what to take: the average of lowest NLL (nll), the smallest panel within a "
-            "price (lean), the average's heaviest pipeline alone (single), the average over "
-            "everyone, what is best while a family is absent (robust), "
-            "or the simplest, cheapest, or fewest judges among candidates tied with the best"
-        },
+    prefer: Preference = option(
+        "nll",
+        "what to take: the average of lowest NLL (nll), the smallest panel within a "
+        "price (lean), the average's heaviest pipeline alone (single), the average over "
+        "everyone, what is best while a family is absent (robust), "
+        "or the simplest, cheapest, or fewest judges among candidates tied with the best",
+        noun="preference",
     )
-    price: float = field(
-        default=PRICE,
-        metadata={
-            "help": "largest loss that lean accepts, as a share of the NLL of the average: "
-            + ", ".join(f"{price:g}" for price in PRICES)
-        },
+    price: float = option(
+        PRICE,
+        f"largest loss that lean accepts, as a share of the NLL of the average: {_PRICES}",
+        check=valid(
+            "the largest loss accepted is not one of those that a run chooses for",
+            PRICES.__contains__,
+            _PRICES,
+        ),
     )
-    budget: float | None = field(
-        default=None, metadata={"help": "maximum cost of the panel per item (default: no limit)"}
+    budget: float | None = option(
+        None,
+        "maximum cost of the panel per item (default: no limit)",
+        check=valid("the budget is not a price", lambda b: 0.0 < b < np.inf, "a number above 0"),
     )
-    candidate: str = field(
-        default="",
-        metadata={
-            "help": "a candidate to take in place of the recommended panel, such as 'top-5, "
-            "one_coin, temperature'; its own figures do not allow for having been picked"
-        },
+    candidate: str = option(
+        "",
+        "a candidate to take in place of the recommended panel, such as 'top-5, "
+        "one_coin, temperature'; its own figures do not allow for having been picked",
     )
-    conformal: float = field(
-        default=0.0,
-        metadata={"help": "share of the labels held out to make sets at 80 and 90 %; 0: no sets"},
+    conformal: float = option(
+        0.0,
+        "share of the labels held out to make sets at 80 and 90 %; 0: no sets",
+        check=check_share,
     )
 
     def __post_init__(self) -> None:
@@ -656,21 +641,7 @@ class RecommendSpec:
                 value=self.settings.protocol,
                 allowed="honest",
             )
-        if self.folds < 2:
-            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
-        check_known("list of candidates", tuple(LISTS), (self.candidates,))
-        check_known("preference", PREFERENCES, (self.prefer,))
-        if self.price not in PRICES:
-            raise InputError(
-                "the largest loss accepted is not one of those that a run chooses for",
-                value=self.price,
-                allowed=", ".join(f"{price:g}" for price in PRICES),
-            )
-        if self.budget is not None and not 0.0 < self.budget < float("inf"):
-            raise InputError(
-                "the budget is not a price", value=self.budget, allowed="a number above 0"
-            )
-        check_share(self.conformal)
+        StudySpec.__post_init__(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -785,3 +756,82 @@ def _unknown_costs() -> InputError:
     return InputError(
         "costs of the judges are not known", allowed="a judge table with a cost for every judge"
     )
+
+
+SAVES = 1.0 / 3.0
+"""Share of the judges or of the cost that a recommended Lean saves at least."""
+CAUTION = 0.2
+"""Which part of the upper half of the interval of its loss must be within the price too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Card:
+    """A panel to decide on: its ``reading``, and its candidate's figures on all labelled rows."""
+
+    name: CardName
+    reading: Reading
+    panel: CandidateFigures
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cards:
+    """Best, and Lean at a ``price`` if that is another panel; ``marked`` is recommended.
+
+    ``loss`` = NLL(Lean) - NLL(Best) with interval, both chosen in every split.
+    """
+
+    best: Card
+    lean: Card | None
+    price: float
+    loss: Interval
+    marked: CardName
+
+    @property
+    def marked_card(self) -> Card:
+        """The card that is recommended."""
+        return self.lean if self.marked == "Lean" and self.lean is not None else self.best
+
+    @property
+    def all(self) -> tuple[Card, ...]:
+        """The cards, one or two."""
+        return (self.best,) if self.lean is None else (self.best, self.lean)
+
+
+def cards_of(result: Recommendation, price: float) -> Cards:
+    """Return the cards of a recommendation under any preference, and which one is recommended."""
+    best, lean = result.reading("nll", price), result.reading("lean", price)
+    first = Card("Best", best, _panel(result, best))
+    second = None
+    if lean.used.tolist() != best.used.tolist():
+        second = Card("Lean", lean, _panel(result, lean))
+    lean_is_marked = second is not None and (
+        saved(first, second) >= SAVES
+        and within(lean.against_best, price * float(best.nll.value), CAUTION)
+    )
+    marked: CardName = "Lean" if lean_is_marked else "Best"
+    return Cards(first, second, price, lean.against_best, marked)
+
+
+def within(loss: Interval, most: float, caution: float) -> bool:
+    """Whether a loss is at most ``most``, with part of its upper half; False from one split."""
+    return bool(loss.value + caution * (loss.hi - loss.value) <= most)
+
+
+def saved(best: Card, lean: Card) -> float:
+    """Return the share of the judges, or of the cost where that is more, that Lean saves."""
+    judges = 1.0 - len(lean.reading.judges) / len(best.reading.judges)
+    return max(judges, saved_cost(best, lean))
+
+
+def saved_cost(best: Card, lean: Card) -> float:
+    """Return the share of the cost that Lean saves, 0 if costs are unknown."""
+    if not best.panel.cost or lean.panel.cost is None:
+        return 0.0
+    return 1.0 - lean.panel.cost / best.panel.cost
+
+
+def _panel(result: Recommendation, reading: Reading) -> CandidateFigures:
+    """Return the panel of a reading; an average of one pipeline is that pipeline."""
+    singles = result.candidates[:-1]
+    members = np.flatnonzero(reading.used)
+    return singles[members[0]] if len(members) == 1 else reading.average

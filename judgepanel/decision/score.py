@@ -31,13 +31,20 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.decision.drift import Drift, drift_of, drift_sentences
 from judgepanel.decision.panel_file import PanelFile
-from judgepanel.decision.sure import SURE
-from judgepanel.decision.training_items import Seen, seen_items, seen_sentences, set_texts
+from judgepanel.decision.training_items import (
+    Drift,
+    Seen,
+    drift_of,
+    drift_sentences,
+    seen_items,
+    seen_sentences,
+    set_texts,
+)
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import unit_codes
+from judgepanel.studies.trust.selective import SURE
 from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value

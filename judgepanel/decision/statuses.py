@@ -17,7 +17,7 @@ import numpy as np
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import signs_of
-from judgepanel.kernels.joint_features import MOST_JUDGES, copies
+from judgepanel.kernels.joint import MOST_JUDGES, copies
 from judgepanel.kernels.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval

@@ -30,6 +30,7 @@ from judgepanel.figures.style import (
     add_series,
     error_bars,
     escaped,
+    label_rows,
     laid_out,
     mark,
     mixed,
@@ -82,12 +83,7 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
         add_series(figure, nll.value, places[of], mark_of, standing, "%{text}", **more)
     add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
-    figure.update_yaxes(
-        tickvals=places,
-        ticktext=[_label(row) for row in rows],
-        range=[len(rows) - 0.5, -0.5],
-        showgrid=False,
-    )
+    label_rows(figure, [_label(row) for row in rows], showgrid=False)
     return figure
 
 

@@ -24,6 +24,7 @@ from judgepanel.figures.style import (
     add_base_rate,
     add_series,
     escaped,
+    label_rows,
     laid_out,
     with_opacity,
 )
@@ -62,12 +63,7 @@ def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go
     add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
     figure.update_xaxes(rangemode="tozero")
-    figure.update_yaxes(
-        tickvals=places,
-        ticktext=["<br>".join(wrap(row, _LABEL)) for row in rows],
-        range=[len(rows) - 0.5, -0.5],
-        showgrid=False,
-    )
+    label_rows(figure, ["<br>".join(wrap(row, _LABEL)) for row in rows], showgrid=False)
     return figure
 
 
@@ -95,12 +91,7 @@ def groups_figure(
         figure.add_vline(x=level, line=DOTTED)
     laid_out(figure, x=x, y="", height=_HEAD + _ROW * len(groups))
     figure.update_xaxes(tickformat=".0%" if percent else ".1f")
-    figure.update_yaxes(
-        tickvals=places,
-        ticktext=[escaped(name, 28) for name in groups],
-        range=[len(places) - 0.5, -0.5],
-        title=None,
-    )
+    label_rows(figure, [escaped(name, 28) for name in groups], title=None)
     return figure
 
 

@@ -155,6 +155,12 @@ def rank_axis(figure: go.Figure, n: int, names: Sequence[str] = ()) -> None:
     figure.update_xaxes(range=[0, n + 1], tickvals=ticks, ticktext=[f"{k:,}" for k in ticks])
 
 
+def label_rows(figure: go.Figure, texts: Sequence[str], **more: object) -> None:
+    """Name rows at 0, 1, 2, ... from top to bottom; ``more`` are further options of the axis."""
+    n = len(texts)
+    figure.update_yaxes(tickvals=np.arange(n), ticktext=texts, range=[n - 0.5, -0.5], **more)
+
+
 def laid_out(figure: go.Figure, *, x: str, y: str, height: int = 420) -> go.Figure:
     """Apply the common layout: light axes, legend above, small margins."""
     figure.update_layout(

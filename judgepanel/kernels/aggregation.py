@@ -18,8 +18,14 @@ from judgepanel.arrays import Ints
 from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.dawid_skene import dawid_skene, dawid_skene_semi
 from judgepanel.kernels.graded import graded_scores, joint_graded
-from judgepanel.kernels.joint import Form, joint, joint_monotone, stacking, stacking_monotone
-from judgepanel.kernels.joint_features import MOST_JUDGES
+from judgepanel.kernels.joint import (
+    MOST_JUDGES,
+    Form,
+    joint,
+    joint_monotone,
+    stacking,
+    stacking_monotone,
+)
 from judgepanel.kernels.prefixes import (
     ClosedForm,
     Kernel,
@@ -142,7 +148,7 @@ def _shared(
     """Scores of panels that another study has fitted in this split, and of those fitted now.
 
     Panels of one EM have bits that depend on which sizes run together; so may those of so many
-    judges that only the best are compared (:mod:`kernels.joint_features`).
+    judges that only the best are compared (:mod:`kernels.joint`).
     """
     apart = case[0] not in _TOGETHER and ballots.n_judges <= MOST_JUDGES
     sizes = ks.tolist()

@@ -45,8 +45,16 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots, cells_of
-from judgepanel.kernels.joint import CS, JointPanel, joint
-from judgepanel.kernels.joint_features import Agreement, Features, centring, copy_shares, features
+from judgepanel.kernels.joint import (
+    CS,
+    Agreement,
+    Features,
+    JointPanel,
+    centring,
+    copy_shares,
+    features,
+    joint,
+)
 from judgepanel.kernels.prefixes import (
     Fit,
     OwnLabel,

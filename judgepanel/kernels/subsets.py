@@ -45,8 +45,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import calibrate, summed_nll
 from judgepanel.kernels.calibration import Calibrator, MapFit
+from judgepanel.kernels.evaluation import calibrate, summed_nll
 from judgepanel.kernels.prefixes import (
     FRACTIONS,
     ClosedForm,

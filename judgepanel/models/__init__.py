@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from judgepanel.models.aggregators import MonotoneStacking as MonotoneStacking
     from judgepanel.models.aggregators import OneCoin as OneCoin
     from judgepanel.models.aggregators import Stacking as Stacking
+    from judgepanel.models.aggregators import TwoPL as TwoPL
     from judgepanel.models.calibrators import AutoCalibrator as AutoCalibrator
     from judgepanel.models.calibrators import BetaCalibrator as BetaCalibrator
     from judgepanel.models.calibrators import ClippedBetaCalibrator as ClippedBetaCalibrator
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from judgepanel.models.calibrators import SplitConformal as SplitConformal
     from judgepanel.models.calibrators import TemperatureCalibrator as TemperatureCalibrator
     from judgepanel.models.calibrators import calibrator as calibrator
-    from judgepanel.models.irt import TwoPL as TwoPL
     from judgepanel.models.panel import Member as Member
     from judgepanel.models.panel import Mixture as Mixture
     from judgepanel.models.panel import PanelModel as PanelModel
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "aggregators": (
         *("AccuracyWeighted", "DawidSkene", "GradedJoint", "GradedOneCoin", "Joint", "LogOdds"),
-        *("MajorityVote", "MonotoneJoint", "MonotoneStacking", "OneCoin", "Stacking"),
+        *("MajorityVote", "MonotoneJoint", "MonotoneStacking", "OneCoin", "Stacking", "TwoPL"),
     ),
     "calibrators": (
         *("AutoCalibrator", "BetaCalibrator", "ClippedBetaCalibrator"),
@@ -54,7 +54,6 @@ _NAMES = {
         *("NoCalibrator", "PlattCalibrator", "ResidualCorrection", "RidgeBetaCalibrator"),
         *("SplitConformal", "TemperatureCalibrator", "calibrator"),
     ),
-    "irt": ("TwoPL",),
     "panel": ("Member", "Mixture", "PanelModel", "fit_panel", "mixture_of"),
 }
 __all__ = [name for names in _NAMES.values() for name in names]

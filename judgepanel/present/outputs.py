@@ -22,7 +22,7 @@ from judgepanel.figures.style import (
     with_opacity,
 )
 from judgepanel.present.blocks import Block, Heading, Table, drawing, paragraphs
-from judgepanel.studies.outputs import Positions, check_outputs, positions
+from judgepanel.studies.understand.judge_table import Positions, check_outputs, positions
 from judgepanel.votes.table import LEVELS, Coverage
 from judgepanel.words.outputs import (
     FORM_TITLES,

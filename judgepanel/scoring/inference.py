@@ -54,7 +54,7 @@ class Estimate:
     ``p`` is the two-sided p-value of the value being 0; ``df`` are Satterthwaite's degrees of
     freedom; ``covariance`` (n, n) matches the standard errors, empty if it was not requested.
     ``monte_carlo`` is the part of ``se`` that more splits would remove. Standard errors, ends and
-    ``p`` are NaN if all items are one cluster.
+    ``p`` are NaN if all items are one cluster, and after a single split, whose spread is unknown.
     """
 
     value: Floats
@@ -65,12 +65,6 @@ class Estimate:
     p: Floats
     covariance: Floats
     monte_carlo: Floats = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    def of_one_split(cls, value: Floats) -> Estimate:
-        """Values (n,) whose spread is unknown: a single split has none, so all else is NaN."""
-        none = np.full(value.shape, np.nan)
-        return cls(value, none, none, none, none, none, np.zeros((0, 0)), none)
 
 
 def estimate(  # noqa: PLR0913 - each is a term of the variance
@@ -90,7 +84,8 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     Parameters
     ----------
     item_means : float (n, N), mean over its evaluations of each item's value.
-    split_means : float (S, n), mean over the evaluation items of each split; S >= 2.
+    split_means : float (S, n), mean over the evaluation items of each split; with S = 1
+        everything but the values is NaN.
     units : int (N,), group codes on which variances cluster.
     n_calibration, n_evaluation : number of items on each side of a split (means if groups vary);
         ``n_calibration`` (n,) if every value comes from panels with their own number of labels,
@@ -107,6 +102,9 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     """
     n_splits = len(split_means)
     value = item_means.mean(axis=1)
+    if n_splits < 2 or not len(value):
+        none = np.full(value.shape, np.nan)
+        return Estimate(value, none, none, none, none, none, np.zeros((0, 0)), none)
     if joint:
         centred, factor = _clustered(item_means - value[:, None], units)
         v = np.vecdot(centred, centred) * factor

@@ -5,20 +5,64 @@ Integrity and identity of a SQLite database's file.
 A database has a random number as its ``user_version``, and a file next to it contains the same
 number. An emptied, deleted or exchanged file is then noticed instead of being taken for a new
 database, at the start of a server and in every transaction.
+
+Tables of the workspace. ``schema`` makes and checks them.
+
+User input is stored as ASCII-only JSON text (columns of type ``SafeText``), so a database need not
+support NUL or lone surrogates.
+
+The schema of the database: made when a server first starts, and checked from then on.
+
+Its revision is kept in a table as Alembic would, so that a later release can migrate with it.
+
+Backups of a SQLite database: made while servers run, verified, and restored.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import re
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Dialect,
+    Double,
+    Engine,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -27,10 +71,12 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from judgepanel.service.basics import VARIABLE, DatabaseAway, DatabaseProblem
 from judgepanel.votes import InputError
-from judgepanel.votes.errors import require
+from judgepanel.votes.errors import quote_value, require
 
 FILE = "judgepanel.db"
 WAIT_SECONDS = 15
@@ -358,3 +404,446 @@ def _is_empty(file: Path) -> bool:
         return file.stat().st_size == 0
     except OSError:
         return True
+
+
+class SafeText(TypeDecorator[str]):
+    """Any Python string, including NUL and lone surrogates, as ASCII."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Return the value as a JSON string."""
+        return None if value is None else json.dumps(value, ensure_ascii=True)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
+        """Return the value of a JSON string; damaged values become an empty text."""
+        try:
+            return None if value is None else str(json.loads(value))
+        except ValueError:
+            return ""
+
+
+class DatabaseNow(FunctionElement[float]):
+    """Seconds since 1970 by the clock of the database, whichever server asks."""
+
+    type = Double()
+    inherit_cache = True
+
+
+@compiles(DatabaseNow, "sqlite")
+def _sqlite_now(*_: Any, **__: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(DatabaseNow, "postgresql")
+def _postgresql_now(*_: Any, **__: Any) -> str:
+    return "CAST(extract(epoch from clock_timestamp()) AS DOUBLE PRECISION)"
+
+
+METADATA = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def _votes_sha() -> Column[str]:
+    key = ForeignKey("votes.sha256", ondelete="CASCADE")
+    return Column("votes_sha256", String(64), key, primary_key=True)
+
+
+def _work() -> tuple[Column[Any], ...]:
+    """Columns of a result's key besides the votes."""
+    return (
+        Column("study", String(64), primary_key=True),
+        Column("spec_sha256", String(64), primary_key=True),
+        Column("engine", Integer, primary_key=True, autoincrement=False),
+    )
+
+
+def _of_job(*own: Column[Any]) -> tuple[Column[Any] | ForeignKeyConstraint, ...]:
+    """Columns of rows that belong to a job and are deleted with it."""
+    key = (Column("votes_sha256", String(64), primary_key=True), *_work())
+    names = [column.name for column in key]
+    jobs = ForeignKeyConstraint(names, [f"jobs.{name}" for name in names], ondelete="CASCADE")
+    return (*key, *own, jobs)
+
+
+VOTES = Table(
+    "votes",
+    METADATA,
+    Column("sha256", String(64), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+"""Vote matrices by content, packed by :mod:`judgepanel.studies.codec`."""
+
+ANALYSES = Table(
+    "analyses",
+    METADATA,
+    Column("id", String(64), primary_key=True),
+    Column("owner", SafeText, nullable=False),
+    Column("votes_sha256", String(64), ForeignKey("votes.sha256"), nullable=False),
+    Column("draw", String(64), nullable=False),
+    Column("created", String(40), nullable=False),
+    Column("content", Text, nullable=False),
+    Index("ix_analyses_owner", "owner", "created"),
+    Index("ix_analyses_votes_sha256", "votes_sha256"),
+)
+"""One row per analysis. ``content`` is the whole analysis as JSON; ``draw`` its splits and seed."""
+
+RESULTS = Table(
+    "results",
+    METADATA,
+    _votes_sha(),
+    *_work(),
+    Column("draw", String(64), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+"""Finished results; ``content`` is compressed JSON, ``draw`` splits and seed of the spec."""
+
+JOBS = Table(
+    "jobs",
+    METADATA,
+    _votes_sha(),
+    *_work(),
+    Column("draw", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("lease_owner", String(64), nullable=False),
+    Column("lease_end", Double, nullable=False),
+    Column("cancel", Boolean, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("elapsed", Double, nullable=False),
+    Column("message", SafeText, nullable=False),
+    Column("changed", Double, nullable=False),
+)
+"""Requested and unfinished work: running, cancelled or failed.
+
+Running work belongs to the server that holds its lease, until ``lease_end`` by the database's
+clock; afterwards any other server may take it over. ``cancel`` asks the holder to stop.
+"""
+
+PARTIALS = Table(
+    "partials",
+    METADATA,
+    *_of_job(
+        Column("chunk", Integer, primary_key=True, autoincrement=False),
+        Column("first", BigInteger, nullable=False),
+        Column("count", BigInteger, nullable=False),
+        Column("content", LargeBinary, nullable=False),
+    ),
+)
+"""Finished chunks of unfinished work, packed by :mod:`judgepanel.studies.codec`."""
+
+INTERESTS = Table(
+    "interests",
+    METADATA,
+    *_of_job(
+        Column("party", String(64), primary_key=True),
+        Column("state", String(16), nullable=False),
+        Column("done", Integer, nullable=False),
+        Column("elapsed", Double, nullable=False),
+        Column("message", SafeText, nullable=False),
+        Column("seen", Double, nullable=False),
+    ),
+)
+"""Interests in work, by the SHA-256 of the party: see :mod:`judgepanel.service.ledger`."""
+
+
+def _of_analysis() -> Column[str]:
+    key = ForeignKey("analyses.id", ondelete="CASCADE")
+    return Column("analysis_id", String(64), key, nullable=False, index=True)
+
+
+SHARES = Table(
+    "shares",
+    METADATA,
+    Column("token_sha256", String(64), primary_key=True),
+    _of_analysis(),
+    Column("signed_in_only", Boolean, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double),
+    Column("revoked", Double),
+)
+"""Links to an analysis, by the SHA-256 of the token. Times in seconds of the database's clock."""
+
+DECISIONS = Table(
+    "decisions",
+    METADATA,
+    Column("id", String(64), primary_key=True),
+    _of_analysis(),
+    Column("what", SafeText, nullable=False),
+    Column("by", SafeText, nullable=False),
+    Column("why", SafeText, nullable=False),
+    Column("made", Double, nullable=False),
+)
+"""Decisions on an analysis: by whom, why, and when by the database's clock."""
+
+REVISION = "0003"
+_LOCK = 0x6A756467
+"""Advisory lock of PostgreSQL while tables are made. In SQLite the write lock does the same."""
+VERSION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""The table that holds the revision of the schema."""
+
+
+def prepare(engine: Engine) -> None:
+    """Make the tables in an empty database, completely or not at all; servers take turns.
+
+    Raises
+    ------
+    DatabaseProblem
+        A schema of another revision, or an unusable database.
+    """
+    with transaction(engine, write=False) as connection:
+        if is_current(connection):
+            return
+    with transaction(engine) as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        if is_current(connection):
+            return
+        names = set(inspect(connection).get_table_names())
+        if VERSION.name in names:
+            raise DatabaseProblem(OLDER)
+        if names.intersection(METADATA.tables):
+            raise DatabaseProblem(FOREIGN)
+        METADATA.create_all(connection)
+        VERSION.create(connection)
+        connection.execute(insert(VERSION).values(version_num=REVISION))
+
+
+def is_current(connection: Connection) -> bool:
+    """Whether the schema has this revision; DatabaseProblem if a newer judgepanel made it."""
+    exists = inspect(connection).has_table(VERSION.name)
+    revisions = connection.scalars(select(VERSION.c.version_num)).all() if exists else ()
+    if any(revision > REVISION for revision in revisions):
+        raise DatabaseProblem(NEWER)
+    return list(revisions) == [REVISION]
+
+
+def check_schema(connection: Connection) -> None:
+    """Check that a SQLite database has what judgepanel made, and nothing else.
+
+    A trigger or a view of another program could change or lose what is stored.
+
+    Raises
+    ------
+    DatabaseProblem
+        A table, index, trigger or view is missing, changed or foreign, or another revision.
+    """
+    if not is_current(connection):
+        raise DatabaseProblem(OLDER)
+    given, expected = _schema(connection), _made()
+    foreign = sorted(given.keys() - expected.keys())
+    if foreign:
+        kind, name = foreign[0]
+        raise DatabaseProblem(
+            f"The database has the {kind} {quote_value(name)}, which judgepanel did not make: drop "
+            f"the {kind} in a copy of this file, or bring back a backup from before it was added."
+        )
+    changed = [key for key, sql in expected.items() if given.get(key) != sql]
+    if changed:
+        kind, name = min(changed, key=lambda key: (key[0] != "table", key))
+        raise DatabaseProblem(
+            f"The {kind} '{name}' of the database is missing or not as judgepanel made it: bring "
+            "back a backup from before it was changed."
+        )
+
+
+def _made() -> dict[tuple[str, str], str]:
+    """Return the schema of a new database."""
+    engine = create_engine("sqlite://")
+    try:
+        prepare(engine)
+        with transaction(engine, write=False) as connection:
+            return _schema(connection)
+    finally:
+        engine.dispose()
+
+
+def _schema(connection: Connection) -> dict[tuple[str, str], str]:
+    """Return the definitions of a SQLite database by kind and name, without spaces and quotes."""
+    rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    return {
+        (kind, name): re.sub(r'[\s"`\[\]]', "", f"{table}: {sql}").lower()
+        for kind, name, table, sql in rows
+        if not name.startswith("sqlite_")
+    }
+
+
+IN_USE = "The database is in use: stop every server first, then restore."
+_WRONG = "This is not a judgepanel backup: it is not an SQLite database, or has other tables."
+_NO_ROOM = "There is no room for the copy: free some space on its disk and try again."
+_BROKEN = "The copy is damaged: the integrity check of SQLite fails."
+_LOGS = ("-wal", "-shm")
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Contents of a copy; ``earlier`` is the file with the previous state, None without one."""
+
+    analyses: int
+    results: int
+    earlier: Path | None = None
+
+
+def back_up(database: Path, target: Path) -> Copied:
+    """Copy a database, even while servers write to it; the copy appears once it is verified.
+
+    Raises
+    ------
+    DatabaseProblem
+        The database is missing, not from judgepanel, or damaged.
+    OSError
+        The copy cannot be written there.
+    """
+    with _copied(database, target) as (copy, copied):
+        os.replace(copy, target)
+    _sync_folder(target.parent)
+    return copied
+
+
+def restore(backup: Path, database: Path) -> Copied:
+    """Replace a database by a verified copy of a backup; the previous file is kept next to it.
+
+    At any time the database's name refers to the old or the new state, never to anything else.
+
+    Raises
+    ------
+    DatabaseProblem
+        The backup is damaged or not from judgepanel, or a server uses the database.
+    OSError
+        The copy cannot be written there.
+    """
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with _copied(backup, database) as (copy, copied), _held(database) as is_whole:
+        beside = _keep_beside(database, is_whole)
+        number = _number_of(copy)
+        os.replace(copy, database)
+    note_identity(database, number)
+    _sync_folder(database.parent)
+    return Copied(copied.analyses, copied.results, beside)
+
+
+@contextmanager
+def _copied(source: Path, target: Path) -> Iterator[tuple[Path, Copied]]:
+    """Yield a verified copy next to the target; it is deleted unless the caller moves it."""
+    copy = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        try:
+            with closing(_opened(source)) as old, closing(sqlite3.connect(copy)) as new:
+                old.backup(new)
+                new.execute("PRAGMA journal_mode = DELETE").fetchone()
+                if new.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+                    raise DatabaseProblem(_BROKEN)
+        except sqlite3.Error as error:
+            raise DatabaseProblem(_NO_ROOM if "full" in str(error) else _WRONG) from None
+        copied = _counted(copy)
+        with copy.open("rb") as written:
+            os.fsync(written.fileno())
+        yield copy, copied
+    finally:
+        for suffix in ("", "-journal", *_LOGS):
+            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    """Return a connection to an existing database, possibly on a read-only medium."""
+    address = file.absolute().as_uri()
+    try:
+        return _readable(f"{address}?mode=rw")
+    except sqlite3.OperationalError:
+        return _readable(f"{address}?mode=ro&immutable=1")
+
+
+def _readable(uri: str) -> sqlite3.Connection:
+    """Return a connection that has read successfully; it is closed otherwise."""
+    connection = sqlite3.connect(uri, uri=True)
+    try:
+        connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _counted(file: Path) -> Copied:
+    """Return what the file holds; DatabaseProblem if it has not the schema that we made."""
+    reading = {"mode": "ro", "uri": "true"}
+    url = URL.create("sqlite", database=file.absolute().as_uri(), query=reading)
+    engine = connect(url.render_as_string())
+    try:
+        with transaction(engine, write=False) as connection:
+            if not inspect(connection).has_table(VERSION.name):
+                raise DatabaseProblem(_WRONG)
+            check_schema(connection)
+            rows = [select(func.count()).select_from(table) for table in (ANALYSES, RESULTS)]
+            analyses, results = (connection.scalars(count).one() for count in rows)
+            return Copied(analyses, results)
+    finally:
+        engine.dispose()
+
+
+def _number_of(file: Path) -> int:
+    with closing(sqlite3.connect(file)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def _held(database: Path) -> Iterator[bool]:
+    """Lock a database so that no server can use it; yield whether it could be read.
+
+    SQLite needs exclusive access to merge the write-ahead log into the file; a server that has it
+    open prevents that.
+    """
+    if not database.exists() or not database.stat().st_size:
+        yield False
+        return
+    with closing(sqlite3.connect(database, timeout=1.0, isolation_level=None)) as connection:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            raise DatabaseProblem(IN_USE) from None
+        except sqlite3.DatabaseError:
+            mode = None
+        yield mode == ("delete",)
+
+
+def _keep_beside(database: Path, is_whole: bool) -> Path | None:
+    """Link the current file, whatever its state, to a second name; None if there is no file.
+
+    Its log is moved there as well, even without a file: SQLite would add it to the next one.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    beside = database.with_name(f"{database.name}.before-{stamp}-{secrets.token_hex(2)}")
+    exists = database.exists()
+    if exists:
+        try:
+            os.link(database, beside)
+        except OSError:
+            shutil.copy2(database, beside)
+    if not is_whole:
+        for suffix in _LOGS:
+            with suppress(FileNotFoundError):
+                os.replace(database.with_name(database.name + suffix), f"{beside}{suffix}")
+    return beside if exists else None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make new names in a folder survive a power failure, if the system supports that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

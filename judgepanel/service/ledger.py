@@ -26,8 +26,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from judgepanel import ENGINE
 from judgepanel.service.basics import DatabaseProblem, Lost
-from judgepanel.service.database import transaction
-from judgepanel.service.tables import INTERESTS, JOBS, PARTIALS, DatabaseNow
+from judgepanel.service.database import INTERESTS, JOBS, PARTIALS, DatabaseNow, transaction
 from judgepanel.service.workspace import Status
 from judgepanel.studies.codec import pack, unpack
 from judgepanel.studies.contract import Chunk, PartialT

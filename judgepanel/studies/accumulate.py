@@ -13,16 +13,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import Calibrated, SplitScores, baselines
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import SplitFit
+from judgepanel.kernels.evaluation import Calibrated, SplitFit, SplitScores, baselines
 from judgepanel.kernels.maps import column_blocks
 from judgepanel.scoring.descriptive import sign_flip
 from judgepanel.scoring.inference import Estimate, estimate
@@ -42,32 +41,6 @@ _UNIT = 2.0**40
 _ROUND = 1.5 * 2.0**12
 _ROUND_BITS = np.float64(_ROUND).view(np.int64)
 _CELLS = 32_768
-
-
-class Scored(Protocol):
-    """Scores of one split under C pipelines and A arms, read once and in parts.
-
-    All but ``parts`` is as in :class:`Arms`; ``ece`` may become known as parts are read.
-    """
-
-    @property
-    def ece(self) -> Floats: ...
-    @property
-    def chosen_on(self) -> Floats: ...
-    @property
-    def null_nll(self) -> float | Floats: ...
-    @property
-    def constant_nll(self) -> Floats: ...
-    @property
-    def replaced(self) -> Ints: ...
-    @property
-    def taken(self) -> Ints | None: ...
-
-    def parts(self, items: slice) -> Iterator[tuple[int, slice, Sequence[Floats]]]:
-        """Yield pipeline, block of arms, and their scores of these evaluation rows.
-
-        The scores follow ``ITEM_METRICS`` and hold until the next part is asked for.
-        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +98,10 @@ class Arms:
         return replace(self, **{name: np.asarray(getattr(self, name))[:, places] for name in names})
 
     def parts(self, items: slice) -> Iterator[tuple[int, slice, Sequence[Floats]]]:
-        """Yield parts of the arrays, as in :class:`Scored`."""
+        """Yield pipeline, block of arms, and their scores of these evaluation rows.
+
+        The scores follow ``ITEM_METRICS`` and hold until the next part is asked for.
+        """
         for c, metrics in enumerate(zip(self.nll, self.brier, self.hit, strict=True)):
             for block in column_blocks(len(metrics[0]), items.stop - items.start):
                 yield c, block, [values[block, items] for values in metrics]
@@ -179,6 +155,10 @@ class FittedArms:
                 scores = blank_scores(logits.shape)
             self.above[c, :, block] += score_items(logits, signs, scores, symmetric=self.symmetric)
             yield c, block, (scores.nll, scores.brier, scores.hit)
+
+
+Scored = Arms | FittedArms
+"""Scores of one split, read once and in parts; ``ece`` may become known as parts are read."""
 
 
 @frozen
@@ -456,8 +436,6 @@ class ValueTally:
         seen = self.seen > 0
         items = weights @ self.item_means()
         splits = self.split_means @ weights.T
-        if len(splits) < 2:
-            return Estimate.of_one_split(items.mean(axis=1))
         n_calibration, n_evaluation = self.n_calibration.mean(), self.n_evaluation.mean()
         return estimate(
             items,

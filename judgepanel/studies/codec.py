@@ -1,17 +1,17 @@
 """Serialisation of frozen values as JSON, or bit-exactly as bytes.
 
 Both forms decompose values in the same way; reading follows annotations, with each class described
-once (:mod:`judgepanel.studies.codec`). The forms differ in their leaves. JSON is also for people:
+once. The forms differ in their leaves. JSON is also for people:
 arrays are lists, and NaN is null. Bytes keep every bit of numbers: arrays are stored as .npy beside
 the JSON, all in one compressed .npz. Nothing is pickled, and the data do not determine which types
 are built.
 
-Shapes: how JSON values and arrays are read back according to type annotations.
+Readers: how JSON values and arrays are read back according to type annotations.
 
-A type annotation is converted to a :class:`Shape` once per class. Aliases are resolved first, so
-that ``NDArray[np.float64]`` means the same as a generic alias (NumPy before 2.5) and as a type
-alias (2.5 and later). An annotation without a shape raises a TypeError that names the field: no
-value passes through unchecked.
+A type annotation is converted to a ``Reader`` once per class. Aliases are resolved first, so that
+``NDArray[np.float64]`` means the same as a generic alias (NumPy before 2.5) and as a type alias
+(2.5 and later). An annotation that cannot be read raises a TypeError that names the field: no value
+passes through unchecked.
 
 Result files: everything needed to check and reproduce a figure.
 """
@@ -25,13 +25,12 @@ import math
 import threading
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import (
     Annotated,
     Any,
     Literal,
-    Protocol,
     TypeVar,
     Union,
     get_args,
@@ -66,119 +65,105 @@ _COLUMNS = ("float64", "int64", "bool", "str", "object")
 """Dtypes of a table's columns; any other dtype is stored as object."""
 
 
-class Shape(Protocol):
-    """Reads one JSON value; raises ValueError if it does not fit."""
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
-        """Return the value that these data represent."""
+Reader = Callable[[Any, Arrays], Any]
+"""Reads one JSON value, beside these arrays; raises ValueError if it does not fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+def _scalar(kinds: tuple[type, ...]) -> Reader:
     """A number, text or truth value of one of these types; null is NaN if one of them is float."""
 
-    kinds: tuple[type, ...]
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
-        if float in self.kinds:
+    def read(data: Any, _: Arrays) -> Any:
+        if float in kinds:
             if data is None:
                 return math.nan
-            if type(data) is int and int not in self.kinds:
+            if type(data) is int and int not in kinds:
                 return _float(data)
-        if type(data) in self.kinds:
+        if type(data) in kinds:
             return data
         raise ValueError(
-            f"{data!r:.60} is not of type {' or '.join(kind.__name__ for kind in self.kinds)}"
+            f"{data!r:.60} is not of type {' or '.join(kind.__name__ for kind in kinds)}"
         )
 
+    return read
 
-@dataclass(frozen=True, slots=True)
-class Array:
+
+def _array(arguments: tuple[Any, ...], *, alone: bool = False) -> Reader | None:
     """Nested lists of equal lengths as an array of one dtype; null is NaN among floats.
 
-    ``{"array": name}`` is the array of that name, which must have this dtype, and ``{"shape":
-    lengths}`` an empty one. ``alone``: a single number is read as a scalar of the dtype.
+    Only the dtype counts: NumPy does not keep dimensions in its types. ``{"array": name}`` is the
+    array of that name, which must have this dtype, and ``{"shape": lengths}`` an empty one.
+    ``alone``: a single number is read as a scalar of the dtype.
     """
+    given = _unaliased(arguments[-1]) if len(arguments) == 2 else None
+    (scalar,) = get_args(given) if get_origin(given) is np.dtype else (None,)
+    if scalar not in _CONCRETE:  # Such as np.floating, which has no precision.
+        return None
+    dtype = np.dtype(scalar)
+    allowed = _CELLS.get(dtype.kind, set())
 
-    dtype: np.dtype[Any]
-    alone: bool = False
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
+    def read(data: Any, arrays: Arrays) -> Any:
         if isinstance(data, dict):
             if set(data) == {"array"}:
-                return _array_of(self.dtype, arrays, str(data["array"]))
-            return np.empty(_empty_shape(data), self.dtype)
-        if not isinstance(data, list) and not (self.alone and not isinstance(data, str)):
+                return _array_of(dtype, arrays, str(data["array"]))
+            return np.empty(_empty_shape(data), dtype)
+        if not isinstance(data, list) and not (alone and not isinstance(data, str)):
             raise ValueError("an array needs a list")
         cells = np.array(data, dtype=object)
-        allowed = _CELLS[self.dtype.kind]
         kinds = set(map(type, cells.ravel().tolist()))
         if not kinds <= allowed:
             names = ", ".join(sorted(kind.__name__ for kind in kinds - allowed))
-            raise ValueError(f"an array of {self.dtype} cannot hold {names}")
+            raise ValueError(f"an array of {dtype} cannot hold {names}")
         try:
-            return cells.astype(self.dtype)[()]
+            return cells.astype(dtype)[()]
         except OverflowError:
-            raise ValueError(f"a number is out of the range of {self.dtype}") from None
+            raise ValueError(f"a number is out of the range of {dtype}") from None
+
+    return read if allowed else None
 
 
-@dataclass(frozen=True, slots=True)
-class Optional:
-    """Null as None, anything else as its shape."""
+def _row(arguments: tuple[Any, ...]) -> Reader:
+    """A list as a tuple, with one reader per item, or one for all of any number of items."""
+    any_number = len(arguments) == 2 and arguments[1] is Ellipsis
+    readers = [_reader(part) for part in arguments if part is not Ellipsis]
 
-    shape: Shape
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
-        return None if data is None else self.shape.read(data, arrays)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A list as a tuple, with one shape per item or, if ``each`` is set, one for all items."""
-
-    shapes: tuple[Shape, ...] = ()
-    each: Shape | None = None
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
+    def read(data: Any, arrays: Arrays) -> Any:
         if not isinstance(data, list):
             raise ValueError("a list is needed")
-        if self.each is not None:
-            return tuple(self.each.read(item, arrays) for item in data)
-        if len(data) != len(self.shapes):
-            raise ValueError(f"a list of {len(self.shapes)} is needed, this has {len(data)}")
-        return tuple(
-            shape.read(item, arrays) for shape, item in zip(self.shapes, data, strict=True)
-        )
+        own = readers * len(data) if any_number else readers
+        if len(data) != len(own):
+            raise ValueError(f"a list of {len(own)} is needed, this has {len(data)}")
+        return tuple(one(item, arrays) for one, item in zip(own, data, strict=True))
+
+    return read
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """An object as a dictionary from text to values of one shape."""
+def _table(arguments: tuple[Any, ...]) -> Reader | None:
+    """An object as a dictionary from text to values of one type."""
+    if _unaliased(arguments[0]) is not str:
+        return None
+    value = _reader(arguments[1])
 
-    shape: Shape
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
+    def read(data: Any, arrays: Arrays) -> Any:
         if not isinstance(data, dict):
             raise ValueError("an object is needed")
-        return {key: self.shape.read(item, arrays) for key, item in data.items()}
+        return {key: value(item, arrays) for key, item in data.items()}
+
+    return read
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+def _frame(data: Any, arrays: Arrays) -> Any:
     """Columns in order, each with its type, as a DataFrame; null is a missing cell."""
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
-        try:
-            index = range(data["n_rows"])
-            columns = {}
-            for column in data["columns"]:
-                if column["dtype"] not in _COLUMNS:
-                    raise ValueError(f"{column['dtype']!r:.60} is no type of a column")
-                values = _values(column["values"], arrays)
-                columns[column["name"]] = pd.Series(values, dtype=column["dtype"], index=index)
-            return pd.DataFrame(columns, index=index)
-        except (KeyError, TypeError, OverflowError, IndexError) as error:
-            raise ValueError(f"no table: {error}") from None
+    try:
+        index = range(data["n_rows"])
+        columns = {}
+        for column in data["columns"]:
+            if column["dtype"] not in _COLUMNS:
+                raise ValueError(f"{column['dtype']!r:.60} is no type of a column")
+            values = _values(column["values"], arrays)
+            columns[column["name"]] = pd.Series(values, dtype=column["dtype"], index=index)
+        return pd.DataFrame(columns, index=index)
+    except (KeyError, TypeError, OverflowError, IndexError) as error:
+        raise ValueError(f"no table: {error}") from None
 
 
 def _values(data: Any, arrays: Arrays) -> Any:
@@ -193,7 +178,7 @@ def _values(data: Any, arrays: Arrays) -> Any:
 
 
 def columns_of(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return a table in the form that :class:`Frame` reads; texts are words and codes."""
+    """Return a table in the form that is read back; texts are words and codes."""
     columns = []
     for name, column in frame.items():
         dtype = str(column.dtype) if str(column.dtype) in _COLUMNS else "object"
@@ -207,72 +192,102 @@ def columns_of(frame: pd.DataFrame) -> dict[str, Any]:
     return {"n_rows": len(frame), "columns": columns}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+def _choice(values: tuple[Any, ...]) -> Reader:
     """One of a fixed set of values."""
 
-    values: tuple[Any, ...]
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
-        for value in self.values:
+    def read(data: Any, _: Arrays) -> Any:
+        for value in values:
             if type(value) is type(data) and value == data:
                 return value
-        raise ValueError(f"{data!r:.60} is none of {self.values}")
+        raise ValueError(f"{data!r:.60} is none of {values}")
+
+    return read
 
 
-@dataclass(frozen=True, slots=True)
-class Tagged:
+def _union(arguments: tuple[Any, ...]) -> Reader | None:
+    """One of several scalars or of dataclasses that differ by their ``kind``; None where allowed.
+
+    In a field that may be None, null is None, so such a field must not hold NaN.
+    """
+    inner = tuple(_unaliased(argument) for argument in arguments if argument is not type(None))
+    if len(inner) == 1:
+        reader = _reader(inner[0])
+    elif all(kind in _SCALARS for kind in inner):
+        reader = _scalar(inner)
+    elif all(is_dataclass(kind) and isinstance(kind, type) for kind in inner):
+        reader = _tagged(inner)
+    else:
+        return None
+    if len(inner) == len(arguments):
+        return reader
+    return lambda data, arrays: None if data is None else reader(data, arrays)
+
+
+def _tagged(kinds: tuple[Any, ...]) -> Reader:
     """The dataclass whose ``kind`` matches the data."""
+    records: dict[str, Reader] = {}
+    for kind in kinds:
+        tags = get_args(_unaliased(get_type_hints(kind).get("kind")))
+        if not tags or any(tag in records for tag in tags):
+            raise TypeError(f"{kind.__name__} of a union needs a literal 'kind' of its own")
+        records |= dict.fromkeys(tags, _record(kind))
 
-    records: Mapping[str, Record]
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
+    def read(data: Any, arrays: Arrays) -> Any:
         tag = data.get("kind") if isinstance(data, dict) else None
-        record = self.records.get(tag) if isinstance(tag, str) else None
+        record = records.get(tag) if isinstance(tag, str) else None
         if record is None:
-            raise ValueError(f"{tag!r:.60} is not a kind of {', '.join(self.records)}")
-        return record.read(data, arrays)
+            raise ValueError(f"{tag!r:.60} is not a kind of {', '.join(records)}")
+        return record(data, arrays)
+
+    return read
 
 
-@dataclass(slots=True, eq=False)
-class Record:
-    """An object as a dataclass; its keys are the fields of the constructor."""
-
-    kind: type
-    shapes: dict[str, Shape]
-
-    def read(self, data: Any, arrays: Arrays) -> Any:
-        if not isinstance(data, dict):
-            raise ValueError(f"{self.kind.__name__} needs an object")
-        if set(data) != set(self.shapes):
-            raise ValueError(
-                f"{self.kind.__name__} has keys {sorted(data)}, expected {sorted(self.shapes)}"
-            )
-        values = {}
-        for name, shape in self.shapes.items():
-            try:
-                values[name] = shape.read(data[name], arrays)
-            except ValueError as error:
-                raise ValueError(f"{self.kind.__name__}.{name}: {error}") from None
-        return self.kind(**values)
-
-
-_RECORDS: dict[type, Record] = {}
+_RECORDS: dict[type, Reader] = {}
 _LOCK = threading.RLock()
 
 
-def shape_of(annotation: Any) -> Shape:
-    """Return the shape of an annotation, whichever way it is spelled; cached per class.
+def _record(kind: Any) -> Reader:
+    """An object as a dataclass; its keys are the fields of the constructor."""
+    if kind in _RECORDS:
+        return _RECORDS[kind]
+    readers: dict[str, Reader] = {}
+
+    def read(data: Any, arrays: Arrays) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError(f"{kind.__name__} needs an object")
+        if set(data) != set(readers):
+            raise ValueError(f"{kind.__name__} has keys {sorted(data)}, expected {sorted(readers)}")
+        values = {}
+        for name, reader in readers.items():
+            try:
+                values[name] = reader(data[name], arrays)
+            except ValueError as error:
+                raise ValueError(f"{kind.__name__}.{name}: {error}") from None
+        return kind(**values)
+
+    # Registered before its fields are described, because a class may refer to itself.
+    _RECORDS[kind] = read
+    hints = get_type_hints(kind, include_extras=True)
+    for name in stored_fields(kind):
+        try:
+            readers[name] = _reader(hints[name])
+        except TypeError as error:
+            raise TypeError(f"{kind.__name__}.{name}: {error}") from None
+    return read
+
+
+def reader_of(annotation: Any) -> Reader:
+    """Return what reads an annotated value, whichever way it is spelled; cached per class.
 
     Raises
     ------
     TypeError
-        The annotation, or that of a nested field, has no shape; the message names the field.
+        The annotation, or that of a nested field, cannot be read; the message names the field.
     """
     with _LOCK:
         known = set(_RECORDS)
         try:
-            return _shape(annotation)
+            return _reader(annotation)
         except BaseException:
             # Classes that refer to each other are described together or not at all.
             for unfinished in set(_RECORDS) - known:
@@ -280,45 +295,33 @@ def shape_of(annotation: Any) -> Shape:
             raise
 
 
-def _record(kind: Any) -> Record:
-    if kind in _RECORDS:
-        return _RECORDS[kind]
-    # Registered before its fields are described, because a class may refer to itself.
-    record = _RECORDS[kind] = Record(kind, {})
-    hints = get_type_hints(kind, include_extras=True)
-    for name in stored_fields(kind):
-        try:
-            record.shapes[name] = _shape(hints[name])
-        except TypeError as error:
-            raise TypeError(f"{kind.__name__}.{name}: {error}") from None
-    return record
+def _reader(annotation: Any) -> Reader:
+    meant = _unaliased(annotation)
+    reader: Reader | None
+    if get_origin(meant) is Annotated:
+        held, *marks = get_args(meant)
+        array = _unaliased(held)
+        if OR_ONE_NUMBER not in marks or get_origin(array) is not np.ndarray:
+            return _reader(held)
+        reader = _array(get_args(array), alone=True)
+    elif meant in _SCALARS:
+        return _scalar((meant,))
+    elif is_dataclass(meant):
+        return _record(meant)
+    elif meant is pd.DataFrame:
+        return _frame
+    else:
+        make = _READERS.get(get_origin(meant))
+        reader = None if make is None else make(get_args(meant))
+    if reader is None:
+        raise TypeError(f"{annotation!r} cannot be read back")
+    return reader
 
 
 @cache
 def stored_fields(kind: Any) -> tuple[str, ...]:
     """Return the fields with which a dataclass is stored and built again."""
     return tuple(f.name for f in fields(kind) if f.init and f.metadata.get("stored", True))
-
-
-def _shape(annotation: Any) -> Shape:
-    meant = _unaliased(annotation)
-    if get_origin(meant) is Annotated:
-        held, *marks = get_args(meant)
-        whole = _shape(held)
-        if isinstance(whole, Array) and OR_ONE_NUMBER in marks:
-            return Array(whole.dtype, alone=True)
-        return whole
-    if meant in _SCALARS:
-        return Scalar((meant,))
-    if is_dataclass(meant):
-        return _record(meant)
-    if meant is pd.DataFrame:
-        return Frame()
-    make = _SHAPES.get(get_origin(meant))
-    shape = None if make is None else make(get_args(meant))
-    if shape is None:
-        raise TypeError(f"{annotation!r} cannot be read back")
-    return shape
 
 
 def _unaliased(annotation: Any) -> Any:
@@ -332,56 +335,7 @@ def _unaliased(annotation: Any) -> Any:
     return annotation
 
 
-def _array(arguments: tuple[Any, ...]) -> Shape | None:
-    """Use only the dtype: NumPy does not keep dimensions in its types."""
-    dtype = _unaliased(arguments[-1]) if len(arguments) == 2 else None
-    (scalar,) = get_args(dtype) if get_origin(dtype) is np.dtype else (None,)
-    if scalar not in _CONCRETE:  # Such as np.floating, which has no precision.
-        return None
-    exact = np.dtype(scalar)
-    return Array(exact) if exact.kind in _CELLS else None
-
-
-def _union(arguments: tuple[Any, ...]) -> Shape | None:
-    inner = tuple(_unaliased(argument) for argument in arguments if argument is not type(None))
-    shape: Shape
-    if len(inner) == 1:
-        shape = _shape(inner[0])
-    elif all(kind in _SCALARS for kind in inner):
-        shape = Scalar(inner)
-    elif all(is_dataclass(kind) and isinstance(kind, type) for kind in inner):
-        shape = _tagged(inner)
-    else:
-        return None
-    # In a field that may be None, null is None, so such a field must not hold NaN.
-    return shape if len(inner) == len(arguments) else Optional(shape)
-
-
-def _tagged(kinds: tuple[Any, ...]) -> Tagged:
-    records: dict[str, Record] = {}
-    for kind in kinds:
-        tags = get_args(_unaliased(get_type_hints(kind).get("kind")))
-        if not tags or any(tag in records for tag in tags):
-            raise TypeError(f"{kind.__name__} of a union needs a literal 'kind' of its own")
-        records |= dict.fromkeys(tags, _record(kind))
-    return Tagged(types.MappingProxyType(records))
-
-
-def _row(arguments: tuple[Any, ...]) -> Shape | None:
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return Row(each=_shape(arguments[0]))
-    return Row(tuple(map(_shape, arguments)))
-
-
-def _table(arguments: tuple[Any, ...]) -> Shape | None:
-    return Table(_shape(arguments[1])) if _unaliased(arguments[0]) is str else None
-
-
-def _choice(arguments: tuple[Any, ...]) -> Shape | None:
-    return Choice(arguments)
-
-
-_SHAPES: Mapping[Any, Callable[[tuple[Any, ...]], Shape | None]] = types.MappingProxyType(
+_READERS: Mapping[Any, Callable[[tuple[Any, ...]], Reader | None]] = types.MappingProxyType(
     {
         np.ndarray: _array,
         Union: _union,
@@ -449,7 +403,7 @@ def from_plain(kind: type[T], data: Any) -> T:
     TypeError
         ``kind`` has a field that cannot be read back, whatever the data.
     """
-    rebuilt: T = shape_of(kind).read(data, {})
+    rebuilt: T = reader_of(kind)(data, {})
     return rebuilt
 
 
@@ -487,11 +441,11 @@ def unpack(kind: type[T], data: bytes) -> T:
     TypeError
         ``kind`` has a field that cannot be read back, whatever the data.
     """
-    shape = shape_of(kind)
+    reader = reader_of(kind)
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             content = json.loads(arrays[_TEXT].tobytes())
-            rebuilt: T = shape.read(content, arrays)
+            rebuilt: T = reader(content, arrays)
             return rebuilt
     except Exception as error:  # A damaged .npy may raise any error of Python's parser.
         raise ValueError(f"these bytes cannot be read: {type(error).__name__}") from None

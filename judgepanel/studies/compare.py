@@ -121,8 +121,6 @@ class Estimator:
         self, items: Floats, splits: Floats, *, redrawn: float | Floats = 0.0, joint: bool = False
     ) -> Estimate:
         """Return estimates from values by item (m, n) and by split (S, m), as :func:`estimate`."""
-        if self.sides is None:
-            return Estimate.of_one_split(items.mean(axis=1))
         return estimate(
             items,
             splits,

@@ -303,6 +303,8 @@ class Result(typing.Protocol):
 SpecT = TypeVar("SpecT", bound=Spec)
 PartialT = TypeVar("PartialT")
 ResultT = TypeVar("ResultT", bound=Result)
+Extend = Callable[[Chunk, PartialT | None], PartialT]
+"""Adds a chunk to the memory of a partial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,9 +327,9 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     runs all of them. ``complete(votes, spec, result)`` adds what only a whole result has, once it
     is known that no splits follow; ``merge`` cannot know it if their number is left to the answer.
 
-    Where a study is ``large(votes, spec)``, partials of several workers would not fit in memory.
-    Then ``extend(votes, spec, chunk, partial)`` adds one chunk after another to the memory of a
-    partial, None for the first, on threads of its own.
+    Where partials of several workers would not fit in memory, ``extend(votes, spec)`` returns a
+    function of a chunk and a partial, None for the first, which adds one chunk after another to the
+    memory of that partial, on threads of its own; None where they fit.
     """
 
     name: str
@@ -338,8 +340,7 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     rounds: Callable[[SpecT], int] = lambda spec: spec.settings.most_splits
     chunk: int = CHUNK_SPLITS
     first: int | None = None
-    large: Callable[[VoteMatrix, SpecT], bool] = lambda *_: False
-    extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT] | None = None
+    extend: Callable[[VoteMatrix, SpecT], Extend[PartialT] | None] = lambda *_: None
     settled: Callable[[VoteMatrix, SpecT, PartialT], bool] | None = None
     complete: Callable[[VoteMatrix, SpecT, ResultT], ResultT] = lambda _votes, _spec, result: result
     spec: type[SpecT] = field(init=False)

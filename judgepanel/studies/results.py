@@ -11,9 +11,9 @@ exact sums, other partials, or equal in all chunks.
 
 Descriptions of every column of every study's frame, for docs, tooltips and data dictionaries.
 
-``COMMON`` describes names that mean the same in all studies; ``COLUMNS`` of a study's result
-describes those specific to it. Ends of intervals (``nll_lo``, ``nll_hi``) are described from the
-figure that they belong to.
+``COMMON`` describes names that mean the same in all studies; those specific to one are described
+where its result declares them, or one of its ``RECORDS``, or in its ``COLUMNS``. Ends of intervals
+(``nll_lo``, ``nll_hi``) are described from the figure that they belong to.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class FrameColumn:
     of the frame along which an array (n,) runs, ``expand`` an axis of the frame that an array with
     all others lacks. ``ends`` says what holds for the ends of its interval of ``level`` per cent,
     ``bounds`` are their names; with bounds, an interval of a name that is taken gives its ends
-    only. ``key`` columns say what a row is and come first.
+    only. ``central``: its ends are those of the central 95 % over splits. ``key`` columns say what
+    a row is and come first.
     """
 
     text: str = ""
@@ -59,6 +60,7 @@ class FrameColumn:
     ends: str = ""
     bounds: tuple[str, str] | None = None
     level: int = 95
+    central: bool = False
     key: bool = False
 
     def shaped(self, values: Any) -> Any:
@@ -494,6 +496,7 @@ COMMON: Mapping[str, str] = MappingProxyType(
 )
 
 
+_CENTRAL = "central 95 % over splits"
 _ENDS = {"_lo": "Lower", "_hi": "Upper"}
 _STARTS = {
     "weight_": "Weight of the judge's vote under {}.",
@@ -510,16 +513,23 @@ _SETS = {
 
 
 def own_columns(study: Study[Any, Any, Any]) -> Mapping[str, str]:
-    """Return the column descriptions specific to this study."""
-    own = {}
-    for column in frame_columns(study.result).values():
+    """Return the column descriptions specific to this study: of records, then of its result.
+
+    ``HIDDEN`` of a result are columns of its records that are not in its frame.
+    """
+    own: dict[str, str] = {}
+    kinds = (*getattr(study.result, "RECORDS", ()), study.result)
+    hidden = getattr(study.result, "HIDDEN", ())
+    for column in (column for kind in kinds for column in frame_columns(kind).values()):
+        if column.name in hidden:
+            continue
         if column.text:
             own[column.name] = column.text
         bounds = column.bounds or (f"{column.name}_lo", f"{column.name}_hi")
         for name, word in zip(bounds, _ENDS.values(), strict=True):
-            if column.ends or column.bounds:
-                over = f"the {column.level} % interval of {column.name}{column.ends}"
-                own[name] = f"{word} end of {over}."
+            if column.ends or column.bounds or column.central:
+                over = _CENTRAL if column.central else f"{column.level} % interval"
+                own[name] = f"{word} end of the {over} of {column.name}{column.ends}."
     return own | dict(getattr(study.result, "COLUMNS", {}))
 
 
@@ -545,7 +555,7 @@ def description(study: Study[Any, Any, Any], column: str) -> str:
     for end, word in _ENDS.items():
         figure = column.removesuffix(end)
         if figure != column and description(study, figure):
-            over = "central 95 % over splits" if figure == "ece" else "95 % interval"
+            over = _CENTRAL if figure == "ece" else "95 % interval"
             return f"{word} end of the {over} of {figure}."
     for start, words in _STARTS.items():
         if column.startswith(start):

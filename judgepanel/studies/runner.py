@@ -46,6 +46,7 @@ from judgepanel.kernels.threads import SHARED, Entries
 from judgepanel.studies.contract import (
     Cancelled,
     Chunk,
+    Extend,
     Gate,
     PartialT,
     ResultT,
@@ -426,9 +427,8 @@ def steps(
     stages = study.stages(votes, spec)
     started = time.monotonic()
     kept_before = any(chunk.number in finished for chunk in stages[0])
-    extend = None if keep or kept_before or is_address(backend) else study.extend
-    if extend is not None and not study.large(votes, spec):
-        extend = None
+    apart = keep or kept_before or is_address(backend)
+    extend = None if apart else study.extend(votes, spec)
     partial: Any = None
     pace: float | None = None
     n_done = known = total = 0
@@ -440,7 +440,7 @@ def steps(
         if pieces:
             partial = reduce(combine, pieces if partial is None else [partial, *pieces])
         if extend is not None:
-            states = _extended(extend, votes, spec, rest, gate, partial)
+            states = _extended(extend, rest, gate, partial)
         else:
             work = _pieces(study, votes, spec, rest, jobs or default_jobs(), backend, gate, pace)
             states = _added(study, votes, spec, partial, n_done, work, keep)
@@ -513,12 +513,7 @@ def _added(
 
 
 def _extended(
-    extend: Callable[[VoteMatrix, SpecT, Chunk, PartialT | None], PartialT],
-    votes: VoteMatrix,
-    spec: SpecT,
-    chunks: Sequence[Chunk],
-    gate: Gate,
-    partial: PartialT | None,
+    extend: Extend[PartialT], chunks: Sequence[Chunk], gate: Gate, partial: PartialT | None
 ) -> Generator[PartialT, None, None]:
     """The partial of one chunk more each time, all in the memory of the first.
 
@@ -527,7 +522,7 @@ def _extended(
     for chunk in chunks:
         _pass(gate)
         with one_thread(), _interrupt_later() as interrupt:
-            partial = extend(votes, spec, chunk, partial)
+            partial = extend(chunk, partial)
         yield partial
         interrupt()
 

@@ -316,15 +316,8 @@ def by_feature(prepared: Prepared, feature: str) -> Strata:
     InputError
         A feature that the votes do not have.
     """
-    table = prepared.oriented.votes.features
-    known = () if table is None else tuple(str(name) for name in table.columns)
-    if table is None or feature not in known:
-        raise InputError(
-            "no such item feature among the votes",
-            value=feature,
-            allowed=", ".join(known) or "none: the file has no columns feat_...",
-        )
-    values = table[feature]
+    item_features(prepared, feature)
+    values = pd.DataFrame(prepared.oriented.votes.features)[feature]
     if pd.api.types.is_numeric_dtype(values) and values.nunique() > MOST_VALUES:
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         return terciles(numbers, _thirds(numbers), BLANK)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from judgepanel.service.archive import id_of_token
+from judgepanel.service.sql import id_of_token
 from judgepanel.service.workspace import Analysis, Share
 from judgepanel.ui.access import is_team
 from judgepanel.ui.server import PUBLIC_URL, is_local, public_origins

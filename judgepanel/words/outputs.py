@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from judgepanel.decision.score import Labelled, Scored
-from judgepanel.studies.outputs import Positions
+from judgepanel.studies.understand.judge_table import Positions
 from judgepanel.votes import InputError
 from judgepanel.votes.table import LEVELS, REASONS, Coverage, JudgeCoverage
 from judgepanel.words.tables import Column, Form, levels, numbers, text

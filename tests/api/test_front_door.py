@@ -287,13 +287,13 @@ def test_an_interrupt_in_the_middle_of_a_part_waits_for_its_end(monkeypatch) -> 
     votes, calls = make_votes(0, 60, 4), []
     spec = PanelCurveSpec(settings=Settings(splits=200))
 
-    def extend(*arguments: object) -> object:
-        calls.append(arguments)
+    def extended(chunk: object, partial: object) -> object:
+        calls.append(chunk)
         if len(calls) == 2:
             os.kill(os.getpid(), signal.SIGINT)
-        return PANEL_CURVE.run_chunk(*arguments)
+        return PANEL_CURVE.run_chunk(votes, spec, chunk, partial)
 
-    study = replace(PANEL_CURVE, large=lambda *_: True, extend=extend)
+    study = replace(PANEL_CURVE, extend=lambda *_: extended)
     ran = running.run_study(study, votes, spec, keep_interrupted=True)
     assert ran.interrupted
     whole = running.run_study(study, votes, spec)

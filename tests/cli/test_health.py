@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from judgepanel.cli import health
-from judgepanel.service.database import FILE, VARIABLE, connect, transaction
-from judgepanel.service.tables import prepare
+from judgepanel.service.database import FILE, VARIABLE, connect, prepare, transaction
 from tests.service.postgres import programs, running
 
 SECRET = "hunter2secret"  # noqa: S105

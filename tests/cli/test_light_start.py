@@ -67,7 +67,7 @@ import sys
 import judgepanel.ui.frame, judgepanel.ui.pages.start, judgepanel.ui.pages.home
 import judgepanel.votes.simulate, judgepanel.service.sql
 from judgepanel.service.database import connect
-from judgepanel.service.tables import prepare
+from judgepanel.service.database import prepare
 for _ in range(2):
     prepare(connect("sqlite:///" + sys.argv[1]))
 print(*sys.modules, sep="\\n", file=sys.stderr)

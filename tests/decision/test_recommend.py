@@ -4,19 +4,43 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from judgepanel.decision import recommend
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import choose
+from judgepanel.decision.lean import PRICE, PRICES, lean_choice, sizes_of
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, preferring, run_chunk
+from judgepanel.decision.recommend_result import (
+    CAUTION,
+    POWER,
+    PREFERENCES,
+    SAVES,
+    affordable,
+    cards_of,
+    choose,
+    offered,
+    smoothed_nll,
+    tied_with_best,
+    within,
+)
 from judgepanel.kernels.prefixes import CLOSED_FORMS
 from judgepanel.models.panel import fit_panel, mixture_of
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.panel.candidates import Terms, candidates_of, compete, stand
+from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.curator import Known, Rules
-from judgepanel.studies.panel.recommended import average_losses
+from judgepanel.studies.panel.recommended import (
+    Candidates,
+    Family,
+    Terms,
+    average_losses,
+    bootstrap,
+    candidates_of,
+    compete,
+    stand,
+)
 from judgepanel.studies.runner import run, steps
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -237,3 +261,357 @@ def test_the_order_of_the_judges_moves_no_bit(votes, result):
     shuffled = votes.with_judges(votes.judges[::-1])
     recommendation = run(RECOMMEND, shuffled, spec_of(), jobs=1)
     assert json.dumps(to_plain(recommendation)) == json.dumps(to_plain(result))
+
+
+N = 400
+
+
+UNITS = np.arange(N)
+
+
+ANY = np.ones(4, dtype=bool)
+
+
+CANDIDATES = Candidates(
+    (
+        Family("majority", (("top-1", 1),), ("none",)),
+        Family("one_coin", (("top-3", 3),), ("temperature",)),
+        Family("one_coin", (("all", 4),), ("temperature",)),
+        Family("joint", (("all", 4),), ("none",)),
+    )
+)
+"""The first is no member of the average; the last leads it."""
+
+
+PANELS = np.array([[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1]], dtype=bool)
+
+
+COSTS = np.array([9.0, 1.0, 1.0, 1.0])
+
+
+def losses(*sharpness, seed=0):
+    """Losses of calibrated candidates, the sharper the better; each errs in its own way."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(0.0, 2.0, N)
+    own = rng.normal(0.0, 1.0, (len(sharpness), N))
+    logits = np.array(sharpness)[:, None] * (truth + 0.15 * own)
+    signs = np.where(rng.random(N) < 1.0 / (1.0 + np.exp(-truth)), 1.0, -1.0)
+    return np.log1p(np.exp(-logits * signs))
+
+
+def choice_of(prefer, *sharpness, **options):
+    rng = np.random.default_rng(0)
+    drawn = losses(*sharpness)
+    options = {"absent": drawn, **options}
+    choices = choose(drawn, PANELS, UNITS, CANDIDATES, rng, costs=COSTS, **options)
+    return choices.lean[PRICE] if prefer == "lean" else choices.by_preference[prefer]
+
+
+def taken(prefer, *sharpness, **options):
+    return choice_of(prefer, *sharpness, **options).taken
+
+
+def test_the_smoothed_nll_is_the_loss_under_labels_that_follow_the_blend():
+    drawn = losses(1.0, 0.8, 0.5, 0.9)
+    mean = drawn.mean(axis=1)
+    weights = np.exp(-POWER * N * (mean - mean.min()))
+    p = np.exp(-drawn)
+    blend = (weights[:, None] * p).sum(axis=0) / weights.sum()
+    wanted = [-(blend * np.log(entry) + (1 - blend) * np.log(1 - entry)).mean() for entry in p]
+    np.testing.assert_allclose(smoothed_nll(drawn, UNITS, ANY), wanted, atol=1e-12)
+
+
+def test_choosing_by_it_loses_less_than_choosing_by_cross_validation_where_many_compete():
+    by_labels, by_blend = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(0.0, 2.0, 20 * N)
+        own = rng.uniform(0.0, 0.5, (20, 1)) * rng.normal(0.0, 1.0, (20, 20 * N))
+        logits = rng.uniform(0.7, 1.2, (20, 1)) * (truth + own)
+        signs = np.where(rng.random(20 * N) < 1.0 / (1.0 + np.exp(-truth)), 1.0, -1.0)
+        drawn = np.log1p(np.exp(-logits * signs))
+        seen, later = drawn[:, :N], drawn[:, N:].mean(axis=1)
+        smooth = smoothed_nll(seen, UNITS, np.ones(20, dtype=bool))
+        by_labels.append(later[seen.mean(axis=1).argmin()] - later.min())
+        by_blend.append(later[smooth.argmin()] - later.min())
+    assert np.mean(by_blend) < 0.5 * np.mean(by_labels)
+
+
+def test_candidates_within_one_standard_error_of_the_best_are_tied():
+    drawn = losses(1.0, 0.95, 0.4, 0.9)
+    smooth = smoothed_nll(drawn, UNITS, ANY)
+    best = int(smooth.argmin())
+    entry = (drawn - drawn[best]).std(axis=1, ddof=1) / np.sqrt(N)
+    wanted = smooth - smooth[best] <= entry
+    np.testing.assert_array_equal(tied_with_best(drawn, UNITS, smooth), wanted)
+    assert 1 < wanted.sum() < 4
+
+
+def test_items_of_one_group_count_as_one():
+    drawn = np.repeat(losses(1.0, 0.8, 0.7, 0.6)[:, : N // 8], 8, axis=1)
+    alone, together = (
+        tied_with_best(drawn, units, smoothed_nll(drawn, units, ANY))
+        for units in (UNITS, UNITS // 8)
+    )
+    assert alone.sum() <= together.sum()
+    assert together.sum() > 1
+
+
+def test_members_that_lose_little_share_the_average():
+    choice = choice_of("nll", 1.0, 1.0, 1.0, 1.0)
+    assert choice.taken is None
+    assert choice.used is choice.weights
+    assert choice.weights[0] == 0.0
+    assert (choice.weights[1:] > 0.0).all()
+    assert choice.weights.sum() == pytest.approx(1.0)
+
+
+def test_a_member_that_is_clearly_better_has_all_the_weight():
+    assert choice_of("nll", 1.0, 1.0, 0.2, 0.2).weights.tolist() == [0.0, 1.0, 0.0, 0.0]
+
+
+def test_one_pipeline_is_the_heaviest_member():
+    for sharpness in ((1.0, 1.0, 0.2, 0.2), (0.2, 0.2, 0.9, 0.2), (1.0, 1.0, 1.0, 1.0)):
+        choice = choice_of("single", *sharpness)
+        assert choice.taken == choice.weights.argmax()
+        assert choice.used.tolist() == np.eye(4)[choice.taken].tolist()
+
+
+def test_everyone_is_an_average_over_panels_of_all_judges():
+    choice = choice_of("everyone", 1.0, 1.0, 0.2, 0.2)
+    assert choice.taken is None
+    assert choice.weights[:2].tolist() == [0.0, 0.0]
+
+
+def test_every_preference_takes_candidates_whose_weights_add_up_to_one():
+    for prefer in PREFERENCES:
+        used = choice_of(prefer, 0.9, 1.0, 0.8, 0.9).used
+        assert used.sum() == pytest.approx(1.0)
+        assert np.isfinite(average_losses(losses(0.9, 1.0, 0.8, 0.9), used)).all()
+
+
+@pytest.mark.parametrize(("prefer", "position"), [("simplest", 2), ("fewest", 1), ("cheapest", 1)])
+def test_a_preference_is_asked_among_the_tied(prefer, position):
+    assert taken(prefer, 0.2, 0.98, 1.0, 0.99) == position
+
+
+def test_a_preference_never_takes_a_candidate_that_is_clearly_worse():
+    for prefer in ("simplest", "fewest", "cheapest"):
+        assert taken(prefer, 0.2, 0.2, 0.3, 1.0) == 3
+
+
+def test_robust_is_what_loses_least_while_a_family_is_absent_among_the_tied_and_the_average():
+    sharpness = (0.2, 0.98, 1.0, 0.99)
+    for best in (1, 2, 3):
+        absent = losses(0.2, *(1.0 if place == best else 0.3 for place in (1, 2, 3)))
+        assert taken("robust", *sharpness, absent=absent) == best
+    # The first loses least and is not tied with the best; each of the others fails elsewhere.
+    p = np.full((4, 6), 0.9)
+    p[[1, 2, 3], [0, 2, 4]] = p[[1, 2, 3], [1, 3, 5]] = 0.3
+    assert taken("robust", *sharpness, absent=-np.log(p)) is None
+
+
+def test_a_budget_leaves_dear_panels_out():
+    assert affordable(PANELS, COSTS, None).all()
+    assert affordable(PANELS, COSTS, 11.0).tolist() == [True, True, False, False]
+    assert choice_of("nll", 0.2, 0.5, 1.0, 1.0, budget=11.0).weights.tolist() == [0, 1, 0, 0]
+    assert affordable(PANELS, COSTS, 9.0).tolist() == [True, False, False, False]
+    # No member is cheap enough: the best of the others stands in.
+    assert choice_of("nll", 0.2, 0.5, 1.0, 1.0, budget=9.0).weights.tolist() == [1, 0, 0, 0]
+
+
+def test_members_of_an_average_keep_within_a_budget_together():
+    pair = Candidates(
+        (
+            Family("one_coin", (("top-3", 3), ("top-5", 5)), ("temperature",)),
+            Family("joint", (("all", 2),), ("none",)),
+        )
+    )
+    panels = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]], dtype=bool)
+    drawn = losses(1.0, 1.0, 1.0)
+    rng = np.random.default_rng(0)
+    choices = choose(drawn, panels, UNITS, pair, rng, costs=np.ones(4), budget=3.0)
+    weights = choices.by_preference["nll"].weights
+    assert (weights > 0).sum() == 2
+    assert panels[weights > 0].any(axis=0).sum() <= 3
+
+
+def test_cheap_and_everyone_are_offered_where_costs_and_budget_allow_them():
+    assert offered(COSTS, None, robust=True) == PREFERENCES
+    assert set(PREFERENCES) - set(offered(None, None, robust=True)) == {"cheapest"}
+    assert offered(COSTS, 12.0, robust=True) == PREFERENCES
+    assert set(PREFERENCES) - set(offered(COSTS, 11.0, robust=True)) == {"everyone"}
+    assert set(PREFERENCES) - set(offered(COSTS, None)) == {"robust"}
+    choices = choose(
+        losses(1.0, 1.0, 1.0, 1.0), PANELS, UNITS, CANDIDATES, np.random.default_rng(0)
+    )
+    assert {"lean", *choices.by_preference} == set(offered(None, None))
+
+
+SPEC = RecommendSpec(settings=Settings(splits=4), folds=3)
+
+
+@pytest.fixture(scope="module")
+def lean_result(votes):
+    return run(RECOMMEND, votes, SPEC, jobs=1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("price", PRICES)
+def test_lean_is_the_smallest_within_the_price(seed, price):
+    rng = np.random.default_rng(seed)
+    panels, costs = rng.random((12, 6)) < 0.5, rng.integers(1, 4, 6).astype(float)
+    losses = rng.uniform(-0.01, 0.06, 12)
+    for known in (None, costs):
+        sizes = sizes_of(panels, known)
+        taken = lean_choice(sizes, losses, (1e9, 6), price)
+        size = panels.sum(axis=1) if known is None else (panels * costs).sum(axis=1)
+        affordable = losses <= price
+        if affordable.any():
+            assert size[taken] == size[affordable].min()
+        else:
+            assert taken is None
+
+
+def test_the_average_is_lean_where_no_smaller_panel_is_within_the_price():
+    sizes = [(0.0, 3), (0.0, 5), (0.0, 2)]
+    losses = np.array([0.03, -0.01, np.inf])
+    assert lean_choice(sizes, losses, (0.0, 5), 0.02) is None
+    assert lean_choice(sizes, losses, (0.0, 6), 0.02) == 1
+    assert lean_choice(sizes, losses, (0.0, 6), 0.03) == 0
+
+
+def test_at_a_price_of_zero_lean_loses_nothing():
+    sizes, losses = [(0.0, 3), (0.0, 5)], np.array([1e-12, 0.0])
+    assert lean_choice(sizes, losses, (0.0, 9), 0.0) == 1
+
+
+def test_of_equal_sizes_the_one_that_loses_less_is_lean_and_a_cheap_one_before_a_small_one():
+    losses = np.array([0.02, 0.01, 0.0])
+    assert lean_choice([(0.0, 3), (0.0, 3), (0.0, 4)], losses, (0.0, 9), 0.02) == 1
+    assert lean_choice([(5.0, 1), (2.0, 3), (2.0, 2)], losses, (9.0, 9), 0.02) == 2
+
+
+def test_lean_is_chosen_in_every_split_on_calibration_rows_and_scored_on_the_others(
+    votes, lean_result
+):
+    ballots = prepare(votes, SPEC.settings).ballots
+    choices = candidates_of("default", ballots.n_judges, symmetric=ballots.symmetric)
+    total, times = np.zeros((len(PRICES), 3, 80)), np.zeros(80)
+    for number in range(SPEC.settings.splits):
+        drawn = split(ballots.units, number)
+        held = compete(ballots, drawn, choices, TERMS)
+        made = choose(
+            held.standing.losses,
+            held.standing.panels,
+            ballots.units[drawn.calibration],
+            choices,
+            bootstrap(0, (number, 1)),
+        )
+        best = average_losses(held.items.nll, made.by_preference["nll"].used)
+        times[drawn.evaluation] += 1
+        for place, price in enumerate(PRICES):
+            nll = average_losses(held.items.nll, made.lean[price].used)
+            p_true = np.exp(-nll)
+            sure = np.maximum(p_true, 1.0 - p_true) >= 0.9
+            total[place, :, drawn.evaluation] += np.stack(
+                [nll - best, sure, sure & (p_true > 0.5)], axis=1
+            )
+    seen = times > 0
+    for place, price in enumerate(PRICES):
+        loss, sure, right = (total[place][:, seen] / times[seen]).mean(axis=1)
+        reading = lean_result.reading("lean", price)
+        assert float(reading.against_best.value) == pytest.approx(loss, abs=1e-11)
+        assert float(reading.sure.value) == pytest.approx(sure)
+        assert float(reading.sure_right.value) == pytest.approx(right / sure)
+        assert reading.sure.lo <= reading.sure.value <= reading.sure.hi
+
+
+def test_what_lean_chooses_does_not_depend_on_evaluation_labels(votes):
+    ballots = prepare(votes, SPEC.settings).ballots
+    held = split(ballots.units, 0).evaluation
+    labels = votes.labels.copy()
+    labels[held] = 1 - labels[held]
+    honest, spoilt = (
+        run_chunk(each, SPEC, Chunk(0, 0, 1)) for each in (votes, replace(votes, labels=labels))
+    )
+    np.testing.assert_array_equal(honest.taken, spoilt.taken)
+
+
+def test_best_differs_from_itself_by_nothing_and_names_its_judges(votes, lean_result):
+    best = lean_result.reading("nll", PRICE)
+    assert tuple(best.against_best) == (0.0, 0.0, 0.0)
+    assert set(best.judges) == set(lean_result.model.judges)
+    assert float(best.right.value) == pytest.approx(best.accuracy)
+
+
+def carded(lean_result, *, judges, loss, cost=(None, None)):
+    """The result with a Lean of some judges that loses ``loss`` (value, lo, hi) of Best's NLL."""
+    best, lean = lean_result.reading("nll", PRICE), lean_result.reading("lean", PRICE)
+    nll = float(best.nll.value)
+    panel = replace(lean_result.candidates[0], cost=cost[1])
+    changed = replace(
+        lean,
+        taken=0,
+        judges=best.judges[:judges],
+        against_best=Interval(*(nll * np.array(loss))),
+    )
+    first = replace(best, average=replace(best.average, cost=cost[0]))
+    readings = tuple(
+        changed if reading is lean else first if reading is best else reading
+        for reading in lean_result.readings
+    )
+    return cards_of(
+        replace(lean_result, readings=readings, candidates=(panel, *lean_result.candidates[1:])),
+        PRICE,
+    )
+
+
+def test_lean_is_marked_where_it_saves_enough_and_its_loss_is_within_the_price(lean_result):
+    n = len(lean_result.reading("nll", PRICE).judges)
+    few, many = int(n * (1 - SAVES)), n - 1
+    small = (0.0, -0.01, 0.01)
+    assert carded(lean_result, judges=few, loss=small).marked == "Lean"
+    assert carded(lean_result, judges=many, loss=small).marked == "Best"
+    assert carded(lean_result, judges=few, loss=(PRICE + 0.001, 0.0, 0.05)).marked == "Best"
+    assert carded(lean_result, judges=many, loss=small, cost=(3.0, 2.0)).marked == "Lean"
+    assert carded(lean_result, judges=many, loss=small, cost=(3.0, 2.5)).marked == "Best"
+
+
+def test_part_of_the_upper_half_of_the_interval_of_the_loss_counts_too(lean_result):
+    n = len(lean_result.reading("nll", PRICE).judges)
+    reach = PRICE / CAUTION
+    for share, marked in ((0.9, "Lean"), (1.1, "Best")):
+        loss = (0.0, -0.1, share * reach)
+        assert carded(lean_result, judges=n // 3, loss=loss).marked == marked
+
+
+def test_from_a_single_split_lean_is_not_marked():
+    assert not within(Interval(0.0, float("nan"), float("nan")), 0.1, CAUTION)
+
+
+def test_where_lean_is_the_same_panel_there_is_one_card(lean_result):
+    same = [reading for reading in lean_result.readings if reading.prefer != "lean"]
+    lean = replace(lean_result.reading("nll", PRICE), prefer="lean", price=PRICE)
+    cards = cards_of(replace(lean_result, readings=(*same, lean)), PRICE)
+    assert (cards.lean, cards.marked) == (None, "Best")
+    assert [card.name for card in cards.all] == ["Best"]
+
+
+def test_the_panel_file_of_a_lean_panel_names_its_price_and_has_its_own_figures(votes, lean_result):
+    table = pd.DataFrame({"cost": np.linspace(1.0, 2.0, 12)}, index=list(votes.judges))
+    priced = replace(votes, judge_table=table)
+    spec = replace(SPEC, prefer="lean", price=max(PRICES))
+    general = run(RECOMMEND, priced, SPEC, jobs=1)
+    read = preferring(priced, spec, general, "lean")
+    reading = general.reading("lean", max(PRICES))
+    content = load_panel(panel_json(export_panel(read, priced, spec, ()))).content
+    assert (content["spec"]["prefer"], content["spec"]["price"]) == ("lean", max(PRICES))
+    assert set(content["judges"]) == set(reading.judges)
+    assert content["figures"]["nll"] == float(reading.nll.value)
+    assert read.cost <= general.cost
+
+
+def test_a_price_that_no_run_chooses_for_is_refused_with_those_that_are():
+    with pytest.raises(InputError, match=r"largest loss accepted.*0\.04.*0\.005, 0\.01, 0\.02"):
+        replace(SPEC, price=0.04)

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from judgepanel.figures.claim import fitted_maps, protocol
+from judgepanel.present.paper.claim import fitted_maps, protocol
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
 from judgepanel.studies.runner import run

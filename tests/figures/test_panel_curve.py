@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.figures.panel_curve import ordinal, panel_curve
 from judgepanel.figures.style import CURATE_FILL, CURATE_LINE, METRIC_NAMES
+from judgepanel.present.decide.panel_curve import ordinal, panel_curve
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.runner import run, steps

@@ -4,16 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import MAPS, fit
 from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.prefixes import prefix_scores, rank
 from judgepanel.models import (
+    AccuracyWeighted,
     DawidSkene,
     GradedJoint,
     GradedOneCoin,
     Joint,
+    LogOdds,
     MajorityVote,
     MonotoneJoint,
     MonotoneStacking,
@@ -23,11 +28,18 @@ from judgepanel.models import (
     fit_panel,
     mixture_of,
 )
-from judgepanel.models.panel import fit_panels
+from judgepanel.models.panel import (
+    Fallback,
+    fit_fallback,
+    fit_panels,
+    in_order,
+    judge_weights,
+    pooled,
+)
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import MISSING
-from tests.helpers import codes_of, make_ballots, make_votes, with_grades
+from tests.helpers import codes_of, make_ballots, make_votes, single_panel, with_grades
 
 NAMES = tuple(f"judge{j}" for j in range(6))
 
@@ -203,3 +215,223 @@ def test_the_calibrator_of_a_joint_panel_sees_no_score_that_knows_its_label():
     names = tuple(f"judge{j}" for j in range(30))
     model = fit_panel(ballots, names, 30, aggregator="joint", calibrator="temperature")
     assert 0.0 <= model.shape.a < 0.5
+
+
+CLOSED = {
+    "majority": MajorityVote,
+    "accuracy_weighted": AccuracyWeighted,
+    "log_odds": LogOdds,
+    "one_coin": OneCoin,
+}
+
+
+def table(ballots):
+    X = np.where(ballots.votes == 0, np.nan, (ballots.votes + 1) / 2)
+    return X, (ballots.signs + 1) // 2
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_forms_weigh_as_their_estimators(name):
+    ballots = make_ballots(1)
+    expected = CLOSED[name]().fit(*table(ballots)).weights_
+    np.testing.assert_array_equal(judge_weights(ballots)[name], expected)
+
+
+@pytest.mark.parametrize("supervised", [False, True])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_dawid_skene_weighs_half_the_step_between_its_two_votes(supervised, symmetric):
+    ballots = make_ballots(2, 80, 6, symmetric=symmetric)
+    fitted = DawidSkene(supervised=supervised, symmetric=symmetric).fit(*table(ballots))
+    step = fitted.vote_logits_[:, 1] - fitted.vote_logits_[:, 0]
+    name = "dawid_skene_semi" if supervised else "dawid_skene"
+    np.testing.assert_allclose(judge_weights(ballots, [name])[name], step / 2)
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+def test_a_judge_keeps_its_weight_wherever_it_stands(name):
+    ballots = make_ballots(3, 60, 5)
+    order = np.array([3, 0, 4, 1, 2])
+    moved = type(ballots)(ballots.votes[:, order], ballots.signs, ballots.units)
+    np.testing.assert_allclose(
+        judge_weights(moved, [name])[name], judge_weights(ballots, [name])[name][order], atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+def test_weights_are_finite_for_judges_always_right_always_wrong_and_silent(name):
+    ballots = make_ballots(4, 50, 6)
+    votes = ballots.votes.copy()
+    votes[:, 0], votes[:, 1], votes[:, 2] = ballots.signs, -ballots.signs, 0
+    odd = type(ballots)(votes, ballots.signs, ballots.units)
+    assert np.isfinite(judge_weights(odd, [name])[name]).all()
+
+
+VOTES = make_votes(3, 60, 7)
+
+
+PREPARED = prepare(VOTES, Settings())
+
+
+def panel(k, aggregator="one_coin", calibrator="beta"):
+    ballots, judges = PREPARED.ballots, PREPARED.judges
+    return fit_panel(ballots, judges, k, aggregator=aggregator, calibrator=calibrator)
+
+
+PANELS = (panel(3), panel(7, "joint", "none"), panel(5, "majority", "temperature"))
+
+
+def columns_of(judges):
+    return [VOTES.judges.index(name) for name in judges]
+
+
+def test_probabilities_of_members_are_averaged_over_their_own_judges():
+    mixture = mixture_of(PANELS, (0.2, 0.7, 0.1))
+    wanted = sum(
+        weight * model.score(VOTES.votes[:, columns_of(model.judges)])
+        for weight, model in zip((0.2, 0.7, 0.1), PANELS, strict=True)
+    )
+    p = mixture.score(VOTES.votes[:, columns_of(mixture.judges)])
+    np.testing.assert_allclose(p, wanted, atol=1e-14)
+
+
+def test_members_are_sorted_by_weight_and_judges_follow_the_heaviest():
+    mixture = mixture_of(PANELS, (0.2, 0.7, 0.1))
+    assert [member.weight for member in mixture.members] == [0.7, 0.2, 0.1]
+    assert mixture.main is PANELS[1]
+    assert mixture.judges == PANELS[1].judges
+    small = mixture_of((PANELS[0], PANELS[2]), (0.6, 0.4))
+    assert small.judges[:3] == PANELS[0].judges
+    assert set(small.judges) == set(PANELS[2].judges)
+
+
+def test_counts_and_shares_are_told_by_judge():
+    mixture = mixture_of((PANELS[0], PANELS[2]), (0.6, 0.4))
+    assert mixture.shares == pytest.approx((1.0, 1.0, 1.0, 0.4, 0.4))
+    by_name = dict(zip(PANELS[1].judges, PANELS[1].correct, strict=True))
+    assert mixture.correct == tuple(by_name[name] for name in mixture.judges)
+
+
+def test_grades_are_cut_into_the_same_bands_for_all_members():
+    graded, other = (
+        prepare(with_grades(VOTES, seed), Settings(orientation="as_given")).ballots
+        for seed in (0, 1)
+    )
+    first, second, odd = (
+        fit_panel(ballots, VOTES.judges, k, aggregator=name, calibrator="none")
+        for ballots, k, name in (
+            (graded, 3, "one_coin_graded"),
+            (graded, 5, "joint_graded"),
+            (other, 5, "one_coin_graded"),
+        )
+    )
+    mixture = mixture_of((first, second), (0.6, 0.4))
+    edges = dict(zip(second.judges, second.rule.edges, strict=True))
+    assert mixture.edges == tuple(edges[name] for name in mixture.judges)
+    with pytest.raises(ValueError, match="into the same bands"):
+        mixture_of((first, odd), (0.6, 0.4))
+
+
+def test_a_mixture_of_one_is_that_panel_to_the_bit():
+    alone = mixture_of(PANELS[1:2], (1.0,))
+    votes = VOTES.votes[:, columns_of(alone.judges)]
+    assert alone.score(votes).tolist() == PANELS[1].score(votes).tolist()
+
+
+def test_an_item_without_votes_gets_the_prior_and_the_fallback_scores_absences():
+    fallback = Fallback((1.0,) * 7, 0.7, 2.0, 0.5)
+    mixture = mixture_of(PANELS, (0.2, 0.7, 0.1))
+    guarded = type(mixture)(mixture.judges, mixture.members, fallback)
+    votes = np.full((3, 7), -1, dtype=np.int8)
+    votes[1, 0], votes[2] = 1, 1
+    assert guarded.score(votes)[0] == mixture.prior
+    assert guarded.falls_back(votes).tolist() == [False, True, False]
+    assert guarded.score(votes)[2] == mixture.score(votes)[2]
+    assert guarded.score(votes)[1] != mixture.score(votes)[1]
+    assert not mixture.falls_back(votes).any()
+
+
+@given(
+    st.lists(st.floats(-7, 7), min_size=2, max_size=5),
+    st.lists(st.floats(0.01, 1.0), min_size=5, max_size=5),
+)
+def test_averages_of_an_item_and_its_swap_add_up_to_exactly_one(logits, weights):
+    shares = (np.array(weights[: len(logits)]) / sum(weights[: len(logits)])).tolist()
+    small = np.exp(-np.abs(logits)) / (1.0 + np.exp(-np.abs(logits)))
+    p = np.where(np.array(logits) < 0, small, 1.0 - small)
+    q = np.where(np.array(logits) < 0, 1.0 - small, small)
+    sides = [pooled([np.array([value]) for value in side], shares)[0] for side in (p, q)]
+    assert sides[0] + sides[1] == 1.0
+    assert sides[0] == pytest.approx(np.clip(np.dot(shares, p), 0.001, 0.999), abs=1e-12)
+
+
+@pytest.mark.parametrize("weights", [(0.5, 0.6, 0.1), (1.0, 0.0, 0.0), ()])
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(ValueError, match="add up to 1"):
+        mixture_of(PANELS[: len(weights)], weights)
+
+
+RULE = Fallback(weights=(2.0, -1.0, 1.0), few=1.0, all=3.0, beyond=0.5)
+
+
+def arms(n_judges):
+    """Nobody absent, and the first 2, 4, ... of the judges."""
+    absent = np.zeros((n_judges // 2, n_judges), dtype=bool)
+    for arm in range(n_judges // 2):
+        absent[arm, : 2 * arm] = True
+    return absent
+
+
+def fitted(votes):
+    ballots = prepare(votes, Settings(orientation="as_given")).ballots
+    return fit_fallback(ballots, arms(ballots.n_judges), np.arange(ballots.n_items))
+
+
+def test_it_scores_items_on_which_too_much_weight_is_missing():
+    votes = np.array([[1, 1, 1], [-1, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, -1]], np.int8)
+    assert RULE.present(votes).tolist() == [1.0, 0.5, 0.25, 0.5, 0.0]
+    assert RULE.scores(votes).tolist() == [False, False, True, False, True]
+    logits = [2 / 3, 0.0, -1 / 1.5, 2 / 2, 0.0]
+    assert RULE.logits(votes) == pytest.approx(logits)
+
+
+def test_a_panel_uses_it_for_those_items_alone():
+    votes = make_votes(0, 60, 3)
+    prepared = prepare(votes, Settings())
+    plain = single_panel(
+        prepared.ballots, prepared.judges, 3, aggregator="majority", calibrator="beta"
+    )
+    panel = replace(plain, fallback=RULE)
+    cast = np.array([[1, 1, 1], [-1, 1, 0], [-1, 1, -1], [-1, -1, -1]], np.int8)
+    assert panel.falls_back(cast).tolist() == [False, False, True, False]
+    p, own = panel.score(cast), plain.score(cast)
+    assert p[[0, 1, 3]].tolist() == own[[0, 1, 3]].tolist()
+    assert p[2] == pytest.approx(1 / (1 + np.exp(1 / 1.5)))
+
+
+def test_the_temperature_falls_with_judges_that_err_together():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 400)
+    for copies in (False, True):
+        right = rng.random((400, 10)) < 0.7
+        if copies:
+            right = (rng.random(400) < 0.7)[:, None] ^ (rng.random((400, 10)) < 0.05)
+        cast = np.where(right, labels[:, None], 1 - labels[:, None]).astype(np.int8)
+        votes = replace(make_votes(0, 400, 10), votes=cast, labels=labels.astype(np.int8))
+        rule = fitted(votes)
+        if copies:
+            assert rule.few < 2.0
+            assert rule.all > 5.0
+        else:
+            assert 0.7 < rule.few < 1.4
+            assert 0.7 < rule.all < 1.4
+
+
+def test_its_judges_can_be_put_in_another_order():
+    turned = in_order(RULE, np.array([2, 0, 1]), 0.2)
+    assert turned == Fallback((1.0, 2.0, -1.0), 1.0, 3.0, 0.2)
+
+
+def test_judges_that_know_nothing_make_none():
+    ballots = prepare(make_votes(0, 40, 4), Settings()).ballots
+    silent = replace(ballots, votes=np.zeros_like(ballots.votes))
+    assert fit_fallback(silent, arms(4), np.arange(40)) is None

@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.kernels.joint import Form, stacking
-from judgepanel.kernels.joint_features import features
+from judgepanel.kernels.joint import Form, features, stacking
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.kernels.ridge import PRECISION, SHAPE
 from tests.helpers import make_ballots, softplus

@@ -15,9 +15,8 @@ from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
 from judgepanel.render.text import markdown_text
-from judgepanel.service.archive import id_of_token
 from judgepanel.service.basics import NotFound
-from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.sql import SqlWorkspace, id_of_token
 from judgepanel.service.workspace import Job, Stored
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE

@@ -22,8 +22,12 @@ from judgepanel.present.robustness.difficulty_transfer import (
     transfer_table,
 )
 from judgepanel.present.robustness.slice_transfer import present as slices_present
-from judgepanel.present.robustness.slice_transfer import slice_figure, slice_sentence, slice_table
-from judgepanel.present.robustness.worst import worst_finding
+from judgepanel.present.robustness.slice_transfer import (
+    slice_figure,
+    slice_sentence,
+    slice_table,
+    worst_finding,
+)
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.permutation import PERMUTATION, PermutationSpec

@@ -10,9 +10,8 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import text
 
-from judgepanel.service.database import connect, transaction
+from judgepanel.service.database import connect, prepare, transaction
 from judgepanel.service.sql import SqlWorkspace
-from judgepanel.service.tables import prepare
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 from tests.service.postgres import programs, running

@@ -18,9 +18,17 @@ from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError
 
 from judgepanel.service import database as database_module
-from judgepanel.service.database import DatabaseProblem, connect, default_url, transaction
+from judgepanel.service.database import (
+    METADATA,
+    REVISION,
+    VERSION,
+    DatabaseProblem,
+    connect,
+    default_url,
+    prepare,
+    transaction,
+)
 from judgepanel.service.sql import SqlWorkspace
-from judgepanel.service.tables import METADATA, REVISION, VERSION, prepare
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes

@@ -9,12 +9,10 @@ from contextlib import closing
 
 import pytest
 
-from judgepanel.service import backup as backup_module
-from judgepanel.service.backup import back_up, restore
+from judgepanel.service import database as database_module
 from judgepanel.service.basics import DatabaseProblem
-from judgepanel.service.database import connect, identity_file
+from judgepanel.service.database import back_up, connect, identity_file, prepare, restore
 from judgepanel.service.sql import SqlWorkspace
-from judgepanel.service.tables import prepare
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import loaded
@@ -171,7 +169,7 @@ def test_a_full_disk_is_not_taken_for_a_wrong_backup(file, tmp_path, monkeypatch
         def close(self):
             pass
 
-    monkeypatch.setattr(backup_module, "_opened", lambda _: Full())
+    monkeypatch.setattr(database_module, "_opened", lambda _: Full())
     with pytest.raises(DatabaseProblem, match="no room for the copy"):
         back_up(file, tmp_path / "backup.db")
 
@@ -260,7 +258,7 @@ def test_a_restore_that_fails_half_way_leaves_what_was_there(file, tmp_path, mon
     def fails(*_):
         raise OSError("no room left")
 
-    monkeypatch.setattr(backup_module, "_number", fails)
+    monkeypatch.setattr(database_module, "_number_of", fails)
     with pytest.raises(OSError, match="no room left"):
         restore(target, file)
     assert names(file) == ["first"]

@@ -168,6 +168,8 @@ def test_what_no_option_may_be_is_refused(name):
         ("escalation", {"cheapest": 2, "cheap": ("a",)}, "not both"),
         ("escalation", {"steps": -1}, "steps is too small"),
         ("escalation", {"settings": Settings(protocol="paper")}, "in-sample scores"),
+        ("reliability", {"panel": 0}, "at least one judge"),
+        ("selective", {"confidences": (0.4,)}, "a confidence is out of range"),
         ("what_if", {"keep": ()}, "at least one judge"),
         ("what_if", {"against": ()}, "at least one judge"),
     ],

@@ -123,7 +123,7 @@ def test_large_votes_reach_workers_where_shared_memory_is_full(tmp_path, monkeyp
     full.touch()  # No folder can be made below a file.
     monkeypatch.setenv("JOBLIB_TEMP_FOLDER", str(full))
     votes, spec = make_votes(1, 40_000, 30), PanelCurveSpec(settings=Settings(splits=30))
-    study = replace(PANEL_CURVE, run_chunk=cells_of, extend=None, merge=last_of)
+    study = replace(PANEL_CURVE, run_chunk=cells_of, extend=lambda *_: None, merge=last_of)
     assert runner.run(study, votes, spec, jobs=2, backend="loky") == (1_200_000,)
 
 

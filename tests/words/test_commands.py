@@ -14,7 +14,7 @@ from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.kernels.prefixes import RANKINGS
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.panel.candidates import LISTS
+from judgepanel.studies.panel.recommended import LISTS
 from judgepanel.votes import TASKS
 from judgepanel.votes.matrix import POLICIES, PROTOCOLS
 from judgepanel.words.sentences import (

@@ -25,8 +25,7 @@ from judgepanel.figures.style import CHOSEN, RECOMMENDED
 from judgepanel.kernels.aggregation import Graded
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.candidates import EVERYONE, LEAD
-from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.panel.recommended import AVERAGE, EVERYONE, LEAD
 from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import quote_value

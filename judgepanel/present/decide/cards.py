@@ -8,9 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from judgepanel.decision.cards import SAVES, Card, Cards, cards_of, saved, saved_cost
 from judgepanel.decision.lean import PRICE
-from judgepanel.decision.recommend_result import Preference, Reading, Recommendation
+from judgepanel.decision.recommend_result import (
+    SAVES,
+    Card,
+    Cards,
+    Preference,
+    Reading,
+    Recommendation,
+    cards_of,
+    saved,
+    saved_cost,
+)
 from judgepanel.present.blocks import Facts, Table
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.recommended import AVERAGE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from judgepanel.decision.drift import MEASURE_WORDS, Drift
 from judgepanel.decision.score import LabelFigures, Scored
+from judgepanel.decision.training_items import MEASURE_WORDS, Drift
 from judgepanel.scoring.interval import Interval
 from judgepanel.words.tables import Column, numbers, text
 from judgepanel.words.text import counted, p_cell, percent, plain, share_level

@@ -45,8 +45,7 @@ from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.value import VALUE
-from judgepanel.studies.panel.candidates import EVERYONE, LEAD
-from judgepanel.studies.panel.recommended import AVERAGE, DRAWS
+from judgepanel.studies.panel.recommended import AVERAGE, DRAWS, EVERYONE, LEAD
 from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence

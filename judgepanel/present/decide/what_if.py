@@ -13,8 +13,7 @@ from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, 
 from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIf, WhatIfSpec
-from judgepanel.studies.panel.candidates import EVERYONE, Candidate
-from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.panel.recommended import AVERAGE, EVERYONE, Candidate
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name, so_far
 from judgepanel.words.tables import Column, levels, numbers, text

@@ -46,11 +46,11 @@ from judgepanel.studies.panel.recommended import (
     by_aggregator,
     compared_name,
 )
-from judgepanel.studies.trust.budget_plan import BudgetResult
 from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,
     NEXT,
     PAPER_NOTE,
+    BudgetResult,
     LabelBudget,
     LabelBudgetSpec,
     LabelsNeeded,

@@ -39,13 +39,17 @@ from judgepanel.present.decide.recommend import decision_sentence, other_way_sen
 from judgepanel.present.study import Entry, Pipeline, affordable_splits
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.panel.candidates import FEW_MEMBER
-from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.panel.recommended import AVERAGE, FEW_MEMBER
 from judgepanel.studies.trust.group_change import GroupChange
 from judgepanel.studies.trust.missingness import gap_sentence
-from judgepanel.studies.trust.parse import GRADED
-from judgepanel.studies.trust.saturation import Saturation, written_change
-from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
+from judgepanel.studies.trust.scope import (
+    GRADED,
+    SCOPE,
+    Saturation,
+    Scope,
+    ScopeSpec,
+    written_change,
+)
 from judgepanel.studies.understand.judge_table import FILTER_RATE, REVIEW_RATE
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check

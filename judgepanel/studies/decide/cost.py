@@ -10,10 +10,8 @@ Panels under fixed budgets as curators, which are chosen and scored like all oth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,6 +67,8 @@ from judgepanel.studies.results import (
     PipelineResult,
     SplitCounts,
     by_split,
+    column,
+    derived,
     flat_row,
     frozen,
     records_of,
@@ -79,7 +79,7 @@ from judgepanel.votes.matrix import cached
 _NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NextPoint:
     """The step from one budget to the next, both fixed in advance.
 
@@ -88,16 +88,22 @@ class NextPoint:
     is saved, with infinite ends as NaN.
     """
 
-    gain: Interval
-    extra: float
-    price: Interval
+    gain: Interval = column(
+        "NLL that the next budget saves, in nats.", name="next_gain", bounds=("next_lo", "next_hi")
+    )
+    extra: float = column(
+        "Additional cost per item of the next budget's panels.", name="next_extra"
+    )
+    price: Interval = column(
+        "Cost of saving 1 % of the NLL with the next budget.", name="next_price"
+    )
 
     def row(self) -> dict[str, Any]:
         """Return its numbers by column name."""
         return flat_row(self, gain="")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CostPoint:
     """The best panels found under one budget.
 
@@ -111,22 +117,29 @@ class CostPoint:
     was possible in advance.
     """
 
-    budget: float
+    budget: float = column("Maximum cost of the panel per item.")
     figures: CuratorFigures
-    cost: Interval
-    share: float
-    slowest: float
-    in_turn: float
-    judges: tuple[str, ...]
-    panel_cost: float
-    panel_slowest: float
-    panel_in_turn: float
-    reading: float
-    on_frontier: bool
+    cost: Interval = column(central=True)
+    share: float = column("Cost as a share of the cost of all judges.")
+    slowest: float = column("Latency of the slowest judge of the panel, all asked in parallel.")
+    in_turn: float = column("Latency of the panel's judges asked in sequence.")
+    judges: tuple[str, ...] = column("Judges chosen on all labelled rows, separated by semicolons.")
+    panel_cost: float = column("Cost of those judges per item.")
+    panel_slowest: float = column("Latency of the slowest of those judges.")
+    panel_in_turn: float = column("Latency of those judges asked in sequence.")
+    reading: float = column("NLL of the best non-increasing curve through all points, in nats.")
+    on_frontier: bool = column(
+        "Whether the point lies on that curve: known in hindsight, not a choice."
+    )
     next: NextPoint | None
 
+    @derived("The point on the curve in words.")
+    def panel(self) -> str:
+        """The title of its figures."""
+        return self.figures.title
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@frozen
 class Cost(PipelineResult):
     """Result of :data:`COST`.
 
@@ -147,32 +160,8 @@ class Cost(PipelineResult):
     judge_costs: Floats
     chosen_share: Floats
     constant_nll: float
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            **CuratorFigures.COLUMNS,
-            "budget": "Maximum cost of the panel per item.",
-            "cost_lo": "Lowest cost in the central 95 % of the splits.",
-            "cost_hi": "Highest cost in the central 95 % of the splits.",
-            "share": "Cost as a share of the cost of all judges.",
-            "slowest": "Latency of the slowest judge of the panel, all asked in parallel.",
-            "in_turn": "Latency of the panel's judges asked in sequence.",
-            "judges": "Judges chosen on all labelled rows, separated by semicolons.",
-            "panel": "The point on the curve in words.",
-            "panel_cost": "Cost of those judges per item.",
-            "panel_slowest": "Latency of the slowest of those judges.",
-            "panel_in_turn": "Latency of those judges asked in sequence.",
-            "reading": "NLL of the best non-increasing curve through all points, in nats.",
-            "on_frontier": (
-                "Whether the point lies on that curve: known in hindsight, not a choice."
-            ),
-            "next_gain": "NLL that the next budget saves, in nats.",
-            "next_lo": "Lower end of the 95 % interval of next_gain.",
-            "next_hi": "Upper end of the 95 % interval of next_gain.",
-            "next_extra": "Additional cost per item of the next budget's panels.",
-            "next_price": "Cost of saving 1 % of the NLL with the next budget.",
-        }
-    )
+    RECORDS: ClassVar = (CuratorFigures, CostPoint, NextPoint)
+    HIDDEN: ClassVar = frozenset({"curator", "title", "deployable", "note", "looked_best_share"})
 
     @property
     def asked(self) -> CostPoint | None:
@@ -215,8 +204,8 @@ class Cost(PipelineResult):
 
 
 def _row(point: CostPoint) -> dict[str, Any]:
-    left_out = {"curator", "title", "deployable", "note", "looked_best_share", "figures", "next"}
-    names = {"judges": "; ".join(point.judges), "panel": point.figures.title}
+    left_out = {*Cost.HIDDEN, "figures", "next"}
+    names = {"judges": "; ".join(point.judges), "panel": point.panel}
     row = flat_row(point) | names | flat_row(point.figures)
     following = dict.fromkeys(_NEXT, np.nan) if point.next is None else point.next.row()
     return {name: value for name, value in row.items() if name not in left_out} | {

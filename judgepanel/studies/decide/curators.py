@@ -8,10 +8,9 @@ Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of ju
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,8 +19,8 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
 from judgepanel.kernels.prefixes import ClosedForm
 from judgepanel.kernels.subsets import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, Verdict
@@ -38,7 +37,6 @@ from judgepanel.studies.panel.curated import (
     ORACLE,
     SELECTOR,
     Curated,
-    TableLook,
     curated,
     evidence_in,
     table_look,
@@ -48,6 +46,7 @@ from judgepanel.studies.panel.curator import Curator, Rules, check_folds, check_
 from judgepanel.studies.results import (
     PipelineResult,
     by_split,
+    column,
     flat_row,
     frozen,
     records_of,
@@ -60,7 +59,7 @@ ORACLE_NOTE = "not deployable: chosen on the evaluation rows"
 SELECTOR_NOTE = "our reading of arXiv:2606.01034"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CuratorFigures:
     """One curator out of sample.
 
@@ -77,38 +76,29 @@ class CuratorFigures:
     ``looked_best_share`` is the share of splits in which its ``seen`` was the lowest.
     """
 
-    curator: str
-    title: str
-    deployable: bool
+    curator: str = column("Name of the way of choosing judges.")
+    title: str = column("The way of choosing judges in words.")
+    deployable: bool = column("Whether it can be used in practice, unlike an oracle.")
     size: float
-    size_lo: int
-    size_hi: int
+    size_lo: int = column("Smallest number of judges in the central 95 % of the splits.")
+    size_hi: int = column("Largest number of judges in the central 95 % of the splits.")
     nll: Interval
     brier: float
     accuracy: float
     ece: float
     skill: float
     seen: float
-    optimism: Interval
-    delta: Interval
+    optimism: Interval = column(central=True)
+    delta: Interval = column(bounds=("lo", "hi"))
     p: float
     band: Interval
     margin: float
     verdict: Verdict
     stability: float
-    looked_best_share: float
-    note: str
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "size_lo": "Smallest number of judges in the central 95 % of the splits.",
-            "size_hi": "Largest number of judges in the central 95 % of the splits.",
-            "optimism_lo": "Lower end of the central 95 % of the optimism over splits.",
-            "optimism_hi": "Upper end of the central 95 % of the optimism over splits.",
-            "lo": "Lower end of the 95 % interval of delta.",
-            "hi": "Upper end of the 95 % interval of delta.",
-        }
+    looked_best_share: float = column(
+        "Share of the splits in which its NLL of choice was the lowest."
     )
+    note: str = column("Limitation of the comparison.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +119,7 @@ class SelectorFigures:
     labels_a_cell: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Curators(PipelineResult):
     """Result of :data:`CURATORS_STUDY`.
 
@@ -144,20 +134,9 @@ class Curators(PipelineResult):
     judges: tuple[str, ...]
     chosen_share: Floats
     selector: SelectorFigures | None
-    refit: str
+    refit: str = column("How the votes of the chosen judges are summed.")
     constant_nll: float
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            **CuratorFigures.COLUMNS,
-            "curator": "Name of the way of choosing judges.",
-            "title": "The way of choosing judges in words.",
-            "deployable": "Whether it can be used in practice, unlike an oracle.",
-            "looked_best_share": "Share of the splits in which its NLL of choice was the lowest.",
-            "note": "Limitation of the comparison.",
-            "refit": "How the votes of the chosen judges are summed.",
-        }
-    )
+    RECORDS: ClassVar = (CuratorFigures,)
 
     @property
     def everyone(self) -> CuratorFigures:
@@ -338,9 +317,8 @@ def _look(
 ) -> list[float]:
     for curator, result in zip(curators, made, strict=True):
         if curator.name == SELECTOR:
-            look: TableLook = table_look(ballots, split, result.chosen)
-            table = float(result.chosen.table)
-            return [look.judges, table, look.occupied, look.expected_new, look.new]
+            judges, *cells = table_look(ballots, split, result.chosen)
+            return [judges, float(result.chosen.table), *cells]
     return []
 
 

@@ -11,10 +11,8 @@ They are estimated from the logits of the cheap panel and of all judges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,8 +21,8 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import calibrate, evaluate, left_out
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import calibrate, evaluate, left_out
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
 from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval, Unit
@@ -49,7 +47,9 @@ from judgepanel.studies.panel.curator import (
 from judgepanel.studies.results import (
     PipelineResult,
     by_split,
+    column,
     combine,
+    constant,
     flat_row,
     frozen,
     records_of,
@@ -67,7 +67,7 @@ _UNITS: dict[str, Unit] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EscalationFigures:
     """One threshold out of sample; means over new items with 95 % intervals.
 
@@ -81,23 +81,27 @@ class EscalationFigures:
     was chosen.
     """
 
-    threshold: float
-    escalated: Interval
+    threshold: float = column("Confidence from which the cheap panel answers alone.")
+    escalated: Interval = column("Share of the items that are passed on to all judges.")
     cost: Interval
-    latency: float
+    latency: float = column(
+        "Latency of the slowest cheap judge plus, if escalated, the slowest of the others."
+    )
     nll: Interval
     accuracy: Interval
     brier: float
-    delta: Interval
+    delta: Interval = column(
+        "NLL minus that of asking all judges on every item, in nats.", bounds=("lo", "hi")
+    )
     p: float
     band: Interval
     margin: float
     verdict: Verdict
-    promised: float
+    promised: float = column("Cross-fitted NLL on the calibration rows, in nats.")
     chosen_share: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Escalation(PipelineResult):
     """Result of :data:`ESCALATION`.
 
@@ -118,27 +122,13 @@ class Escalation(PipelineResult):
     cheap_how: str
     cheap_cost: float
     cheap_size: float
-    full_cost: float
+    full_cost: float = column("Cost of all judges per item.")
     stability: float
     unit: str
     counted: bool
     latency_unit: str
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "lo": "Lower end of the 95 % interval of delta.",
-            "hi": "Upper end of the 95 % interval of delta.",
-            "arm": "A threshold fixed in advance, or the recommended one.",
-            "threshold": "Confidence from which the cheap panel answers alone.",
-            "escalated": "Share of the items that are passed on to all judges.",
-            "latency": (
-                "Latency of the slowest cheap judge plus, if escalated, the slowest of the others."
-            ),
-            "delta": "NLL minus that of asking all judges on every item, in nats.",
-            "promised": "Cross-fitted NLL on the calibration rows, in nats.",
-            "full_cost": "Cost of all judges per item.",
-        }
-    )
+    arm = constant("", "A threshold fixed in advance, or the recommended one.")
+    RECORDS: ClassVar = (EscalationFigures,)
 
     @property
     def alone(self) -> EscalationFigures:

@@ -8,6 +8,7 @@ items), whatever the number of splits.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from judgepanel.studies.compare import (
     grid_estimates,
     settled,
 )
-from judgepanel.studies.contract import Chunk, Study, prepare
+from judgepanel.studies.contract import Chunk, Extend, Study, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.studies.runner import ahead
@@ -173,7 +174,7 @@ def run_chunk(
     ballots = prepared.ballots
     ks = spec.panel_sizes(ballots.n_judges)
     offered = np.isin(ks, choice_sizes(ks))
-    many = large(votes, spec)
+    many = extend(votes, spec) is not None
 
     def arms(split: Split) -> FittedArms:
         choice = Choice(offered, CHOICE_FOLDS, (split.number, 3))
@@ -192,17 +193,17 @@ def run_chunk(
     )
 
 
-def large(votes: VoteMatrix, spec: PanelCurveSpec) -> bool:
-    """Whether the scores of a split have so many cells that workers would need too much memory."""
+def extend(votes: VoteMatrix, spec: PanelCurveSpec) -> Extend[Tally] | None:
+    """Return what adds chunks in place, if a split has more cells of scores than workers hold."""
     ballots = prepare(votes, spec.settings).ballots
     n_arms = len(spec.panel_sizes(ballots.n_judges)) * len(spec.calibrators)
-    return ballots.n_items * n_arms >= _LARGE
+    large = ballots.n_items * n_arms >= _LARGE
+    return partial(run_chunk, votes, spec) if large else None
 
 
 def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve:
     """Return intervals and verdicts from the splits so far."""
-    prepared = prepare(votes, spec.settings)
-    totals = partial
+    prepared, totals = prepare(votes, spec.settings), partial
     ks = spec.panel_sizes(prepared.ballots.n_judges)
     rare = errs_rarely(prepared)
     estimated = Estimator.of(totals, prepared.ballots.units)
@@ -247,9 +248,8 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
 
 def is_settled(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> bool:
     """Whether more splits are unlikely to change the verdict on a compared panel or the best k."""
-    totals = partial
-    estimated = Estimator.of(totals, prepare(votes, spec.settings).ballots.units)
-    return settled(totals, estimated, np.append(totals.compared, totals.n_arms))
+    estimated = Estimator.of(partial, prepare(votes, spec.settings).ballots.units)
+    return settled(partial, estimated, np.append(partial.compared, partial.n_arms))
 
 
 PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
@@ -257,8 +257,7 @@ PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     title="Panel curve",
     question="Keep all judges, or the top k?",
     run_chunk=run_chunk,
-    large=large,
-    extend=run_chunk,
+    extend=extend,
     merge=merge,
     settled=is_settled,
 )

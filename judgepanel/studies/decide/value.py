@@ -10,13 +10,15 @@ Under joint: one fit, K refits at its ridges six times, one fit per number of re
 Result of :data:`VALUE`: the value of each judge to the panel, and how many can be removed.
 
 Figures of judges, groups, removals and copies from the values of items and splits.
+
+The value of every judge in one split: NLL of panels without it, and its Shapley value.
+
+The comparisons of a value study: groups, numbers of removed judges, copies, slices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -24,9 +26,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel import distributions
-from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.panels import Valued
+from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibration import Calibrator, fit
+from judgepanel.kernels.panels import (
+    Panels,
+    Valued,
+    balanced_orders,
+    choice_folds,
+    panels_of,
+    sampled_shapley,
+)
+from judgepanel.kernels.prefixes import ClosedForm, counts, posterior_mean
+from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
+from judgepanel.kernels.subsets import SubsetTrial, subset_trial
 from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
@@ -36,25 +49,369 @@ from judgepanel.scoring.inference import (
     holm,
 )
 from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.metrics import CLIP, item_nll, null_logit
+from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import ValueTally, tally_values
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
 from judgepanel.studies.compare import RANGES, band, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
-from judgepanel.studies.decide.one_split import (
-    COPIES,
-    Layout,
-    Plan,
-    Rules,
-    SplitValues,
-    inner_of_all,
-    layout_of,
-    plan_of,
-    values_of,
-)
 from judgepanel.studies.options import StudySpec, option, valid
-from judgepanel.studies.results import PipelineResult, by_split, flat_row, frozen, records_of
+from judgepanel.studies.results import (
+    PipelineResult,
+    by_split,
+    column,
+    flat_row,
+    frozen,
+    records_of,
+)
+from judgepanel.studies.slices import Slices, slices_of
+from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.matrix import cached
+
+REMOVED = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+COPIES = 4
+QUANTILES = 3
+MOST_ACCURATE, MEDIAN, MOST_CORRELATED, ASKED = (
+    "most accurate",
+    "median accuracy",
+    "most correlated",
+    "asked for",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The comparisons, from all labelled rows; nothing here is fitted, ranked or chosen by NLL.
+
+    ``families`` bool (F, K) are the given ones, ``family_names`` (F,) and ``family`` (K,) their
+    names; ``players`` bool (P, K) adds judges without a family as players of one after the F
+    families. ``cluster`` int (K,) numbers clusters, 0 for none. ``nearest`` int (K,) is the judge
+    with the most similar errors, -1 if unknown, ``correlation`` (K,) their correlation. ``removed``
+    are the numbers of removed judges. ``copied`` pairs judges with the reason for copying them.
+    """
+
+    families: Bools
+    family_names: tuple[str, ...]
+    family: tuple[str, ...]
+    players: Bools
+    cluster: Ints
+    nearest: Ints
+    correlation: Floats
+    removed: tuple[int, ...]
+    copied: tuple[tuple[int, str], ...]
+    slices: Slices
+
+
+@cached(4)
+def plan_of(
+    votes: VoteMatrix, prepared: Prepared, feature: str | None, copied: tuple[str, ...] | None
+) -> Plan:
+    """Return the plan for these votes; the last few are cached.
+
+    Raises
+    ------
+    InputError
+        An unknown feature or judge.
+    """
+    ballots, n = prepared.ballots, len(prepared.judges)
+    family = families_of(votes.with_judges(prepared.judges))
+    names = tuple(dict.fromkeys(name for name in family if name))
+    families = np.array([[entry == name for entry in family] for name in names], dtype=bool)
+    families = families.reshape(len(names), n)
+    if names and families.sum(axis=1).max() == 1:
+        names, families = (), families[:0]
+    alone = np.eye(n, dtype=bool)[~families.any(axis=0)]
+    correlation = error_correlation(error_counts(ballots.votes, ballots.signs))
+    alike = np.where(correlation.known, correlation.value, -np.inf)
+    nearest = alike.argmax(axis=1) if n else np.zeros(0, dtype=np.int64)
+    near = alike[np.arange(n), nearest]
+    label = clusters(correlation).label
+    sizes = np.bincount(label, minlength=1)
+    return Plan(
+        families=families,
+        family_names=names,
+        family=family,
+        players=np.concatenate([families, alone]),
+        cluster=np.where(sizes[label] > 1, label, 0),
+        nearest=np.where(np.isfinite(near), nearest, -1),
+        correlation=np.where(np.isfinite(near), near, np.nan),
+        removed=(*(m for m in REMOVED if m < n - 1), *([n - 1] if n > 1 else [])),
+        copied=_copied(prepared, near, copied),
+        slices=slices_of(prepared, feature, QUANTILES),
+    )
+
+
+def _copied(
+    prepared: Prepared, near: Floats, asked: tuple[str, ...] | None
+) -> tuple[tuple[int, str], ...]:
+    names = prepared.judges
+    if asked is not None:
+        unknown = [name for name in asked if name not in names]
+        if unknown:
+            raise InputError(
+                "there is no such judge to copy", value=unknown[0], allowed=", ".join(names[:10])
+            )
+        return tuple((names.index(name), ASKED) for name in asked)
+    correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
+    order = np.argsort(-posterior_mean(correct, voted), kind="stable")
+    alike = np.argsort(-near, kind="stable")[: int(np.isfinite(near).sum())]
+    picked: dict[int, str] = {}
+    for why, ranked in (
+        (MOST_ACCURATE, order),
+        (MEDIAN, order[len(order) // 2 :]),
+        (MOST_CORRELATED, alike),
+    ):
+        remaining = [int(j) for j in ranked if int(j) not in picked]
+        if remaining:
+            picked[remaining[0]] = why
+    return tuple(picked.items())
+
+
+def errors_on(prepared: Prepared, rows: Ints, nearest: Ints) -> tuple[Bools, Floats]:
+    """Clusters and error correlations on these rows alone.
+
+    Returns every judge's cluster, (K, K), alone if it has none, and its error correlation (K,) with
+    its nearest judge, NaN if unknown.
+    """
+    ballots = prepared.ballots
+    result = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
+    label = clusters(result).label
+    same = (label[:, None] == label) & (label > 0)
+    own = np.arange(len(nearest))
+    known = (nearest >= 0) & result.known[own, nearest]
+    correlation = np.where(known, result.value[own, nearest], np.nan)
+    return np.asarray(same | np.eye(len(label), dtype=bool)), correlation
+
+
+STAND_IN: tuple[ClosedForm, Calibrator] = ("one_coin", "temperature")
+"""Pipeline for Shapley values if the aggregator itself would be too slow."""
+_LIMIT = float(np.log((1.0 - CLIP) / CLIP))
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How panels are built; see the spec of the study."""
+
+    aggregator: Valued
+    calibrator: Calibrator
+    permutations: int
+    seed: int
+
+    @property
+    def shapley(self) -> tuple[ClosedForm, Calibrator]:
+        """The aggregator and calibrator of the coalitions of Shapley values."""
+        if self.aggregator == "joint":
+            return STAND_IN
+        return self.aggregator, self.calibrator
+
+
+def parts_of(plan: Plan) -> dict[str, slice]:
+    """Return the rows of the values by name.
+
+    ``everyone``, ``null``, ``constant`` and ``shapley_everyone`` are losses, ``gain`` is a squared
+    change of logits; all others are differences, by judge, family, number of removed judges or
+    copied judge.
+    """
+    judges, families = len(plan.nearest), len(plan.family_names)
+    sizes = {
+        **dict.fromkeys(("everyone", "null", "constant", "shapley_everyone"), 1),
+        **dict.fromkeys(("each", "gain"), judges),
+        "family": families,
+        "cluster": judges,
+        "removed": len(plan.removed),
+        "copied": len(plan.copied),
+        "shapley": judges,
+        "family_shapley": families,
+    }
+    ends = np.cumsum([*sizes.values()]).tolist()
+    return {name: slice(end - sizes[name], end) for name, end in zip(sizes, ends, strict=True)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitValues:
+    """Values of one split.
+
+    Attributes
+    ----------
+    values : float (V, n_eval), as in :func:`parts_of`.
+    slices : float (K, n_slices), each judge's value in a slice minus its value elsewhere.
+    noise, family_noise : float (K,), (F,), variance of Shapley values due to the sampling of
+        orders.
+    steady, family_steady : float (K,), (F,), mean Shapley values over orders shared by all splits,
+        which differ between splits for other reasons only.
+    correlation : float (K,), of errors with the nearest judge; NaN if unknown.
+    fits : int (2,), number of calibrators, and of those that fell back to temperature.
+    """
+
+    values: Floats
+    slices: Floats
+    noise: Floats
+    family_noise: Floats
+    steady: Floats
+    family_steady: Floats
+    correlation: Floats
+    fits: Ints
+
+
+def values_of(prepared: Prepared, split: Split, plan: Plan, rules: Rules) -> SplitValues:
+    """Return all values of one split, fitted and ranked on its calibration rows alone."""
+    ballots = prepared.ballots
+    panels = panels_of(ballots, split, rules.aggregator, rules.calibrator, seed=rules.seed)
+    signs = ballots.signs[split.evaluation].astype(np.float64)
+    whole, less = panels.everyone(), panels.without_each()
+    base = item_nll(whole, signs)
+    each = item_nll(less, signs) - base
+    change = np.clip(less, -_LIMIT, _LIMIT) - np.clip(whole, -_LIMIT, _LIMIT)
+    judges, families = _shapley(ballots, split, plan, rules)
+    mates, correlation = errors_on(prepared, split.calibration, plan.nearest)
+    null, constant = _constant(ballots, split, rules.calibrator)
+    same = rules.shapley == (rules.aggregator, rules.calibrator)
+    values = np.concatenate(
+        [
+            [base, null, constant, base if same else null - judges.items.sum(axis=0)],
+            each,
+            change**2,
+            item_nll(panels.of(~plan.families), signs) - base,
+            _without_clusters(panels, mates, each, signs, base),
+            item_nll(_removed(panels, ballots, split, plan, rules), signs) - base,
+            *[item_nll(panels.copied(j, COPIES), signs)[None] - base for j, _ in plan.copied],
+            judges.items,
+            families.items,
+        ]
+    )
+    return SplitValues(
+        values,
+        _by_slice(each, split.evaluation, plan),
+        judges.noise,
+        families.noise,
+        judges.steady,
+        families.steady,
+        correlation,
+        np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits,
+    )
+
+
+def _without_clusters(
+    panels: Panels, result: Bools, each: Floats, signs: Floats, base: Floats
+) -> Floats:
+    """Return the value (K, n_eval) of every judge's cluster, (K, K)."""
+    values = each.copy()
+    several = np.flatnonzero(result.sum(axis=1) > 1)
+    if len(several):
+        distinct, which = np.unique(result[several], axis=0, return_inverse=True)
+        lost = item_nll(panels.of(~distinct), signs) - base
+        values[several] = lost[which.ravel()]
+    return values
+
+
+def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> Floats:
+    """Logits (M, n_eval) without the m judges with the lowest value by inner folds."""
+    if not plan.removed:
+        return np.zeros((0, len(split.evaluation)))
+    key = (split.number, 31)
+    masks = left_after(panels.inner_values(split.calibration, key), plan.removed)
+    inside = None
+    if rules.calibrator != "none":
+        pieces = choice_folds(ballots, split, rules.seed)
+        chosen = [
+            left_after(
+                panels.inner_values(piece.calibration, (*key, piece.number), piece.number),
+                plan.removed,
+            )
+            for piece in pieces
+        ]
+        inside = np.array(chosen)
+    return panels.followed(masks, inside)
+
+
+def left_after(inner: Floats, removed: tuple[int, ...]) -> Bools:
+    """The judges left (M, K) after removing the m with the lowest inner value; ties in order."""
+    rank = np.empty(len(inner), dtype=np.int64)
+    rank[np.argsort(inner, kind="stable")] = np.arange(len(inner))
+    return np.asarray(rank[None, :] >= np.array(removed)[:, None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shapley:
+    """Shapley values of players: ``items`` (G, n_eval) over orders drawn for this split only."""
+
+    items: Floats
+    noise: Floats
+    steady: Floats
+    fits: Ints
+
+
+def _shapley(ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> tuple[_Shapley, _Shapley]:
+    """Return Shapley values of the judges, then of the families."""
+    trial = subset_trial(ballots, split, *rules.shapley)
+    judges = _sampled(trial, np.eye(ballots.n_judges, dtype=bool), rules, 32)
+    n = len(plan.family_names)
+    if not n:
+        none = np.zeros(0)
+        blank = np.zeros((0, len(split.evaluation)))
+        return judges, _Shapley(blank, none, none, np.zeros(2, dtype=np.int64))
+    groups = _sampled(trial, plan.players, rules, 33)
+    return judges, replace(
+        groups, items=groups.items[:n], noise=groups.noise[:n], steady=groups.steady[:n]
+    )
+
+
+def _sampled(trial: SubsetTrial, players: Bools, rules: Rules, stream: int) -> _Shapley:
+    """Half of the orders are drawn for this split, half are shared by all splits."""
+    keys = (trial.split.number, stream), (stream, 35)
+    drawn, always = (
+        sampled_shapley(
+            trial,
+            players,
+            balanced_orders(
+                len(players),
+                rules.permutations // 2,
+                np.random.default_rng(np.random.SeedSequence(rules.seed, spawn_key=key)),
+            ),
+        )
+        for key in keys
+    )
+    return _Shapley(
+        drawn.items,
+        drawn.noise,
+        always.items.mean(axis=1),
+        np.array([drawn.made + always.made, drawn.replaced + always.replaced]),
+    )
+
+
+def _by_slice(each: Floats, rows: Ints, plan: Plan) -> Floats:
+    """Each judge's value in a slice minus its value elsewhere, (K, n_slices)."""
+    values = np.empty((len(each), len(plan.slices.rows)))
+    for place, members in enumerate(plan.slices.rows):
+        inside = np.isin(rows, members)
+        here = each[:, inside] if inside.any() else each
+        rest = each[:, ~inside] if not inside.all() else each
+        values[:, place] = here.mean(axis=1) - rest.mean(axis=1)
+    return values
+
+
+def _constant(ballots: Ballots, split: Split, calibrator: Calibrator) -> tuple[Floats, Floats]:
+    """Losses (n_eval,) of the calibration rows' base rate, and of a calibrated constant score."""
+    signs = ballots.signs[split.calibration].astype(np.float64)
+    held = ballots.signs[split.evaluation].astype(np.float64)
+    null = null_logit(float(np.mean(signs > 0)), symmetric=ballots.symmetric)
+    blank = np.zeros((1, len(signs)))
+    map_ = fit((calibrator,), blank, signs, symmetric=ballots.symmetric)[calibrator]
+    constant = map_(np.zeros((1, len(held))))[0]
+    return item_nll(np.full(len(held), null), held), item_nll(constant, held)
+
+
+def inner_of_all(prepared: Prepared, last: Split, rules: Rules) -> Floats:
+    """Value (K,) of every judge by inner folds of all labelled rows: the order of removal.
+
+    Joint panels use the ridge that has the largest share in the last split.
+    """
+    ballots = prepared.ballots
+    panels = panels_of(ballots, last, rules.aggregator, rules.calibrator, seed=rules.seed)
+    return panels.inner_values(np.arange(ballots.n_items), (last.number, 34))
+
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
 COPY_BOUND = 0.8
@@ -64,7 +421,7 @@ The correlation must be shown to exceed it, and the judge not be shown to be mis
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JudgeValue:
     """One judge; all figures in nats with 95 % intervals for new items, NaN if unknown.
 
@@ -83,19 +440,30 @@ class JudgeValue:
 
     judge: str
     family: str
-    value: Interval
-    p: float
-    shapley: Interval
-    gain: Interval
+    value: Interval = column(
+        "NLL without the judge minus that of all judges, in nats; above 0 it helps.",
+        bounds=("lo", "hi"),
+    )
+    p: float = column("Two-sided p-value of a value of 0.")
+    shapley: Interval = column(
+        "NLL that the judge saves, averaged over the orders of joining, in nats."
+    )
+    gain: Interval = column("Mean squared change of the panel's logit without the judge.")
     nearest: str
-    correlation: Interval
-    slice: str
-    slice_gap: Interval
-    slice_p: float
-    inner: float
-    rank: int
-    droppable: bool
-    role: Role
+    correlation: Interval = column("Error correlation with the nearest judge.")
+    slice: str = column("Part of the items where its value most exceeds that elsewhere.")
+    slice_gap: Interval = column(
+        "Its value in that slice minus its value elsewhere, in nats.",
+        bounds=("slice_lo", "slice_hi"),
+        ends=", for all judges and slices at once",
+    )
+    slice_p: float = column("One-sided p-value of slice_gap after Holm's correction.")
+    inner: float = column("Value by inner folds of all labelled rows, in nats.")
+    rank: int = column("Order in which judges would be removed, 1 first.")
+    droppable: bool = column(
+        "Whether it is among the judges shown to be removable together without loss."
+    )
+    role: Role = column("Copy, specialist, complement or ordinary.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +517,7 @@ class Copied:
     p: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Value(PipelineResult):
     """Result of :data:`VALUE`.
 
@@ -174,37 +542,12 @@ class Value(PipelineResult):
     shapley_calibrator: str
     shapley_nll: float
     permutations: int
-    nll_all: Interval
+    nll_all: Interval = column("NLL of all judges, in nats.")
     margin: float
     constant_nll: float
     feature: str
     slices: tuple[str, ...]
-
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "value": "NLL without the judge minus that of all judges, in nats; above 0 it helps.",
-            "lo": "Lower end of the 95 % interval of value.",
-            "hi": "Upper end of the 95 % interval of value.",
-            "p": "Two-sided p-value of a value of 0.",
-            "shapley": "NLL that the judge saves, averaged over the orders of joining, in nats.",
-            "gain": "Mean squared change of the panel's logit without the judge.",
-            "correlation": "Error correlation with the nearest judge.",
-            "slice": "Part of the items where its value most exceeds that elsewhere.",
-            "slice_gap": "Its value in that slice minus its value elsewhere, in nats.",
-            "slice_lo": "Lower end of the interval of slice_gap, for all judges and slices at "
-            "once.",
-            "slice_hi": "Upper end of the interval of slice_gap, for all judges and slices at "
-            "once.",
-            "slice_p": "One-sided p-value of slice_gap after Holm's correction.",
-            "inner": "Value by inner folds of all labelled rows, in nats.",
-            "rank": "Order in which judges would be removed, 1 first.",
-            "droppable": (
-                "Whether it is among the judges shown to be removable together without loss."
-            ),
-            "role": "Copy, specialist, complement or ordinary.",
-            "nll_all": "NLL of all judges, in nats.",
-        }
-    )
+    RECORDS: ClassVar = (JudgeValue,)
 
     def judge(self, name: str) -> JudgeValue:
         """Return the figures of one judge."""
@@ -257,27 +600,22 @@ class Gathered:
 
     @property
     def tally(self) -> ValueTally:
-        """The values of all splits, by the rows of ``layout``."""
+        """The values of all splits, by the rows of :func:`parts_of`."""
         return self.partial.tally
-
-    @property
-    def layout(self) -> Layout:
-        """What the rows of the tally hold."""
-        return layout_of(self.plan)
 
     @property
     def inner(self) -> Floats:
         """Values (K,) by inner folds of all labelled rows, NaN until all splits are in."""
         inner = self.partial.inner
-        return inner if len(inner) else np.full(self.layout.n_judges, np.nan)
+        return inner if len(inner) else np.full(len(self.plan.nearest), np.nan)
 
     def items(self, name: str) -> Floats:
         """Mean value of every evaluated item, (n, N)."""
-        return self.tally.item_means(self.layout.parts[name])
+        return self.tally.item_means(parts_of(self.plan)[name])
 
     def splits(self, name: str) -> Floats:
         """Mean value of every split, (S, n)."""
-        return self.tally.split_means[:, self.layout.parts[name]]
+        return self.tally.split_means[:, parts_of(self.plan)[name]]
 
     def estimated(self, name: str) -> Estimate:
         """Return estimates of one part of the layout."""
@@ -301,8 +639,6 @@ class Gathered:
     ) -> Estimate:
         """Estimates from values (n, N) of items and (S, n) of splits; NaN ends from one split."""
         tally = self.tally
-        if len(tally.numbers) < 2 or not len(items):
-            return Estimate.of_one_split(items.mean(axis=1))
         seen = tally.seen > 0
         sizes = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
         return estimate(items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint)
@@ -468,7 +804,7 @@ def _slice_gaps(split_values: Gathered) -> dict[str, Any]:
 
     Tests are one-sided, Holm over judges and slices.
     """
-    slices, n_judges = split_values.plan.slices, split_values.layout.n_judges
+    slices, n_judges = split_values.plan.slices, len(split_values.plan.nearest)
     n_slices = len(slices.rows)
     if not n_slices or len(split_values.tally.numbers) < 2:
         none = Interval.full(n_judges, np.nan)
@@ -583,7 +919,7 @@ def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     if chunk.first + chunk.count >= rounds(spec):
         inner = inner_of_all(prepared, split, spec.rules)
     return ValuePartial(
-        tally_values(rows, prepared.ballots.n_items, layout_of(plan).n_values),
+        tally_values(rows, prepared.ballots.n_items, parts_of(plan)["family_shapley"].stop),
         **{name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT},
         inner=inner,
     )

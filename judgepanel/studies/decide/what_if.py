@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import SplitScores
 from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
@@ -171,16 +171,8 @@ class WhatIfSpec(StudySpec):
             object.__setattr__(self, "calibrator", "none")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Panels:
-    """``masks`` bool (2, n_judges): the panel to compare with, then the panel kept."""
-
-    prepared: Prepared
-    masks: Bools
-
-
-def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> _Panels:
-    """Return both panels without judges that were set aside.
+def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[Prepared, Bools]:
+    """Return both panels (2, n_judges) without judges that were set aside: the one kept last.
 
     Raises
     ------
@@ -202,18 +194,18 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> _Panels:
                 allowed="a judge of this analysis that was not set aside",
             )
         masks.append(mask)
-    return _Panels(prepared, np.array(masks))
+    return prepared, np.array(masks)
 
 
 def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
     """Score both panels on the splits of one chunk."""
-    panels = _panels(votes, spec)
-    ballots = panels.prepared.ballots
+    prepared, masks = _panels(votes, spec)
+    ballots = prepared.ballots
 
     def arms(split: Split) -> Arms:
-        return Arms.of([_scores(votes, spec, ballots, split, mask) for mask in panels.masks])
+        return Arms.of([_scores(votes, spec, ballots, split, mask) for mask in masks])
 
-    return tally_of(panels.prepared, spec.settings, chunk, arms)
+    return tally_of(prepared, spec.settings, chunk, arms)
 
 
 def _scores(
@@ -227,12 +219,11 @@ def _scores(
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     """Return levels and the difference from the splits so far."""
-    panels, totals = _panels(votes, spec), partial
-    prepared = panels.prepared
+    (prepared, masks), totals = _panels(votes, spec), partial
     known = known_judges(votes, prepared)
     estimated = Estimator.of(totals, prepared.ballots.units)
     items, splits = totals.nll()
-    same = bool((panels.masks[0] == panels.masks[1]).all())
+    same = bool((masks[0] == masks[1]).all())
     extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
     level = allow_level(estimated(items, splits), extra)
     nll = Interval.of(level).clip(*RANGES["nll"])
@@ -244,12 +235,12 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     costs = None if known.costs is None else np.array(known.costs)
     against, kept = records_of(
         PanelFigures,
-        judges=[prepared.named(mask) for mask in panels.masks],
+        judges=[prepared.named(mask) for mask in masks],
         nll=nll,
         brier=brier,
         accuracy=accuracy,
         ece=ece,
-        cost=None if costs is None else [float(costs[mask].sum()) for mask in panels.masks],
+        cost=None if costs is None else [float(costs[mask].sum()) for mask in masks],
     )
     margin = MARGIN * float(nll.value[0])
     return WhatIf.from_splits(

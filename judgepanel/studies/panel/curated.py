@@ -200,24 +200,14 @@ def _oracle(ballots: Ballots, split: Split, evidence: Evidence) -> Chosen:
     return first_of(evidence, int(np.argmin(nll.mean(axis=1))) + 1, "accuracy", float("inf"))
 
 
-@dataclass(frozen=True, slots=True)
-class TableLook:
-    """Statistics of a table of the chosen prefix, whether or not it was used.
+def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> tuple[int, int, float, float]:
+    """Count the patterns of a panel on the calibration rows, and look up those of the others.
 
-    ``judges`` is their number, ``occupied`` the number of cells, ``expected_new`` the Good-Turing
-    share of new items in unseen cells, ``new`` the actual share of evaluation rows.
+    Returns, whether or not a table was used, the number of judges, of occupied cells, the
+    Good-Turing share of new items in unseen cells and the actual share of evaluation rows.
     """
-
-    judges: int
-    occupied: int
-    expected_new: float
-    new: float
-
-
-def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> TableLook:
-    """Count the patterns of a panel on the calibration rows, and look up those of the others."""
     fit = table(ballots, split.calibration, split.evaluation, np.flatnonzero(chosen.judges))
-    return TableLook(chosen.size, fit.occupied, fit.unseen, float(np.mean(fit.new)))
+    return chosen.size, fit.occupied, fit.unseen, float(np.mean(fit.new))
 
 
 def evidence_in(ballots: Ballots, rows: Ints, known: Known, rules: Rules, number: int) -> Evidence:

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import nll_by_fold
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, inner_losses
+from judgepanel.kernels.evaluation import Recipe, inner_losses, nll_by_fold
 from judgepanel.kernels.prefixes import (
     RANKINGS,
     ClosedForm,

@@ -17,9 +17,8 @@ import pandas as pd
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
-from judgepanel.kernels.calibrated import Calibrated, calibrate
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Recipe, fit_split
+from judgepanel.kernels.evaluation import Calibrated, Recipe, calibrate, fit_split
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval

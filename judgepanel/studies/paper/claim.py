@@ -37,8 +37,8 @@ import pandas as pd
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator, panel_scores
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import calibrate, evaluate
 from judgepanel.kernels.calibration import INPUT_CLIP, CalibrationFit, Calibrator, MapShape, fit
+from judgepanel.kernels.evaluation import calibrate, evaluate
 from judgepanel.kernels.prefixes import OwnLabel, PrefixScores
 from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.scoring.interval import Interval
@@ -429,27 +429,18 @@ class ClaimSpec(StudySpec):
     joint: bool = option(True, "add the joint aggregator, which sees votes jointly")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sizes:
-    """Panel sizes: ``drawn`` (n_sizes,) for the figure, ``compared`` (n_panels,) for the tables;
-    neither holds all judges, whose number differs between codings.
-    """
+def sizes_of(result: Codings, panels: tuple[int, ...]) -> tuple[Ints, Ints]:
+    """Sizes below the smallest number of judges, as all judges differ in number between codings.
 
-    drawn: Ints
-    compared: Ints
-
-
-def sizes_of(result: Codings, panels: tuple[int, ...]) -> Sizes:
-    """Sizes below the smallest number of judges; drawn ones are 1, 2, 5, 10, ... and those asked
-    for.
+    Those drawn in the figure are 1, 2, 5, 10, ... and those asked for, which tables compare.
     """
     n = min(result.one_class.n_judges, result.honest.ballots.n_judges)
     round_ones = [m * 10**e for e in range(5) for m in (1, 2, 5)]
-    sizes = sorted({k for k in (*round_ones, *panels) if k < n})
-    return Sizes(
-        np.array(sizes, dtype=np.int64),
-        np.array(sorted({k for k in panels if k < n}), dtype=np.int64),
+    drawn, compared = (
+        np.array(sorted({k for k in sizes if k < n}), dtype=np.int64)
+        for sizes in ((*round_ones, *panels), panels)
     )
+    return drawn, compared
 
 
 @frozen
@@ -467,9 +458,9 @@ class ClaimTally:
 def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
     """Evaluate every step on the splits of one chunk."""
     result = codings(votes, spec.settings)
-    sizes = sizes_of(result, spec.panels)
+    drawn, compared = sizes_of(result, spec.panels)
     steps = one_coin_steps(randomized=result.randomized is not None)
-    falling = np.zeros((len(steps), len(sizes.drawn) + 1), dtype=np.int64)
+    falling = np.zeros((len(steps), len(drawn) + 1), dtype=np.int64)
 
     def scored(steps: Sequence[Step], ks: Ints, falling: Ints) -> Tally:
         seed = spec.settings.seed
@@ -477,11 +468,11 @@ def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
         return tally_of(result.honest, spec.settings, chunk, arms)
 
     last = None
-    totals = scored(steps, sizes.drawn, falling)
+    totals = scored(steps, drawn, falling)
     if spec.joint:
         pair = [STEPS[name] for name in LAST]
-        uncounted = np.zeros((len(pair), len(sizes.compared) + 1), dtype=np.int64)
-        last = scored(pair, sizes.compared, uncounted)
+        uncounted = np.zeros((len(pair), len(compared) + 1), dtype=np.int64)
+        last = scored(pair, compared, uncounted)
     return ClaimTally(totals, last, falling)
 
 
@@ -563,7 +554,7 @@ def _clipped(scores: PrefixScores) -> PrefixScores:
 def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     """Levels, changes from step to step and the reversal, from whatever splits are in."""
     result = codings(votes, spec.settings)
-    sizes = sizes_of(result, spec.panels)
+    drawn, compared = sizes_of(result, spec.panels)
     steps = one_coin_steps(randomized=result.randomized is not None)
     totals = partial.steps
     last = None if partial.last is None else partial.last
@@ -575,10 +566,10 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
         spec,
         totals,
         steps=tuple(step.name for step in named_steps),
-        sizes=sizes.drawn,
-        panels=sizes.compared,
+        sizes=drawn,
+        panels=compared,
         n_judges=np.array([result.ballots(step.coding).n_judges for step in named_steps]),
-        **_estimates(totals, last, units, steps, sizes.drawn, sizes.compared),
+        **_estimates(totals, last, units, steps, drawn, compared),
         falling=np.vstack([falling, np.zeros((len(named_steps) - len(steps), falling.shape[1]))]),
         maps=fitted_maps(result),
         warnings=_warnings(result, steps, totals),

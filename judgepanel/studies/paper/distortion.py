@@ -19,8 +19,8 @@ import numpy as np
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
 from judgepanel.kernels.maps import CHANGES, DISTORTIONS, UNDISTORTED, Noise
 from judgepanel.kernels.prefixes import PrefixScores
 from judgepanel.scoring.descriptive import equivalence

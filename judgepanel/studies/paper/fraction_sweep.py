@@ -32,16 +32,16 @@ from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepar
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import panel_names
 from judgepanel.studies.results import column, flat_row, frozen
-from judgepanel.studies.trust.budget_plan import (
+from judgepanel.studies.trust.label_budget import (
     BudgetResult,
     PanelsSpec,
     PlannedShares,
     budget_arms,
+    check_within,
     not_fitted_there,
     panels_of,
     planned_shares,
 )
-from judgepanel.studies.trust.label_budget import check_goals
 from judgepanel.votes import InputError, VoteMatrix
 
 
@@ -147,7 +147,9 @@ class FractionSweepSpec(PanelsSpec):
         ),
     )
     within: float = option(
-        0.05, "NLL excess over the largest share that is still enough, as a fraction"
+        0.05,
+        "NLL excess over the largest share that is still enough, as a fraction",
+        check=check_within,
     )
 
     def __post_init__(self) -> None:
@@ -157,7 +159,6 @@ class FractionSweepSpec(PanelsSpec):
                 "a sweep needs two calibration shares or more, each once",
                 value=", ".join(f"{share:g}" for share in self.shares),
             )
-        check_goals(self.within, None, None)
 
 
 def planned(prepared: Prepared, spec: FractionSweepSpec) -> PlannedShares:

@@ -23,8 +23,8 @@ import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import SplitScores
 from judgepanel.kernels.maps import softplus
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split

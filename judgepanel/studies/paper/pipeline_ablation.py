@@ -26,7 +26,7 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import SLICE, STEPS, Pipeline, PipelineScores, evaluate_pipeline
+from judgepanel.kernels.evaluation import SLICE, STEPS, PipelineScores, Recipe, evaluate_pipeline
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.kernels.residual import FeatureColumns
 from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, covers, labels_needed
@@ -35,7 +35,13 @@ from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import item_features, run_warnings, splits_of, stand_ins
+from judgepanel.studies.common import (
+    item_features,
+    recipe_of,
+    run_warnings,
+    splits_of,
+    stand_ins,
+)
 from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
@@ -233,15 +239,9 @@ class PipelineAblationSpec(StudySpec):
     )
 
     @property
-    def pipeline(self) -> Pipeline:
-        """The pipeline for every split."""
-        return Pipeline(
-            self.aggregator,
-            self.calibrator,
-            self.ranking,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+    def recipe(self) -> Recipe:
+        """The recipe for every split."""
+        return recipe_of(self.settings, self.aggregator, (self.calibrator,), self.ranking)
 
     def sizes(self, n_judges: int) -> Ints:
         """Return panel sizes in ascending order, all judges last."""
@@ -287,7 +287,7 @@ def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> Ab
     ballots, settings = prepared.ballots, spec.settings
     features, ks = features_of(prepared, spec.features), spec.sizes(ballots.n_judges)
     results = [
-        (split, evaluate_pipeline(ballots, features, split, ks, spec.pipeline))
+        (split, evaluate_pipeline(ballots, features, split, ks, spec.recipe))
         for split in splits_of(prepared, settings, chunk)
     ]
     scores = tally(

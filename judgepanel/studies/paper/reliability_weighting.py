@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from judgepanel import distributions
 from judgepanel.arrays import Floats
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
 from judgepanel.kernels.prefixes import weighted_one_coin
 from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import Estimate

@@ -30,9 +30,8 @@ import numpy as np
 
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, SplitScores, calibrate, evaluate, evaluate_split
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split

@@ -278,9 +278,6 @@ class _Reader:
     ) -> tuple[Interval, Floats]:
         """Return intervals and p-values, (methods, sources) each."""
         shape = items.shape[:2]
-        if splits.shape[-1] < 2:
-            none = np.full(shape, np.nan)
-            return Interval(items.mean(axis=-1), none, none, unit=unit), none
         fitted = estimate(
             items.reshape(-1, items.shape[-1]),
             splits.reshape(-1, splits.shape[-1]).T,

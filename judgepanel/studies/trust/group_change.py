@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import SplitScores
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.scoring.descriptive import allow_difference, allow_level, between, one_more_error
 from judgepanel.scoring.inference import MARGIN, Verdict

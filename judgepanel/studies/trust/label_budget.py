@@ -19,6 +19,12 @@ Quantities derived from the levels of all budgets: curves, the price of labels, 
 Nothing here needs the votes, so a page can change the goal without new work. Intervals repeat the
 computation on joint draws of the levels of all budgets. They include the uncertainty of the levels,
 not that of the form of the curve.
+
+What studies of budgets compare: numbers of labels and calibration shares, and panels.
+
+Budgets and shares are those that the votes allow; what the others would need is said. All judges
+are the reference, and the top k are compared with them under the same pipeline; beside the
+recommended average, under ``COMPARED``.
 """
 
 from __future__ import annotations
@@ -34,8 +40,9 @@ import numpy as np
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.evaluation import evaluate_each
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_each
+from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.descriptive import (
     FEWEST_POINTS,
     LearningCurve,
@@ -44,38 +51,300 @@ from judgepanel.scoring.descriptive import (
     paper_joint,
 )
 from judgepanel.scoring.inference import (
+    MARGIN,
     Estimate,
+    Verdict,
     estimate,
     joint_draws,
     joint_p,
     simultaneous_reach,
+    verdict,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.splits import Sides, Split, nested_rows
+from judgepanel.scoring.splits import Sides, Split, n_share, nested_rows
 from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import run_warnings, splits_of
+from judgepanel.studies.common import not_fitted, recipe_of, run_warnings, splits_of
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
-from judgepanel.studies.options import option, valid
+from judgepanel.studies.options import check_panels, option, valid
 from judgepanel.studies.panel.recommended import (
+    AGAINST_AVERAGE,
     AVERAGE,
+    COMPARED,
+    AverageSpec,
     by_aggregator,
     panel_names,
     pipeline_columns,
+    scored_average,
     verdicts_between,
 )
-from judgepanel.studies.results import by_split, column, derived, flat_row, frozen, json_values
-from judgepanel.studies.trust.budget_plan import (
-    BudgetResult,
-    PanelsSpec,
-    Planned,
-    budget_arms,
-    not_fitted_there,
-    panels_of,
-    planned_budgets,
+from judgepanel.studies.results import (
+    NllResult,
+    RunResult,
+    by_split,
+    column,
+    derived,
+    flat_row,
+    frozen,
+    json_values,
 )
 from judgepanel.votes import InputError, VoteMatrix
+
+SMALLEST = 20
+N_BUDGETS = 9
+FEWEST_OF_A_CLASS = 5
+FEWEST_UNITS = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """Budgets (n_budgets,), increasing, and a sentence for each one that was left out."""
+
+    budgets: Ints
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlannedShares:
+    """Calibration shares of the items (n_shares,), increasing, and sentences on those left out."""
+
+    shares: Floats
+    left_out: tuple[str, ...]
+
+
+def planned_budgets(
+    prepared: Prepared, budgets: tuple[int, ...] | None, fraction: float
+) -> Planned:
+    """Return the budgets that these votes allow; the last is always the whole calibration half."""
+    half = max(2, n_share(prepared.ballots.n_items, fraction))
+    if budgets is None:
+        asked = np.geomspace(min(SMALLEST, half), half, N_BUDGETS).round().astype(int).tolist()
+    else:
+        asked = list(budgets)
+    sizes, left_out = {half}, []
+    least, why = fewest_labels(prepared)
+    for n in sorted(set(asked) - {half}):
+        if n > half:
+            items = math.ceil(n / fraction)
+            left_out.append(
+                f"A budget of {n:,} labels is left out: {half:,} labels calibrate here; it needs "
+                f"{items:,} labelled items."
+            )
+        elif n < least:
+            left_out.append(
+                f"A budget of {n:,} labels is left out: {why}, which takes about {least:,} labels."
+            )
+        else:
+            sizes.add(n)
+    return Planned(np.array(sorted(sizes), dtype=np.int64), tuple(left_out))
+
+
+def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShares:
+    """Return the shares that leave enough labels for the fit, and enough items to score.
+
+    Raises
+    ------
+    InputError
+        No share does.
+    """
+    n_items = prepared.ballots.n_items
+    least, why = fewest_labels(prepared)
+    planned, left_out = [], []
+    for share in sorted(shares):
+        labels = n_share(n_items, share)
+        if labels >= least and n_items - labels >= least:
+            planned.append(share)
+            continue
+        side, n, part = "labels calibrate", labels, share
+        if labels >= least:
+            side, n, part = "items evaluate", n_items - labels, 1.0 - share
+        left_out.append(
+            f"A share of {100 * share:g} % is left out: {n:,} {side} there; {why}, which takes "
+            f"about {least:,}, or {math.ceil(least / part):,} labelled items in all."
+        )
+    if not planned:
+        raise InputError(
+            "too few labelled items for any of these calibration shares: " + why,
+            value=f"{n_items:,} labelled items",
+            allowed=f"about {2 * least:,} labelled items or more",
+        )
+    return PlannedShares(np.array(planned), tuple(left_out))
+
+
+def fewest_labels(prepared: Prepared) -> tuple[int, str]:
+    """Return the smallest number of labels for a fit, and the reason."""
+    ballots = prepared.ballots
+    n_units = len(np.unique(ballots.units))
+    by_units = math.ceil(FEWEST_UNITS * ballots.n_items / n_units)
+    labels = (by_units, f"it needs {FEWEST_UNITS} labelled items")
+    if n_units < ballots.n_items:
+        labels = (by_units, f"it needs {FEWEST_UNITS} groups of items")
+    if not ballots.symmetric:
+        share = float(np.mean(ballots.signs > 0))
+        rarer = min(share, 1.0 - share)
+        by_class = math.ceil(FEWEST_OF_A_CLASS / rarer) if rarer > 0 else ballots.n_items
+        labels = max(labels, (by_class, f"it needs {FEWEST_OF_A_CLASS} labels of the rarer class"))
+    return labels
+
+
+@dataclass(frozen=True, slots=True)
+class PanelsSpec(AverageSpec):
+    """Panels and their pipeline, shared by the studies of label budgets.
+
+    ``panels`` are sizes compared with all judges. Under ``average``, ``calibrators`` is always
+    none, and the panels have the pipeline ``COMPARED``.
+
+    Raises
+    ------
+    InputError
+        As for :class:`AverageSpec`; no calibrator, or one given twice; a panel below 1.
+    """
+
+    calibrators: tuple[Calibrator, ...] = option(
+        ("beta", "temperature"), "calibrators of both arms (none for average)", once=True
+    )
+    panels: tuple[int, ...] = option((5,), check=check_panels)
+    ranking: Ranking = option("accuracy")
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of all judges and of the panels compared with them; of those, by average."""
+        aggregator, calibrators = self.aggregator, self.calibrators
+        if aggregator == AVERAGE:
+            aggregator, calibrators = COMPARED[0], COMPARED[1:]
+        return recipe_of(self.settings, aggregator, calibrators, self.ranking)
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Return panel sizes (n_sizes,), all judges last."""
+        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
+
+
+@frozen
+class BudgetResult(RunResult):
+    """Panels on n budgets of labels, or with n calibration shares.
+
+    ``panels`` (n_panels,) are sizes, the last is all judges. If ``aggregator`` is ``average``, all
+    judges are the recommended panel, and the other panels have the pipeline ``COMPARED``. ``nll``
+    (n_calibrators, n_panels, n) is in nats per item with 95 % intervals for new items;
+    ``null_nll`` (n,) is the NLL of the base rate of the same labels, ``constant_nll``
+    (n_calibrators, n) that of a constant score through the same calibrator. ``delta``
+    (n_calibrators, n_panels - 1, n) is NLL(panel) - NLL(all) on the same labels.
+    """
+
+    panels: Ints = column(name="k", axis=-2, key=True)
+    calibrators: tuple[str, ...]
+    aggregator: str
+    nll: Interval = column()
+    null_nll: Floats = column()
+    constant_nll: Floats = column(expand=-2)
+    delta: Interval
+    n_judges: int
+
+    skill = NllResult.skill
+
+    @derived(name="panel", axis=-2, key=True)
+    def arms(self) -> tuple[str, ...]:
+        """Names of the panels: ``top-5``, ..., ``all 65``."""
+        return panel_names(self.panels, self.aggregator)
+
+    @derived(name="aggregator", key=True)
+    def aggregators(self) -> Any:
+        """Aggregator of every panel, (n_panels, 1)."""
+        return pipeline_columns(self.aggregator, (), len(self.panels))[0]
+
+    @derived(name="calibrator", key=True)
+    def calibrator_names(self) -> Any:
+        """Calibrator of every panel, (n_calibrators, n_panels, 1)."""
+        return pipeline_columns(self.aggregator, self.calibrators, len(self.panels))[1]
+
+    @derived("NLL of the panel minus that of all judges on the same labels, in nats.", name="delta")
+    def against_all(self) -> Interval:
+        """The differences of all panels, NaN for all judges."""
+        return self.with_reference(self.delta)
+
+    @derived(name="verdict")
+    def verdicts(self) -> Any:
+        """The verdict on every panel in words."""
+        words = np.full(self.nll.shape, "reference", dtype=object)
+        for place in np.ndindex(self.delta.shape):
+            words[place] = self.decided(*place)
+        return words
+
+    def with_reference(self, differences: Interval) -> Interval:
+        """Return differences with NaN for all judges."""
+        n_c, _, n = self.nll.shape
+        return Interval.joined([differences, Interval.full((n_c, 1, n), np.nan)], axis=1)
+
+    def row(self, calibrator: str) -> int:
+        """Return the position of a calibrator in the arrays."""
+        return self.calibrators.index(calibrator)
+
+    def verdict(self, c: int, panel: int, place: int) -> Verdict:
+        """Return what the interval of ``delta`` decides, against 2 % of NLL(all) there."""
+        delta, lo, hi = self.delta[c, panel, place]
+        margin = MARGIN * float(self.nll.value[c, -1, place])
+        same = bool(lo == hi == delta == 0.0)
+        return verdict(float(lo), float(hi), margin, identical=same)
+
+    def decided(self, c: int, panel: int, place: int) -> str:
+        """Return the verdict in words that fit the panel: of the recommended one, its own."""
+        result = self.verdict(c, panel, place)
+        return AGAINST_AVERAGE[result] if self.aggregator == AVERAGE else result
+
+
+def panels_of(
+    ballots: Ballots, pieces: Sequence[Split], spec: PanelsSpec
+) -> list[list[SplitScores]]:
+    """Return scores of the panels of every piece, by budget; all judges come last."""
+    ks = spec.sizes(ballots.n_judges)
+    if spec.aggregator != AVERAGE:
+        return [[scores] for scores in evaluate_each(ballots, pieces, ks, spec.recipe)]
+    seed = spec.settings.seed
+    parts = [evaluate_each(ballots, pieces, ks[:-1], spec.recipe)] if len(ks) > 1 else []
+    parts.append([scored_average(ballots, piece, seed) for piece in pieces])
+    return [list(scores) for scores in zip(*parts, strict=True)]
+
+
+def not_fitted_there(
+    calibrators: Sequence[str], replaced: Ints, fits: int, where: Sequence[str]
+) -> list[str]:
+    """Return one warning per calibrator with the cases ``replaced`` (n_calibrators, n)."""
+    cases = [
+        ", ".join(
+            f"{count} of {fits} {there}" for there, count in zip(where, row, strict=True) if count
+        )
+        for row in replaced.tolist()
+    ]
+    return [not_fitted(name, text) for name, text in zip(calibrators, cases, strict=True) if text]
+
+
+def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
+    """Arms of one split, panels by budgets; budgets vary fastest.
+
+    ``scored`` has the panels of every budget, in one or several consecutive pieces, the reference
+    last. Pieces have equally many calibrators, paired by position.
+    """
+    first, n_calibrators = [pieces[-1] for pieces in scored], len(scored[0][0].evaluation)
+
+    def stacked(field: str, c: int) -> Floats:
+        budgets = [
+            np.concatenate([getattr([*piece.evaluation.values()][c], field) for piece in pieces])
+            for pieces in scored
+        ]
+        values = np.stack(budgets, axis=1)
+        return values.reshape(-1, *values.shape[2:])
+
+    replaced = [
+        np.sum([[*piece.replaced.values()] for piece in pieces], axis=0) for pieces in scored
+    ]
+    return Arms.gathered(
+        lambda field: [stacked(field, c) for c in range(n_calibrators)],
+        null_nll=np.array([scores.null_nll for scores in first]),
+        constant_nll=np.array([[*scores.constant_nll.values()] for scores in first]).T,
+        replaced=np.array(replaced).T,
+    )
+
 
 NEXT = 100
 """Number of further labels whose price is computed."""
@@ -300,26 +569,15 @@ _DRAWS = 2_000
 _ENDS = (0.025, 0.975)
 
 
-def check_goals(within: float, target: float | None, have: int | None) -> None:
-    """Refuse invalid goals or numbers of labels.
-
-    Raises
-    ------
-    InputError
-        ``within`` outside (0, 1), a target that is not above 0, ``have`` outside 1..10,000,000.
-    """
-    if not 0.0 < within < 1.0:
-        raise InputError(
-            "how near to the plateau is out of range", value=within, allowed="between 0 and 1"
-        )
-    if target is not None and not 0.0 < target < math.inf:
-        raise InputError("the target NLL must be above 0", value=target)
-    if have is not None and not 1 <= have <= MOST_LABELS:
-        raise InputError(
-            "the number of labels you have is out of range",
-            value=have,
-            allowed=f"1..{MOST_LABELS:,}",
-        )
+check_within = valid(
+    "how near to the plateau is out of range", lambda share: 0.0 < share < 1.0, "between 0 and 1"
+)
+check_target = valid("the target NLL must be above 0", lambda nll: 0.0 < nll < math.inf)
+check_have = valid(
+    "the number of labels you have is out of range",
+    lambda n: 1 <= n <= MOST_LABELS,
+    f"1..{MOST_LABELS:,}",
+)
 
 
 def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> dict[str, Any]:
@@ -344,9 +602,11 @@ def read(
     Raises
     ------
     InputError
-        As :func:`check_goals`.
+        ``within`` outside (0, 1), a target that is not above 0, ``have`` outside 1..10,000,000.
     """
-    check_goals(within, target, have)
+    for check, value in ((check_within, within), (check_target, target), (check_have, have)):
+        if value is not None:
+            check(value)
     n_c, n_p, _ = result.nll.shape
     mine = result.n_items if have is None else have
     fields = unread(n_c, n_p, result.labels, result.n_items)
@@ -447,11 +707,13 @@ class LabelBudgetSpec(PanelsSpec):
         check=valid("a budget needs at least 2 labels", lambda n: n >= 2, "2 or more"),
     )
     within: float = option(
-        0.05, "NLL excess over the largest budget that is still enough, as a fraction"
+        0.05,
+        "NLL excess over the largest budget that is still enough, as a fraction",
+        check=check_within,
     )
-    target: float | None = option(None, "an NLL to reach")
+    target: float | None = option(None, "an NLL to reach", check=check_target)
     have: int | None = option(
-        None, "labels from which the next 100 are priced (default: all labelled)"
+        None, "labels from which the next 100 are priced (default: all labelled)", check=check_have
     )
     beside: Aggregator | None = option(
         None, "a second aggregator of all judges, compared with the first", noun="aggregator"
@@ -459,7 +721,6 @@ class LabelBudgetSpec(PanelsSpec):
 
     def __post_init__(self) -> None:
         PanelsSpec.__post_init__(self)
-        check_goals(self.within, self.target, self.have)
         if self.beside == self.aggregator:
             raise InputError("both aggregators are the same", value=self.beside)
 

@@ -58,22 +58,61 @@ FEW_ITEMS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Repeats:
+class Means:
+    """Means over new items, from N items in S splits.
+
+    ``units`` (N,) are the groups of the items, ``sizes`` (S,) counts the evaluations by split and
+    ``n_calibration`` is the mean number of items that calibrate.
+    """
+
+    units: Ints
+    sizes: Ints
+    n_calibration: float
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits."""
+        return len(self.sizes)
+
+    def estimated(
+        self,
+        items: Floats,
+        splits: Floats,
+        *,
+        sides: Sides | None = None,
+        joint: bool = False,
+    ) -> Estimate:
+        """Means over new items from values by item (n, N) and by split (n, S).
+
+        Without ``sides`` the interval also holds the figure of a single new panel
+        (docs/confidence.md). With a single split the spread is unknown and ends are NaN. ``joint``
+        as in :func:`~judgepanel.scoring.inference.estimate`.
+        """
+        return estimate(
+            items,
+            splits.T,
+            self.units,
+            self.n_calibration,
+            float(self.sizes.mean()),
+            sides=sides,
+            joint=joint,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeats(Means):
     """E evaluations of N items in S splits, in the order of their splits.
 
     ``item`` (E,) numbers the items evaluated at least once and ``split`` (E,) the splits; ``times``
-    (N,) counts an item's evaluations, ``sizes`` (S,) a split's. ``seen`` (N,) are the items'
-    positions among the labelled ones, ``units`` (N,) their groups, ``signs`` (E,) labels as -1 or
-    +1. All labelled items that a split does not evaluate calibrate it, as in ``sides``.
+    (N,) counts an item's evaluations. ``seen`` (N,) are the items' positions among the labelled
+    ones, ``signs`` (E,) labels as -1 or +1. All labelled items that a split does not evaluate
+    calibrate it, as in ``sides``.
     """
 
     item: Ints
     split: Ints
     times: Ints
-    sizes: Ints
     seen: Ints
-    units: Ints
-    n_calibration: float
     sides: Sides
     signs: Floats
     symmetric: bool
@@ -82,11 +121,6 @@ class Repeats:
     def n_items(self) -> int:
         """Number of items evaluated at least once."""
         return len(self.seen)
-
-    @property
-    def n_splits(self) -> int:
-        """Number of splits."""
-        return len(self.sizes)
 
     @property
     def per_split(self) -> Floats:
@@ -105,32 +139,6 @@ class Repeats:
         """Mean over a split's evaluations, split by code: (n_codes, S)."""
         weights = values / self.sizes[self.split]
         return _summed(self.split, self.n_splits, codes, n_codes, weights)
-
-    def estimated(
-        self,
-        items: Floats,
-        splits: Floats,
-        *,
-        sides: Sides | None = None,
-        joint: bool = False,
-    ) -> Estimate:
-        """Means over new items from values by item (n, N) and by split (n, S).
-
-        Without ``sides`` the interval also holds the figure of a single new panel
-        (docs/confidence.md). With a single split the spread is unknown and ends are NaN. ``joint``
-        as in :func:`~judgepanel.scoring.inference.estimate`.
-        """
-        if self.n_splits < 2:
-            return Estimate.of_one_split(items.mean(axis=1))
-        return estimate(
-            items,
-            splits.T,
-            self.units,
-            self.n_calibration,
-            float(self.sizes.mean()),
-            sides=sides,
-            joint=joint,
-        )
 
     def mean(self, values: Floats, *, sides: Sides | None = None, joint: bool = False) -> Estimate:
         """Means over new items of values (n, E), as :meth:`estimated`."""
@@ -201,18 +209,6 @@ def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
             for sums in (of.by_item, of.by_split)
         )
     )
-
-
-class Means(Protocol):
-    """What means over new items are estimated from, such as :class:`Repeats`."""
-
-    @property
-    def units(self) -> Ints: ...
-
-    @property
-    def n_splits(self) -> int: ...
-
-    def estimated(self, items: Floats, splits: Floats) -> Estimate: ...
 
 
 def ratios(of: Means, sums: Sums) -> tuple[Estimate, Floats]:

@@ -10,12 +10,38 @@ as the curve. If there are more splits, those are not in the first chunk, so tha
 appears early.
 
 Result of :data:`SCOPE`: four checks, their figures, and the judges that a filter would drop.
+
+P1: does every judge give verdicts, and are they better than chance?
+
+A coded tie is a readable verdict without a side: it counts as parsed, but not as a vote.
+
+A judge is below chance if the binomial tail of its right verdicts under accuracy .5 is small, Holm
+over judges. With groups of items the unit is the group: counts are divided by the judge's design
+effect (scoring/clustered.py). The paper's rule, accuracy < .5 - 2 standard errors by Wald's
+formula, is reported for comparison: with a single wrong vote its standard error is 0, and the judge
+is flagged.
+
+Of a judge with grades their order is tested as well, in the same step-down procedure: grades in
+reverse order ask for review, and so do grades that order the items where the votes cut from them do
+not.
+
+What is figured of every judge is in :mod:`judgepanel.studies.understand.judge_table`.
+
+P2: do the last judges still add information, or has the panel saturated?
+
+Judges are ordered by accuracy on the calibration rows within every split, and the panel of the best
+share is compared with all judges. An equivalence test says whether the last tenth changes
+calibrated NLL by more than 1 %. That test alone cannot decide with a few hundred labels: on the
+clean simulated panel (300 items) the last tenth changes NLL by -0.9 % with a standard deviation
+over data sets of 1.1 %, so no test against 1 % has power, and every sound panel would be sent to
+review. If the last tenth is undecided, the shape of the curve is used too: all judges must be shown
+to beat the best fifth of them, and the better half must not be better than all by the estimate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from types import MappingProxyType
@@ -24,19 +50,21 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split
 from judgepanel.kernels.prefixes import rank
+from judgepanel.scoring.descriptive import ALPHA, equivalence
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, splits_of
+from judgepanel.studies.common import first_of, recipe_of, replaced_fits, run_warnings, splits_of
+from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import (
     CHUNK_SPLITS,
     Chunk,
@@ -65,17 +93,414 @@ from judgepanel.studies.trust.missingness import (
     partly_missing,
     switch_arms,
 )
-from judgepanel.studies.trust.parse import check_parse_rate
-from judgepanel.studies.trust.saturation import (
-    FEWEST_JUDGES,
-    Saturation,
-    check_saturation,
-    curve_sizes,
-    saturation,
+from judgepanel.studies.understand.judge_table import (
+    GradeOrder,
+    Legible,
+    drop_reason,
+    legible,
+    to_drop,
+    uses_anti_experts,
 )
-from judgepanel.studies.understand.judge_table import drop_reason, legible, to_drop
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import Check, check_orientation
+from judgepanel.votes.checks import Check, Outcome, check_orientation
+from judgepanel.votes.errors import JUDGE_THRESHOLD, listed, quote_value
+from judgepanel.votes.matrix import AGAINST, ONE_VERDICT, SILENT
+
+SATURATED = 0.01
+FEWEST_JUDGES = 5
+POWER = 0.80
+MOST_LABELS = 10_000_000
+_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+TITLE = "P2 Saturation"
+PAPER_FLOOR = 0.005
+"""The paper's P2 requires an NLL above this floor; displayed beside ours, which replaces it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saturation:
+    """The curve and its tests; all arrays are (n_sizes,), the last is all judges.
+
+    ``sizes`` are numbers of judges kept. ``nll`` is in nats with 95 % intervals. ``delta`` is
+    NLL(all) - NLL(kept), the effect of adding the others, below 0 if it helps, with a 90 %
+    interval; ``se`` is its standard error, ``p`` the p-value of equivalence within ``margin`` nats
+    (1 % of NLL(all)) and ``outcome`` the decision. ``last``, ``half`` and ``fifth`` are positions:
+    without the last tenth, the better half, the best fifth.
+    """
+
+    sizes: Ints
+    nll: Interval
+    delta: Interval
+    se: Floats
+    p: Floats
+    outcome: tuple[str, ...]
+    margin: float
+    last: int
+    half: int
+    fifth: int
+
+    @property
+    def n_judges(self) -> int:
+        """Number of all judges."""
+        return int(self.sizes[-1])
+
+    @property
+    def change(self) -> Interval:
+        """``delta`` as a percentage of the NLL of the judges kept, to which others are added."""
+        return self.delta.scaled(100.0 / self.nll.value, "")
+
+
+def curve_sizes(n_judges: int) -> Ints:
+    """Return the panel sizes of the curve: the tenths of the panel, rounded, without duplicates."""
+    sizes = {max(1, math.floor(share * n_judges + 0.5)) for share in _SHARES}
+    return np.array(sorted(sizes | set(_marks(n_judges))), dtype=np.int64)
+
+
+def _marks(n_judges: int) -> tuple[int, int, int]:
+    """Return the sizes without the last tenth, of the better half and of the best fifth."""
+    tenth = max(1, math.floor(0.1 * n_judges + 0.5))
+    half, fifth = (max(1, math.floor(share * n_judges + 0.5)) for share in (0.5, 0.2))
+    return max(1, n_judges - tenth), half, fifth
+
+
+def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
+    """Return levels, differences and tests; from a single split, NaN ends and no decisions."""
+    items, splits = tally.nll()
+    nll = items.mean(axis=1)
+    margin = SATURATED * float(nll[-1])
+    place = {int(k): position for position, k in enumerate(sizes)}
+    last, half, fifth = (place[k] for k in _marks(int(sizes[-1])))
+    estimated = Estimator.of(tally, units)
+    levels = Interval.of(estimated(items, splits)).clip(*RANGES["nll"])
+    gaps = estimated(items[-1] - items, splits[:, [-1]] - splits)
+    tests = equivalence(gaps, margin)
+    delta = Interval(
+        nll[-1] - nll, tests.lo, tests.hi, level=1.0 - 2.0 * ALPHA, monte_carlo=gaps.monte_carlo
+    )
+    se, p, outcome = gaps.se, tests.p, tests.outcomes
+    return Saturation(sizes, levels, delta, se, p, outcome, margin, last, half, fifth)
+
+
+def check_saturation(result: Saturation, n_labels: int) -> Check:
+    """Return P2 as a check; ``n_labels`` is the number of labelled items."""
+    k = result.n_judges
+    if k < FEWEST_JUDGES:
+        return Check(
+            "P2",
+            TITLE,
+            "not applicable",
+            {"judges": k},
+            f"A panel of {k} has no last tenth; the check needs {FEWEST_JUDGES} judges.",
+            "Nothing to do.",
+        )
+    outcome, why, advice = _decide(result, n_labels)
+    numbers: dict[str, float | int | str] = {
+        "NLL of all": round(float(result.nll.value[-1]), 4),
+        f"adding the last {k - int(result.sizes[result.last])} of {k}": _change(
+            result, result.last
+        ),
+        "adding the worse half": _change(result, result.half),
+        "adding all but the best fifth": _change(result, result.fifth),
+        "margin": f"1 % of NLL, {result.margin:.4f}",
+        "last tenth": result.outcome[result.last],
+        f"the paper's P2 (NLL of all above {PAPER_FLOOR})": (
+            "passes" if result.nll.value[-1] > PAPER_FLOOR else "does not pass"
+        ),
+    }
+    if result.outcome[result.last] == "inconclusive" and np.isfinite(result.se[result.last]):
+        room = abs(abs(float(result.delta.value[result.last])) - result.margin)
+        numbers["labels that would decide the last tenth"] = labels_needed(
+            room, float(result.se[result.last]), n_labels
+        )
+    return Check("P2", TITLE, outcome, numbers, why, advice)
+
+
+def _decide(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
+    if not np.isfinite(result.se[result.last]):
+        return "review", "There are not enough splits yet to say.", "Wait for more splits."
+    decided = _costs(result) or _stops(result, n_labels)
+    return decided or ("pass", _gain(result), "Nothing to do.")
+
+
+def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
+    """Return the outcome if judges are shown to cost more than the margin."""
+    last, half = result.last, result.half
+    n_last = result.n_judges - int(result.sizes[last])
+    if result.delta[last].above(result.margin):
+        return (
+            "fail",
+            f"The last {n_last} judges cost: adding them changes NLL by {_change(result, last)}.",
+            "Drop them, or switch to an aggregator that sees the votes jointly; see P3.",
+        )
+    if result.delta[half].above(result.margin):
+        return (
+            "fail",
+            "The better half of the judges alone is better: adding the others changes NLL by "
+            f"{_change(result, half)}.",
+            "Curate, or switch to an aggregator that sees the votes jointly; see P3.",
+        )
+    return None
+
+
+def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None:
+    """Return the outcome if the panel no longer gains, or is not shown to."""
+    last, half, fifth = result.last, result.half, result.fifth
+    n_last = result.n_judges - int(result.sizes[last])
+    if result.outcome[last] == "equivalent":
+        return (
+            "review",
+            f"The panel is saturated: adding the last {n_last} judges changes NLL by "
+            f"{_change(result, last)}, less than 1 % either way.",
+            "Keeping them is safe but buys nothing; where they cost money, leave them out.",
+        )
+    if result.delta.value[half] > result.margin:
+        return (
+            "review",
+            "By the estimate the panel stops gaining: adding the worse half of the judges changes "
+            f"NLL by {_change(result, half)}.",
+            "Compare with a smaller panel and with a joint aggregator. "
+            + _needed(
+                float(result.delta.value[half]) - result.margin, float(result.se[half]), n_labels
+            ),
+        )
+    if not result.delta[fifth].below():
+        return (
+            "review",
+            "Nothing shows that all judges beat the best fifth of them: adding the others changes "
+            f"NLL by {_change(result, fifth)}.",
+            _needed(-result.delta.value[fifth], result.se[fifth], n_labels),
+        )
+    return None
+
+
+def _gain(result: Saturation) -> str:
+    sentence = (
+        f"All {result.n_judges} judges beat the best fifth of them: adding the others changes NLL "
+        f"by {_change(result, result.fifth)}."
+    )
+    n_last = result.n_judges - int(result.sizes[result.last])
+    last = f" The last {n_last} change it by {_change(result, result.last)}"
+    undecided = result.outcome[result.last] == "inconclusive"
+    return sentence + last + (", undecided against 1 %." if undecided else ".")
+
+
+def _change(result: Saturation, position: int) -> str:
+    return written_change(*result.change[position])
+
+
+def written_change(value: float, lo: float, hi: float) -> str:
+    """``-34.3 % [-58.2, -10.4]``: a change in per cent, without the interval if there is none."""
+    if not (math.isfinite(lo) and math.isfinite(hi)):
+        return f"{value:+z.1f} %"
+    return f"{value:+z.1f} % [{lo:+z.1f}, {hi:+z.1f}]"
+
+
+def _needed(effect: float, se: float, n_labels: int) -> str:
+    """Return how many labels would show this effect; standard errors fall as 1/sqrt(n)."""
+    if effect <= 0.0 or se <= 0.0:
+        return "By the estimate no number of labels would show that more judges help."
+    needed = labels_needed(effect, se, n_labels)
+    if needed <= n_labels:
+        return "As many labels as there are decide this more often than not: it is a close call."
+    return (
+        f"If the estimate is right, about {needed:,} labelled items would decide it; there are "
+        f"{n_labels:,}."
+    )
+
+
+def labels_needed(effect: float, se: float, n_labels: int) -> int:
+    """Number of labelled items at which a one-sided 5 % test shows ``effect`` with power .8.
+
+    ``effect`` (> 0) is in nats. The standard error, ``se`` at ``n_labels``, falls as 1/sqrt(n);
+    rounded up to two significant digits.
+    """
+    reach = float(distributions.norm_ppf(1.0 - ALPHA) + distributions.norm_ppf(POWER))
+    needed = min(n_labels * (reach * se / max(effect, 1e-12)) ** 2, float(MOST_LABELS))
+    unit = 10 ** max(0, len(str(math.ceil(needed))) - 2)
+    return int(math.ceil(needed / unit) * unit)
+
+
+GRADED = "judges whose grades may tell more than votes"
+"""The number of P1 that is there if any judge gives grades."""
+
+
+def order_numbers(order: GradeOrder, backwards: Bools, misplaced: Bools) -> dict[str, int]:
+    """Return the counts of P1 that are about grades."""
+    return {
+        GRADED: int(order.known.sum()),
+        "grades in reverse order": int(backwards.sum()),
+        "grades inform where votes do not": int(misplaced.sum()),
+    }
+
+
+def order_sentences(
+    order: GradeOrder, backwards: Bools, misplaced: Bools, names: tuple[str, ...]
+) -> str:
+    """Name the judges whose grades are in reverse order, or inform where their votes do not."""
+    parts = []
+    for judges, start, end in (
+        (misplaced, "The threshold is at fault", "though its votes do not inform"),
+        (backwards, "In reverse order", "less than by chance"),
+    ):
+        shares = [
+            f"the grades of {quote_value(names[j])} order "
+            + "{:.0f} % [{:.0f}, {:.0f}]".format(*order.right[j].scaled(100.0, "share"))
+            + f" of the pairs of items rightly, {end}"
+            for j in np.flatnonzero(judges)
+        ]
+        if shares:
+            parts.append(f"{start}: {first_of(shares)}")
+    return " ".join(parts)
+
+
+def order_advice(
+    order: GradeOrder, backwards: Bools, misplaced: Bools, names: tuple[str, ...]
+) -> str:
+    """Return what to do about these judges."""
+    parts = []
+    if misplaced.any():
+        j = int(np.flatnonzero(misplaced)[0])
+        side = "above" if order.median[j] > 0.0 else "below"
+        parts.append(
+            "Move the threshold of judges whose grades inform and whose votes do not "
+            f"({JUDGE_THRESHOLD}): the median grade of {quote_value(names[j])} is "
+            f"{abs(order.median[j]):.3g} {side} it."
+        )
+    if backwards.any():
+        parts.append(
+            "If a lower grade of a judge in reverse order is the better one, negate its grades "
+            "in the file, and its threshold."
+        )
+    return " ".join(parts)
+
+
+NOTHING_TO_DO = "Nothing to do."
+_NOT_TESTED = {
+    ONE_VERDICT: "one verdict throughout is right in exactly one of the two orders of a pair, so "
+    "it is at chance",
+    AGAINST: "verdicts against the label on nearly every item tell how lopsided labels were coded, "
+    "and not how good a judge is",
+    SILENT: "there is no vote on a labelled item",
+}
+
+
+def check_parse_rate(
+    legibility: Legible,
+    names: tuple[str, ...],
+    aggregator: str,
+    aside: Sequence[tuple[str, str]] = (),
+) -> Check:
+    """Return P1 as a check; ``aside`` are judges that are not tested, each with the reason."""
+    title = "P1 Parse rate and chance"
+    usable = uses_anti_experts(aggregator)
+    unreadable, patchy, below = (
+        np.flatnonzero(entry)
+        for entry in (legibility.unreadable, legibility.patchy, legibility.below)
+    )
+    numbers: dict[str, float | int | str] = {
+        "labelled items": legibility.n_items,
+        "judges": len(names),
+        "parse at most 70 %": len(unreadable),
+        "parse 70 to 90 %": len(patchy),
+        "shown below chance": len(below),
+        "below chance by the paper's Wald rule": int(legibility.wald_below.sum()),
+    }
+    if aside:
+        numbers["set aside, not tested"] = len(aside)
+    if not legibility.sparse and len(names):
+        numbers["lowest parse rate"] = f"{100 * float(legibility.parsed.min()):.1f} %"
+    if legibility.tied.any():
+        numbers["coded ties"] = int(legibility.tied.sum())
+    if legibility.order is not None:
+        numbers |= order_numbers(legibility.order, legibility.reversed, legibility.misplaced)
+    sentences = _sentences(legibility, names, unreadable, patchy, below)
+    sentences = " ".join((sentences, *_aside_sentences(aside)))
+    as_they_are = int((legibility.below & ~legibility.misplaced).sum()) if usable else len(below)
+    advice = _advice(len(unreadable), len(patchy), as_they_are, usable=usable)
+    odd = legibility.reversed | legibility.misplaced
+    if legibility.order is not None and odd.any():
+        order = legibility.order, legibility.reversed, legibility.misplaced, names
+        sentences = f"{sentences} {order_sentences(*order)}"
+        advice = " ".join(part for part in (advice, order_advice(*order)) if part != NOTHING_TO_DO)
+    outcome: Outcome = "pass"
+    if len(unreadable) or (len(below) and not usable):
+        outcome = "fail"
+    elif len(patchy) or len(below) or odd.any():
+        outcome = "review"
+    elif legibility.sparse:
+        outcome = "not applicable"
+    return Check("P1", title, outcome, numbers, sentences, advice)
+
+
+def _sentences(
+    legibility: Legible, names: tuple[str, ...], unreadable: Ints, patchy: Ints, below: Ints
+) -> str:
+    parts = []
+    if legibility.sparse:
+        parts.append(
+            "Most judges were not asked about most items, so a parse rate cannot be read off the "
+            "votes; it needs the raw outputs."
+        )
+    short = np.concatenate([unreadable, patchy])
+    short = short[np.argsort(legibility.parsed[short], kind="stable")]
+    if len(short):
+        shares = [
+            f"{quote_value(names[j])} gives a verdict on {100 * legibility.parsed[j]:.0f} %"
+            for j in short
+        ]
+        parts.append(first_of(shares))
+    elif not legibility.sparse:
+        parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
+    if legibility.tied.any():
+        parts.append(_ties_sentence(legibility, names))
+    wrong = [
+        f"{quote_value(names[j])} is right on "
+        + "{:.0f} % [{:.0f}, {:.0f}]".format(*legibility.accuracy[j].scaled(100.0, "share"))
+        for j in below
+    ]
+    if wrong:
+        parts.append(f"Below chance: {first_of(wrong)}")
+    if not wrong:
+        parts.append("No judge is shown to be below chance.")
+    return " ".join(parts)
+
+
+def _aside_sentences(aside: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield which judges are not tested, and why that hides nothing."""
+    for reason, why in _NOT_TESTED.items():
+        names = [name for name, own in aside if own == reason]
+        if names:
+            verb = "is" if len(names) == 1 else "are"
+            yield f"{listed(names, 3)} {verb} set aside and not tested: {why}."
+
+
+def _ties_sentence(legibility: Legible, names: tuple[str, ...]) -> str:
+    """Return how many missing votes are coded ties, and which judges give most of them."""
+    most, n = int(np.argmax(legibility.tied)), int(legibility.tied.sum())
+    share = 100 * float(legibility.tied[most]) / max(legibility.n_items, 1)
+    are = "missing vote is a coded tie" if n == 1 else "missing votes are coded ties"
+    return (
+        f"{n:,} {are}, which were read and count as parsed (most of them by "
+        f"{quote_value(names[most])}, on {share:.0f} % of the items)."
+    )
+
+
+def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
+    parts = []
+    if unreadable:
+        parts.append(
+            "Drop judges with a verdict on 70 % or less, or fix their parser; compare first."
+        )
+    if patchy:
+        parts.append("Look at the raw outputs that were not read.")
+    if below and usable:
+        parts.append(
+            "Keep judges below chance: the aggregator inverts their votes, which are informative. "
+            "Check that their labels are not inverted."
+        )
+    elif below:
+        parts.append("Drop judges below chance: this aggregator cannot invert a vote.")
+    return " ".join(parts) or NOTHING_TO_DO
+
 
 _Row = tuple[str, str, str, Interval, float, str]
 _UNKNOWN = Interval.full((), math.nan, "")

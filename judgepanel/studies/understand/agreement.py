@@ -170,8 +170,10 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
     worst = np.argsort(-against, kind="stable")[:MOST_DOUBTS]
     worst = worst[against[worst] > 0.5]
     cast = np.maximum((ballots.votes != 0).sum(axis=1), 1)
-    one_class = len(np.unique(labels)) < 2
-    return Agreement(
+    return Agreement.from_run(
+        prepared,
+        spec,
+        1,
         judge=prepared.judges,
         items=n_voted.astype(np.int64),
         base_rate=base,
@@ -187,12 +189,7 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
         doubt_label=labels[worst],
         doubt_probability=partial.proxies[worst] if len(partial.proxies) else np.zeros(0),
         doubt_share=((ballots.votes > 0).sum(axis=1) / cast)[worst],
-        orientation=prepared.oriented.policy,
-        protocol=spec.settings.protocol,
-        one_class=one_class,
-        measures_coding=prepared.oriented.measures_coding,
-        n_items=ballots.n_items,
-        seed=spec.settings.seed,
+        one_class=len(np.unique(labels)) < 2,
         warnings=prepared.notices,
     )
 

@@ -35,7 +35,7 @@ from judgepanel.kernels.redundancy import (
     family_agreement,
     mean_with,
 )
-from judgepanel.models.rules import judge_weights
+from judgepanel.models.panel import judge_weights
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
@@ -69,7 +69,7 @@ class Judges(Declared):
     a Wilson interval from ``correct`` of ``voted`` labelled items; ``coverage`` is over all items;
     ``leaning`` is the share of votes for label 1 minus the share of label 1 on the same items, NaN
     if the order of items is arbitrary. ``weights`` (n_aggregators, n_judges), see
-    :func:`judgepanel.models.rules.judge_weights`; empty until all halves are done, 0 for a judge
+    :func:`judgepanel.models.panel.judge_weights`; empty until all halves are done, 0 for a judge
     set aside.
 
     ``ability`` and ``discrimination``, with 95 % intervals, are those of a 2PL model of correctness
@@ -285,12 +285,9 @@ def _fit(ballots: Ballots) -> Fitted:
     converged = True
     if marks.any():
         fit = fit_two_pl(marks)
-        voted, reach = fit.n_voted > 0, distributions.Z_95 * fit.theta_se
-        ability = Interval(fit.theta, fit.theta - reach, fit.theta + reach, unit="").where(voted)
-        log_alpha, reach = fit.log_alpha, distributions.Z_95 * fit.log_alpha_se
-        ends = log_alpha, log_alpha - reach, log_alpha + reach
-        alpha, lo, hi = map(np.exp, ends)
-        discrimination = Interval(alpha, lo, hi, unit="").where(voted)
+        voted = fit.n_voted > 0
+        ability = Interval(fit.theta, *fit.theta_interval(), unit="").where(voted)
+        discrimination = Interval(fit.alpha, *fit.alpha_interval(), unit="").where(voted)
         converged = fit.converged
     return Fitted(
         tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, evaluate_grid
+from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, SplitScores, evaluate_grid
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally

@@ -6,7 +6,7 @@ import streamlit as st
 
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import parse_levels
-from judgepanel.studies.outputs import check_outputs
+from judgepanel.studies.understand.judge_table import check_outputs
 from judgepanel.ui.frame import PageContext, answer, notes
 from judgepanel.ui.render import chart, check_card, how, inspection_of, table
 from judgepanel.ui.reporting import download_button

@@ -23,8 +23,7 @@ from judgepanel.present.understand.judges import (
     judges_sentence,
 )
 from judgepanel.studies.contract import Prepared, prepare
-from judgepanel.studies.outputs import positions
-from judgepanel.studies.understand.judge_table import grade_curve
+from judgepanel.studies.understand.judge_table import grade_curve, positions
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec
 from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.pipeline import known_recommendation

@@ -10,9 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from judgepanel.decision.cards import cards_of
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_result import Recommendation, cards_of
 from judgepanel.present.blocks import Caveat
 from judgepanel.present.decide.cards import card_sentence
 from judgepanel.present.decide.recommend import (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from judgepanel.decision.cards import Card, Cards, cards_of
 from judgepanel.decision.lean import CARD_NAMES, PanelInUse
-from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_result import Card, Cards, Recommendation, cards_of
 from judgepanel.present.decide.cards import (
     difference_words,
     judges_words,

@@ -15,7 +15,6 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.decision.cards import cards_of
 from judgepanel.decision.lean import PRICE, PRICES
 from judgepanel.decision.panel_file import export_panel, panel_json, script
 from judgepanel.decision.recommend import with_absence
@@ -24,6 +23,7 @@ from judgepanel.decision.recommend_result import (
     Preference,
     Recommendation,
     RecommendSpec,
+    cards_of,
     contest_of,
     families_absent,
 )
@@ -46,10 +46,9 @@ from judgepanel.studies.decide.cost import COST
 from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.decide.escalation import ESCALATION
 from judgepanel.studies.decide.value import VALUE, Value
-from judgepanel.studies.panel.candidates import LISTS
 from judgepanel.studies.panel.curator import COST as COST_COLUMN
 from judgepanel.studies.panel.curator import Known, known_judges, prices_of, with_costs
-from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.panel.recommended import AVERAGE, LISTS
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui.frame import PageContext, problem, show_errors

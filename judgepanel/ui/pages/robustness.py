@@ -17,7 +17,7 @@ from judgepanel.present.registry import ENTRIES
 from judgepanel.present.robustness import difficulty_transfer, slice_transfer
 from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
 from judgepanel.present.robustness.difficulty_transfer import CARRIED, METHOD_NAMES, TransferView
-from judgepanel.present.robustness.worst import worst_finding
+from judgepanel.present.robustness.slice_transfer import worst_finding
 from judgepanel.present.study import REFITTED, Entry, Pipeline, pipeline_of
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.recommended import AVERAGE

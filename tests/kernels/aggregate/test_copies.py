@@ -5,8 +5,8 @@ import pytest
 
 from judgepanel.kernels.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint_features import copies, copy_shares, groups_among
-from judgepanel.kernels.joint_left_out import held_joints
+from judgepanel.kernels.joint import copies, copy_shares, groups_among
+from judgepanel.kernels.panels import held_joints
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import fold_of, folds, split
@@ -74,8 +74,7 @@ def test_copies_leave_a_joint_panel_where_it_was():
 
 def test_above_the_most_judges_nobody_is_compared_and_smaller_panels_stay_the_same(monkeypatch):
     """Panels of all sizes of a fit share what is known of pairs of judges."""
-    for module in ("joint_features", "joint"):
-        monkeypatch.setattr(f"judgepanel.kernels.{module}.MOST_JUDGES", 8)
+    monkeypatch.setattr("judgepanel.kernels.joint.MOST_JUDGES", 8)
     ballots = ballots_of(4, [0.7] * 4, 120, copies=5)
     one_split = split(ballots.units, 0)
 

@@ -10,16 +10,22 @@ from hypothesis import strategies as st
 
 from judgepanel.kernels import ballots as vote_cells
 from judgepanel.kernels import joint as module
-from judgepanel.kernels import joint_features
-from judgepanel.kernels import joint_features as agreement_module
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint import CS, Form, joint, joint_monotone, stacking, stacking_monotone
-from judgepanel.kernels.joint_features import (
+from judgepanel.kernels.joint import (
+    CAUTION,
+    CS,
     DIRECTIONS,
+    Form,
+    Verdicts,
     agreement_among,
     centring,
+    features,
+    joint,
+    joint_monotone,
     left_out_margins,
     prior_level,
+    stacking,
+    stacking_monotone,
 )
 from judgepanel.kernels.prefixes import Fit, counts, one_coin_weight
 from judgepanel.scoring.splits import folds
@@ -105,7 +111,7 @@ def test_rows_that_are_alike_are_learnt_from_as_one(monkeypatch, kernel, symmetr
     fits = cross_fits(ballots, np.arange(120), np.arange(120, 160))
     ks = np.array([2, 4])
     together = kernel(ballots, fits, ks, "accuracy")
-    monkeypatch.setattr(agreement_module, "CODED", 0)
+    monkeypatch.setattr(module, "CODED", 0)
     for scores, each in zip(together, kernel(ballots, fits, ks, "accuracy"), strict=True):
         np.testing.assert_allclose(scores, each, rtol=0, atol=1e-7)
 
@@ -114,14 +120,12 @@ def test_a_hundred_alike_rows_are_one_that_counts_a_hundred_times():
     ballots = make_ballots(19, 12, 3, missing=0.0)
     rows = np.repeat(np.arange(12), 100)
     many = Ballots(ballots.votes[rows], ballots.signs[rows], np.arange(1200))
-    example = joint_features.features(
+    example = module.features(
         many, np.arange(1200), np.arange(3), one_coin=True, agreement=True, distinct=True
     )
     assert len(example.votes) <= 12
     assert example.times.sum() == 1200.0
-    whole = joint_features.features(
-        many, np.arange(1200), np.arange(3), one_coin=True, agreement=True
-    )
+    whole = module.features(many, np.arange(1200), np.arange(3), one_coin=True, agreement=True)
     assert example.shrink == pytest.approx(whole.shrink, abs=1e-12)
     assert example.rate == pytest.approx(whole.rate, rel=1e-12)
     np.testing.assert_allclose(
@@ -133,7 +137,7 @@ def test_a_path_ends_where_a_fit_from_nothing_ends():
     ballots = make_ballots(5, 80, 8)
     rows = np.arange(80)
     fit = Fit(rows, rows[:0], np.zeros(80, dtype=np.int64))
-    learnt = [joint_features.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
+    learnt = [module.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
     (path,) = module._fit(learnt, CS, scale=True, intercept=True)  # each from the one before
     for place in (0, 4, 8):
         (alone,) = joint.panels(ballots, [fit], 8, Cs=CS[place:][:1])
@@ -282,7 +286,7 @@ def test_a_difference_within_noise_is_no_difference():
 
 @pytest.mark.parametrize("block", [7, 100])
 def test_directions_span_the_kernel_when_prototypes_are_all_items(block, monkeypatch):
-    monkeypatch.setattr(agreement_module, "_BLOCK", block)
+    monkeypatch.setattr(module, "_BLOCK", block)
     rng = np.random.default_rng(15)
     votes = rng.choice(np.array([-1, 0, 1], np.int8), (40, 6))
     weights = rng.normal(size=6)
@@ -358,3 +362,83 @@ def test_fewer_items_than_folds_are_enough_for_a_finite_panel(kernel, n_items):
     rows = np.arange(n_items)
     for result in kernel(ballots, cross_fits(ballots, rows, rows), np.array([3]), "accuracy"):
         assert np.isfinite(result).all()
+
+
+def verdicts_of(right, times=None):
+    right = np.asarray(right, dtype=np.int8)
+    times = np.ones(len(right)) if times is None else np.asarray(times, dtype=np.float64)
+    return Verdicts(right, times, times @ (right > 0), times @ (right != 0))
+
+
+def design_effect_by_loop(right, weights):
+    """The definition, item by item and judge by judge."""
+    n_items, n_judges = right.shape
+    together = alone = 0.0
+    for i in range(n_items):
+        parts = []
+        for j in range(n_judges):
+            if right[i, j]:
+                column = right[:, j].astype(float)
+                mean = column.sum() / (np.count_nonzero(column) + 2.0)
+                parts.append(weights[j] * (right[i, j] - mean))
+        together += sum(parts) ** 2
+        alone += sum(part**2 for part in parts)
+    return max(together / alone, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_design_effect_is_its_definition(seed):
+    rng = np.random.default_rng(seed)
+    hard = np.where(rng.random(40) < 0.3, -1, 1)
+    votes = np.where(rng.random((40, 6)) < 0.3, -1, 1) * hard[:, None]
+    votes[rng.random(votes.shape) < 0.2] = 0
+    weights = rng.normal(size=6)
+    expected = design_effect_by_loop(votes, weights)
+    assert verdicts_of(votes).design_effect(weights) == pytest.approx(expected, rel=1e-12)
+
+
+def test_m_judges_who_always_agree_have_a_design_effect_of_m():
+    column = np.random.default_rng(0).choice([-1, 1], (50, 1), p=[0.3, 0.7])
+    for m in (1, 4, 9):
+        effect = verdicts_of(np.repeat(column, m, axis=1)).design_effect(np.full(m, 0.7))
+        assert effect == pytest.approx(m, rel=1e-12)
+
+
+def test_a_shared_correlation_rho_gives_one_plus_rho_times_the_others():
+    """Each judge repeats a common draw with probability 1/2, so that rho is 1/4."""
+    rng = np.random.default_rng(1)
+    n, m = 20_000, 9
+    own = np.where(rng.random((n, m)) < 0.3, -1, 1)
+    common = np.where(rng.random((n, 1)) < 0.3, -1, 1)
+    votes = np.where(rng.random((n, m)) < 0.5, common, own)
+    assert verdicts_of(votes).design_effect(np.ones(m)) == pytest.approx(1 + 0.25 * 8, abs=0.1)
+    assert verdicts_of(own).design_effect(np.ones(m)) == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_design_effect_is_at_least_one_and_one_without_votes():
+    opposite = np.array([[1, -1], [-1, 1]] * 10)
+    assert verdicts_of(opposite).design_effect(np.ones(2)) == 1.0
+    assert verdicts_of(np.zeros((5, 3))).design_effect(np.ones(3)) == 1.0
+    assert verdicts_of(opposite).design_effect(np.zeros(2)) == 1.0
+
+
+def test_rows_that_stand_for_many_count_as_often():
+    rng = np.random.default_rng(2)
+    votes, times = rng.choice([-1, 0, 1], (12, 4)), rng.integers(1, 9, 12)
+    weights = np.array([1.0, 0.4, 0.0, -0.6])
+    every = verdicts_of(np.repeat(votes, times, axis=0)).design_effect(weights)
+    assert verdicts_of(votes, times).design_effect(weights) == pytest.approx(every, rel=1e-12)
+
+
+def test_the_prior_of_tau_follows_the_design_effect_and_swaps_change_no_bit():
+    ballots = make_ballots(3, 60, 5, missing=0.1)
+    rows = np.arange(60)
+    sides = np.where(np.arange(60) % 2, -1, 1).astype(np.int8)
+    swapped = Ballots(ballots.votes * sides[:, None], ballots.signs * sides, ballots.units)
+    one, other = (
+        features(votes, rows, np.arange(5), one_coin=True, agreement=False)
+        for votes in (ballots, swapped)
+    )
+    right = ballots.votes * ballots.signs[:, None]
+    assert one.rate == pytest.approx(CAUTION * design_effect_by_loop(right, one.base), rel=1e-12)
+    assert math.isclose(one.rate, other.rate, rel_tol=0.0)

@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint import joint_monotone, stacking, stacking_monotone
-from judgepanel.kernels.joint_features import below_chance, features
+from judgepanel.kernels.joint import (
+    below_chance,
+    features,
+    joint_monotone,
+    stacking,
+    stacking_monotone,
+)
 from judgepanel.kernels.prefixes import Fit, rank
 from judgepanel.kernels.ridge import PRECISION, SHAPE, Face, Floor
 from tests.helpers import make_ballots, softplus

@@ -6,7 +6,7 @@ import pytest
 from judgepanel.kernels import ballots as vote_cells
 from judgepanel.kernels.ballots import dense_of
 from judgepanel.kernels.dawid_skene import design_of
-from judgepanel.kernels.joint_features import copies
+from judgepanel.kernels.joint import copies
 from judgepanel.kernels.prefixes import counts, rank, without_votes
 from tests.helpers import make_ballots
 

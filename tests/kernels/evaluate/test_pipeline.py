@@ -8,7 +8,7 @@ import pytest
 from judgepanel.kernels import aggregation
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import fit
-from judgepanel.kernels.evaluation import STEPS, Pipeline, _steps, evaluate_pipeline
+from judgepanel.kernels.evaluation import STEPS, Recipe, _steps, evaluate_pipeline
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import prefix_scores
 from judgepanel.kernels.residual import fit_encoder, fit_residual, rows_of
@@ -16,6 +16,7 @@ from judgepanel.scoring.conformal import LEVELS, nonconformity, set_kinds, thres
 from judgepanel.scoring.splits import Split, split, subsplit
 from tests.helpers import make_ballots
 
+RECIPE = Recipe(calibrators=("beta",))
 KS = np.array([2, 6])
 RAW, CORRECTED, CALIBRATED, SLICED, ALONE = range(5)
 
@@ -33,7 +34,7 @@ def test_the_first_steps_are_those_fitted_one_after_the_other(symmetric, with_fe
     ballots, features, drawn = case(symmetric=symmetric, missing=0.0)
     features = features if with_features else None
     pipeline_scores = evaluate_pipeline(
-        ballots, features, drawn, KS, Pipeline(calibrator="temperature")
+        ballots, features, drawn, KS, Recipe(calibrators=("temperature",))
     )
     scores = prefix_scores(ballots, drawn.calibration, drawn.evaluation, KS)
     signs = ballots.signs[drawn.calibration].astype(float)
@@ -57,7 +58,7 @@ def test_the_first_steps_are_those_fitted_one_after_the_other(symmetric, with_fe
 @pytest.mark.parametrize("groups", [0, 30])
 def test_step_four_is_step_three_on_the_rows_without_the_slice(groups):
     ballots, features, drawn = case(1, groups=groups)
-    scores = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
+    scores = evaluate_pipeline(ballots, features, drawn, KS, RECIPE)
     learn, hold = subsplit(ballots.units, drawn.calibration, fraction=0.7, seed=0, key=(3, 9))
     assert scores.n_slice == len(hold)
     assert set(ballots.units[learn]).isdisjoint(ballots.units[hold])
@@ -65,7 +66,7 @@ def test_step_four_is_step_three_on_the_rows_without_the_slice(groups):
     # Labels and votes of the slice must not reach the pipeline, and only they the thresholds.
     turned = ballots.signs.copy()
     turned[hold] *= -1
-    other = evaluate_pipeline(replace(ballots, signs=turned), features, drawn, KS, Pipeline())
+    other = evaluate_pipeline(replace(ballots, signs=turned), features, drawn, KS, RECIPE)
     np.testing.assert_array_equal(scores.logits[:, SLICED], other.logits[:, SLICED])
     assert (scores.logits[:, CALIBRATED] != other.logits[:, CALIBRATED]).any()
     assert (scores.kinds != other.kinds).any()
@@ -73,11 +74,11 @@ def test_step_four_is_step_three_on_the_rows_without_the_slice(groups):
 
 def test_sets_are_those_of_the_shown_probability_and_the_slice():
     ballots, features, drawn = case(2)
-    scores = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
+    scores = evaluate_pipeline(ballots, features, drawn, KS, RECIPE)
     learn, hold = subsplit(ballots.units, drawn.calibration, fraction=0.7, seed=0, key=(3, 9))
     # The same fit, asked about the slice: its rows evaluated instead of the evaluation rows.
     asked = Split(3, learn, hold)
-    logits = _steps(ballots, features, asked, KS, Pipeline(), (3, 9, 1)).logits[:-1, CALIBRATED]
+    logits = _steps(ballots, features, asked, KS, RECIPE, (3, 9, 1)).logits[:-1, CALIBRATED]
     p_slice, p = (
         np.clip(sigmoid(values), 1e-3, 1 - 1e-3) for values in (logits, scores.logits[:, SLICED])
     )
@@ -94,8 +95,8 @@ def test_no_label_of_an_evaluation_row_moves_a_bit():
     ballots, features, drawn = case(4)
     signs = ballots.signs.copy()
     signs[drawn.evaluation] *= -1
-    scores = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
-    other = evaluate_pipeline(replace(ballots, signs=signs), features, drawn, KS, Pipeline())
+    scores = evaluate_pipeline(ballots, features, drawn, KS, RECIPE)
+    other = evaluate_pipeline(replace(ballots, signs=signs), features, drawn, KS, RECIPE)
     np.testing.assert_array_equal(scores.logits, other.logits)
     np.testing.assert_array_equal(scores.kinds, other.kinds)
 
@@ -107,7 +108,7 @@ def test_only_the_papers_protocol_lets_features_without_meaning_flatter_the_cali
     coin = rng.choice(np.array([-1, 1], np.int8), (n, 6))
     ballots = Ballots(coin, rng.choice(np.array([-1, 1], np.int8), n), np.arange(n))
     features = {f"x{j}": rng.normal(size=n) for j in range(25)}
-    pipeline = Pipeline(calibrator="platt", in_sample=in_sample)
+    pipeline = Recipe(calibrators=("platt",), in_sample=in_sample)
     scores = evaluate_pipeline(ballots, features, split(ballots.units, 0), KS, pipeline)
     spread = np.abs(scores.logits[:, CALIBRATED]).mean()
     before = np.abs(scores.logits[:, CORRECTED]).mean()
@@ -120,7 +121,7 @@ def test_under_symmetric_swapping_items_mirrors_every_step(calibrator):
     ballots, features, drawn = case(6, symmetric=True)
     flip = np.where(np.random.default_rng(0).random(ballots.n_items) < 0.5, -1, 1).astype(np.int8)
     swapped = replace(ballots, votes=ballots.votes * flip[:, None], signs=ballots.signs * flip)
-    pipeline = Pipeline(calibrator=calibrator)
+    pipeline = Recipe(calibrators=(calibrator,))
     scores = evaluate_pipeline(ballots, features, drawn, KS, pipeline)
     other = evaluate_pipeline(swapped, features, drawn, KS, pipeline)
     turned = flip[drawn.evaluation]
@@ -136,7 +137,7 @@ def test_items_without_votes_get_the_base_rate_and_weigh_nothing():
     votes = ballots.votes.copy()
     blank = drawn.evaluation[:5]
     votes[blank] = 0
-    scores = evaluate_pipeline(replace(ballots, votes=votes), features, drawn, KS, Pipeline())
+    scores = evaluate_pipeline(replace(ballots, votes=votes), features, drawn, KS, RECIPE)
     rate = np.mean(ballots.signs[drawn.calibration] > 0)
     at = np.searchsorted(drawn.evaluation, blank)
     for step in (RAW, CORRECTED, CALIBRATED, ALONE):
@@ -147,8 +148,8 @@ def test_items_without_votes_get_the_base_rate_and_weigh_nothing():
 def test_a_constant_with_features_shows_what_the_features_know():
     ballots, _, drawn = case(8, 400)
     telling = {"side": ballots.signs + 0.8 * np.random.default_rng(0).normal(size=400)}
-    informed = evaluate_pipeline(ballots, telling, drawn, KS, Pipeline())
-    blind = evaluate_pipeline(ballots, None, drawn, KS, Pipeline())
+    informed = evaluate_pipeline(ballots, telling, drawn, KS, RECIPE)
+    blind = evaluate_pipeline(ballots, None, drawn, KS, RECIPE)
     assert informed.constant_nll.shape == (len(STEPS),)
     assert informed.constant_nll[RAW] == blind.constant_nll[RAW] == pytest.approx(np.log(2.0))
     assert informed.constant_nll[CALIBRATED] < 0.5
@@ -164,7 +165,7 @@ def test_an_aggregator_that_is_cross_fitted_goes_the_same_way(monkeypatch):
 
     monkeypatch.setattr(aggregation, "KERNELS", {"stacking": kernel})
     ballots, features, drawn = case(9)
-    scores = evaluate_pipeline(ballots, features, drawn, KS, Pipeline(aggregator="stacking"))
+    scores = evaluate_pipeline(ballots, features, drawn, KS, Recipe("stacking", ("beta",)))
     voted = (ballots.votes[drawn.evaluation] != 0).any(axis=1)
     np.testing.assert_array_equal(
         scores.logits[1, RAW, voted], ballots.votes[drawn.evaluation].sum(axis=1)[voted]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgepanel.kernels import calibrated
+from judgepanel.kernels import evaluation
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.kernels.evaluation import Recipe, evaluate_each, evaluate_split
 from judgepanel.scoring.splits import Split
@@ -54,14 +54,14 @@ def test_large_splits_are_fitted_apart_with_the_same_scores(monkeypatch):
     recipe = Recipe(calibrators=("beta",))
     whole = evaluate_each(ballots, SPLITS, KS, recipe)
     sizes = []
-    fit = calibrated.fit
+    fit = evaluation.fit
 
     def counted(names, logits, *rest, **options):
         sizes.append(logits.shape)
         return fit(names, logits, *rest, **options)
 
-    monkeypatch.setattr(calibrated, "fit", counted)
-    monkeypatch.setattr(calibrated, "_TOGETHER", 6 * 35)
+    monkeypatch.setattr(evaluation, "fit", counted)
+    monkeypatch.setattr(evaluation, "_TOGETHER", 6 * 35)
     apart = evaluate_each(ballots, SPLITS, KS, recipe)
     assert sizes == [(6, 35), (3, 80)]
     for first, second in zip(whole, apart, strict=True):
@@ -75,7 +75,7 @@ def test_a_constant_score_is_calibrated_on_the_labels_alone(symmetric):
     for split in SPLITS:
         scores = evaluate_split(ballots, split, KS, recipe)
         signs = ballots.signs[split.calibration].astype(np.float64)
-        maps = calibrated.fit(
+        maps = evaluation.fit(
             recipe.calibrators, np.zeros((1, len(signs))), signs, symmetric=symmetric
         )
         margins = ballots.signs[EVALUATION]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.kernels.calibrated import calibrate, summed_nll
 from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.evaluation import calibrate, summed_nll
 from judgepanel.kernels.prefixes import CLOSED_FORMS, prefix_scores
 from judgepanel.kernels.subsets import Comparison, by_folds, by_split, subset_trial
 from judgepanel.scoring.splits import split

@@ -109,7 +109,7 @@ def test_no_features_and_unknown_ones_are_said():
     plain = make_votes(1, 80, 7)
     conformal = run(CONFORMAL, plain, ConformalSpec(SETTINGS), jobs=1)
     assert any("no item features" in note for note in conformal.warnings)
-    with pytest.raises(InputError, match="no such item feature"):
+    with pytest.raises(InputError, match="no such feature"):
         run(CONFORMAL, plain, ConformalSpec(SETTINGS, feature="topic"), jobs=1)
     with pytest.raises(InputError, match="conformal level"):
         ConformalSpec(levels=(1.0,))

@@ -127,7 +127,7 @@ def test_numbers_with_many_values_are_cut_in_thirds_and_rare_values_put_together
     assert tagged.names[0] == "t20"
     assert tagged.names[-1] == OTHER
     assert tagged.n == 8
-    with pytest.raises(InputError, match="no such item feature"):
+    with pytest.raises(InputError, match="no such feature"):
         by_feature(prepared, "colour")
 
 

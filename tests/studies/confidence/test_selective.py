@@ -13,7 +13,6 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust import selective
 from judgepanel.studies.trust.selective import SELECTIVE, Selective, SelectiveSpec
-from judgepanel.votes import InputError
 from tests.helpers import make_votes
 from tests.studies.confidence.stated import stated
 
@@ -58,11 +57,6 @@ def test_what_is_never_stated_is_blank_and_the_result_is_lossless():
     again = from_plain(Selective, json.loads(json.dumps(to_plain(outcome), allow_nan=False)))
     np.testing.assert_array_equal(again.curve.value, outcome.curve.value)
     assert set(outcome.frame()["by"]) == {"confidence", "share"}
-
-
-def test_confidences_out_of_range_are_refused():
-    with pytest.raises(InputError, match="a confidence is out of range"):
-        SelectiveSpec(confidences=(0.4,))
 
 
 def test_intervals_of_the_area_and_of_the_answered_hold_the_truth():

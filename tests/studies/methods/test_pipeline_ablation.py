@@ -66,7 +66,7 @@ class TestNumbers:
         covered, size, kinds = np.zeros((2, 2, 90)), np.zeros((2, 2, 90)), np.zeros((2, 2, 4, 90))
         for number in range(10):
             drawn = split(ballots.units, number)
-            scores = evaluate_pipeline(ballots, features, drawn, np.array([3, 8]), spec.pipeline)
+            scores = evaluate_pipeline(ballots, features, drawn, np.array([3, 8]), spec.recipe)
             rows = drawn.evaluation
             signs = ballots.signs[rows].astype(float)
             nll[..., rows] += item_scores(scores.logits, signs).nll

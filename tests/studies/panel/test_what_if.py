@@ -12,8 +12,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.what_if import SPLITS, WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel import recommended
-from judgepanel.studies.panel.candidates import compete
-from judgepanel.studies.panel.recommended import average_on
+from judgepanel.studies.panel.recommended import average_on, compete
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes

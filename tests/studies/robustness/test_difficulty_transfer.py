@@ -12,7 +12,7 @@ import pytest
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.residual import disagreement
 from judgepanel.present.robustness.difficulty_transfer import present
-from judgepanel.present.robustness.worst import worst_finding
+from judgepanel.present.robustness.slice_transfer import worst_finding
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.codec import to_plain

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.studies.trust.parse import check_parse_rate
+from judgepanel.studies.trust.scope import check_parse_rate
 from judgepanel.studies.understand.judge_table import ALPHA, grade_order, legible
 
 

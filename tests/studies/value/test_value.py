@@ -12,15 +12,17 @@ import pytest
 
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.decide.one_split import (
+from judgepanel.studies.decide.value import (
     STAND_IN,
+    VALUE,
     Rules,
-    layout_of,
+    Value,
+    ValueSpec,
     left_after,
+    parts_of,
     plan_of,
     values_of,
 )
-from judgepanel.studies.decide.value import VALUE, Value, ValueSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, simulate
@@ -181,7 +183,7 @@ def test_shapley_values_of_a_split_add_up():
     prepared = prepare(votes, given.settings)
     plan = plan_of(votes, prepared, None, None)
     split_values = values_of(prepared, split(prepared.ballots.units, 0), plan, given.rules)
-    part = layout_of(plan).parts
+    part = parts_of(plan)
     null, full = split_values.values[part["null"]], split_values.values[part["shapley_everyone"]]
     total = split_values.values[part["shapley"]].sum(axis=0)
     np.testing.assert_allclose(total, (null - full)[0], rtol=0, atol=1e-9)
