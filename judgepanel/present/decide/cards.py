@@ -102,12 +102,20 @@ def price_words(card: Card) -> str:
 
 def use_sentence(reading: Reading) -> str:
     """Say what a panel does on new items: how often it is right, and how often it is sure."""
-    right = f"Right on {_share(reading.right)} of new items"
+    return f"Right on {_share(reading.right)} of new items; {_sure(reading, 'them')}."
+
+
+def sure_words(result: Recommendation, card: Card) -> str:
+    """Say only how often a panel is sure, and then right; empty where :func:`use_words` is."""
+    return f"{capital(_sure(card.reading, 'new items'))}." if use_words(result, card) else ""
+
+
+def _sure(reading: Reading, items: str) -> str:
     sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
     if not sure > 0.0 or not math.isfinite(sure_right):
-        return f"{right}; never 90 % sure."
+        return "never 90 % sure"
     on_these = f"then right on {fixed(100.0 * sure_right, 0)} %"
-    return f"{right}; 90 % sure on {fixed(100.0 * sure, 0)} % of them, {on_these}."
+    return f"90 % sure on {fixed(100.0 * sure, 0)} % of {items}, {on_these}"
 
 
 def _share(right: Interval) -> str:

@@ -64,7 +64,7 @@ def _groups(result: Estimates) -> str:
     if not result.decided.any():
         return f"No {_noun(result)} is shown to be better than another."
     if len(best) == 1:
-        return f"{best[0]} is the best {_noun(result)}."
+        return f"The best {_noun(result)} is {best[0]}."
     shown = best if len(best) <= 4 else [*best[:3], f"{len(best) - 3} more"]
     return f"Any of {listed(shown, 'or')} may be the best {_noun(result)}."
 

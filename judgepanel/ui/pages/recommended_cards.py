@@ -10,15 +10,17 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.decide.cards import (
     difference_words,
     judges_words,
+    pipeline_words,
     price_words,
     rule_sentence,
+    sure_words,
     use_words,
 )
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.session import is_reader, workspace
-from judgepanel.words.text import in_html
+from judgepanel.words.text import capital, in_html
 
 _HELP = "All pages, downloads and the report then use it."
 _PREFER = {name: prefer for prefer, name in CARD_NAMES.items()}
@@ -43,6 +45,15 @@ def draw_cards(
         lines.append(f"Lean against Best: {difference_words(cards)}")
     if lines:
         st.html("".join(f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines))
+
+
+def draw_only_card(result: Recommendation, card: Card) -> None:
+    """Draw the panel that is Best and Lean where the answer above names its judges."""
+    st.html(
+        '<p class="jp-text"><b>Best and Lean</b> <span class="jp-badge">Recommended</span> '
+        f"{with_terms(capital(pipeline_words(card)), 1000)}. "
+        f"<b>{with_terms(sure_words(result, card), 1000)}</b></p>"
+    )
 
 
 def _card(result: Recommendation, cards: Cards, card: Card, *, brief: bool) -> None:
