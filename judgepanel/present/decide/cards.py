@@ -55,8 +55,8 @@ def cards_block(result: Recommendation, price: float) -> Facts:
 def _pairs(result: Recommendation, cards: Cards) -> Iterator[tuple[str, str]]:
     for card in cards.all:
         name = f"{card.name} (recommended)" if card.name == cards.marked else card.name
-        words = (judges_words(result, card), use_words(result, card), price_words(card))
-        yield name, " ".join(filter(None, words))
+        who = f"{capital(_who(result, card))} with {_pipeline_words(card)}."
+        yield name, " ".join(filter(None, (who, use_words(result, card), price_words(card))))
     if cards.lean is not None:
         yield "Lean against Best", difference_words(cards)
     yield "Which of them", rule_sentence(cards)
@@ -69,8 +69,8 @@ def card_sentence(result: Recommendation, card: Card) -> str:
 
 
 def judges_words(result: Recommendation, card: Card) -> str:
-    """Name a card's judges if they are few, else count them; and its pipeline."""
-    return f"{capital(_who(result, card))} with {pipeline_words(card)}."
+    """Name a card's judges if they are few, else count them."""
+    return f"{capital(_who(result, card))}."
 
 
 def _who(result: Recommendation, card: Card) -> str:
@@ -82,7 +82,7 @@ def _who(result: Recommendation, card: Card) -> str:
     return listed([plain(name, _NAME) for name in names])
 
 
-def pipeline_words(card: Card) -> str:
+def _pipeline_words(card: Card) -> str:
     """Return a card's pipeline in a few words."""
     if card.panel.panel == AVERAGE:
         return "an average of pipelines"

@@ -10,7 +10,6 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.decide.cards import (
     difference_words,
     judges_words,
-    pipeline_words,
     price_words,
     rule_sentence,
     sure_words,
@@ -20,7 +19,7 @@ from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.session import is_reader, workspace
-from judgepanel.words.text import capital, in_html
+from judgepanel.words.text import in_html
 
 _HELP = "All pages, downloads and the report then use it."
 _PREFER = {name: prefer for prefer, name in CARD_NAMES.items()}
@@ -37,9 +36,12 @@ def draw_cards(
     cards = cards_of(result, price)
     columns = st.columns(2) if cards.lean is not None else [st.container()]
     for column, card in zip(columns, cards.all, strict=True):
-        with column, st.container(border=True, key=f"card-{card.name.lower()}"):
+        with (
+            column,
+            st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"),
+        ):
             _card(result, cards, card, brief=brief)
-            _choice(context, cards, card, shown)
+            _choice(context, cards, card, shown, brief=brief)
     lines = [] if brief and cards.lean is None else [rule_sentence(cards)]
     if cards.lean is not None:
         lines.append(f"Lean against Best: {difference_words(cards)}")
@@ -51,7 +53,6 @@ def draw_only_card(result: Recommendation, card: Card) -> None:
     """Draw the panel that is Best and Lean where the answer above names its judges."""
     st.html(
         '<p class="jp-text"><b>Best and Lean</b> <span class="jp-badge">Recommended</span> '
-        f"{with_terms(capital(pipeline_words(card)), 1000)}. "
         f"<b>{with_terms(sure_words(result, card), 1000)}</b></p>"
     )
 
@@ -74,13 +75,16 @@ def _is_used(context: PageContext, cards: Cards, card: Card) -> bool:
     return analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
 
 
-def _choice(context: PageContext, cards: Cards, card: Card, shown: str) -> None:
+def _choice(context: PageContext, cards: Cards, card: Card, shown: str, *, brief: bool) -> None:
     if cards.lean is None:
         return  # There is nothing to choose.
     prefer = _PREFER[card.name]
     used = _is_used(context, cards, card)
     if used:
-        st.html('<p class="jp-note"><b>In use</b></p>')
+        whose = "The owner's choice" if is_reader() else "In use"
+        st.html(f'<p class="jp-note"><b>{whose}</b></p>')
+    if is_reader() and brief:
+        return  # The other panel can be looked at on its page.
     if not used and is_reader() and shown == prefer:
         st.html('<p class="jp-note"><b>Shown below</b>, not in use</p>')
     elif (not used and not is_reader()) or (is_reader() and shown != prefer):
