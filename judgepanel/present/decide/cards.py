@@ -160,12 +160,17 @@ def price_text(price: float) -> str:
     return f"{100.0 * price:g} %"
 
 
+def no_smaller_sentence(cards: Cards) -> str:
+    """Say that there is no Lean beside Best."""
+    return f"No smaller panel loses less than {price_text(cards.price)}."
+
+
 def rule_sentence(cards: Cards) -> str:
     """Say which card is recommended, and by which rule."""
     price = price_text(cards.price)
     accepted = f"the {price} accepted"
     if cards.lean is None:
-        return f"Best is Lean too: no smaller panel loses less than {price}."
+        return f"Best is Lean too: {no_smaller_sentence(cards).lower()}"
     if cards.marked == "Lean":
         return (
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."

@@ -154,7 +154,9 @@ def kept_sentence(
     alone = not recommendation.averages and aggregator == recommendation.model.main.aggregator
     same = aggregator == AVERAGE or alone
     under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
-    return f"{text}: without {'it' if n == 1 else 'them'} NLL changes by {change}{under}."
+    helps = "helps" if filtered.delta[0].below() else "is not shown to help"
+    leaving = f"leaving {'it' if n == 1 else 'them'} out {helps}"
+    return f"{text}: {leaving}. NLL would change by {change}{under}."
 
 
 def kept_all_the_same(result: Scope, recommendation: Recommendation | None) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def page(context: PageContext) -> None:
         if not show_result(RECOMMEND, context, spec, partial(_decision, context)):
             return
         recommendation = known_recommendation(context)
-        _link(context, RECOMMENDED_PAGE, RECOMMENDED_PAGE.title)
+        _link(context, RECOMMENDED_PAGE, "Download this panel, or choose another")
     pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or _has_more(context.votes)]
     columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
     with columns[-1] if len(pages) % 2 else st.container():
@@ -105,7 +105,7 @@ def _decision(context: PageContext, general: Recommendation) -> None:
         card = cards.marked_card if analysis.prefer == "nll" else cards.all[-1]
         answer(so_far(result) + card_sentence(result, card))
         if cards.lean is None:
-            draw_only_card(result, card)
+            draw_only_card(result, cards)
             return
     draw_cards(context, result, analysis.price, analysis.prefer, brief=True)
 

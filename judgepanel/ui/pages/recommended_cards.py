@@ -10,6 +10,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.decide.cards import (
     difference_words,
     judges_words,
+    no_smaller_sentence,
     price_words,
     rule_sentence,
     sure_words,
@@ -49,11 +50,12 @@ def draw_cards(
         st.html("".join(f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines))
 
 
-def draw_only_card(result: Recommendation, card: Card) -> None:
+def draw_only_card(result: Recommendation, cards: Cards) -> None:
     """Draw the panel that is Best and Lean where the answer above names its judges."""
     st.html(
-        '<p class="jp-text"><b>Best and Lean</b> <span class="jp-badge">Recommended</span> '
-        f"<b>{with_terms(sure_words(result, card), 1000)}</b></p>"
+        '<p class="jp-text"><span class="jp-badge">Recommended</span> '
+        f"<b>{with_terms(sure_words(result, cards.best), 1000)}</b> "
+        f"{with_terms(no_smaller_sentence(cards), 1000)}</p>"
     )
 
 

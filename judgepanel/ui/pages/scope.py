@@ -63,6 +63,7 @@ from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
 
 _WORST_FIRST = ("fail", "review", "pass", "not applicable")
+_HARMLESS = "They may stay; fix their parser if you can."
 _LABELS = {
     "filter": "What the filter drops",
     "family": "A family",
@@ -152,7 +153,9 @@ def _cards(
     repeats = replace(repeats, title="Repeated items")
     columns, heights = st.columns(2, gap="medium"), [0, 0]
     cards = sorted([*result.checks, repeats], key=lambda check: _WORST_FIRST.index(check.outcome))
-    for check in cards:
+    for card in cards:
+        harmless = card.code == "P1" and card.outcome == "fail" and does_no_harm(filtered)
+        check = replace(card, advice=_HARMLESS) if harmless else card
         shorter = heights.index(min(heights))
         heights[shorter] += 1 if check is repeats else 1 + 3 * len(_drawn(result, check))
         with columns[shorter]:
@@ -160,7 +163,6 @@ def _cards(
                 check_card(check, partial(offer_grouping, context))
                 continue
             evidence = partial(_evidence, context, result, recommendation, check)
-            harmless = check.code == "P1" and check.outcome == "fail" and does_no_harm(filtered)
             mark = "fails, at no loss that is shown" if harmless else ""
             check_card(check, partial(_figures, result, check), evidence, mark)
 
