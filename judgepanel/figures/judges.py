@@ -190,7 +190,7 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
     if judge in judges:
         for axis in ("x", "y"):
             _mark(figure, axis, judges.index(judge) + 1, len(judges))
-    laid_out(figure, x="", y="", height=560)
+    laid_out(figure, x="", y="", height=530)
     _set_ticks(figure, judges, clusters)
     return figure
 
