@@ -154,7 +154,8 @@ def _nats(estimate: Interval) -> str:
 
 
 MISSES = 0.2
-"""Share of the items without a verdict from which on a reason names it."""
+"""Share of the items without a verdict, above the median judge's, from which on a reason names it.
+"""
 CARRIES = 0.5
 """Share of the largest worth from which on a judge carries the panel."""
 
@@ -176,6 +177,7 @@ def reasons_of(
     most = max((worth.get(name, 0.0) for name in weights), default=0.0)
     heaviest = max((abs(weight) for weight in weights.values()), default=0.0)
     place = {name: column for column, name in enumerate(votes.judges)}
+    usual = float(np.median(errors.missing))
     in_panel = np.array([place[name] for name, w in weights.items() if w > 0.0], dtype=np.int64)
 
     def reason(name: str) -> str:
@@ -209,7 +211,7 @@ def reasons_of(
         share = float(errors.missing[place[name]])
         if name in status and status[name].status == "fails a check":
             return reason(name)  # Which names them, if it fails by them.
-        gaps = f"; misses {100 * share:.0f} % of the items" if share >= MISSES else ""
+        gaps = f"; {100 * share:.0f} % missing" if share >= MISSES + usual else ""
         return reason(name) + gaps
 
     return {name: with_gaps(name) for name in votes.judges}

@@ -190,7 +190,7 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
     if judge in judges:
         for axis in ("x", "y"):
             _mark(figure, axis, judges.index(judge) + 1, len(judges))
-    laid_out(figure, x="", y="", height=560)
+    laid_out(figure, x="", y="", height=530)
     _set_ticks(figure, judges, clusters)
     return figure
 
@@ -232,7 +232,7 @@ def _set_ticks(figure: go.Figure, judges: list[str], clusters: list[tuple[int, i
     middle = [(first + last) / 2 + 1 for first, last, _ in wide]
     numbers = [f"{label}" for _, _, label in wide]
     span = {"range": [0.0 - 0.3, m + 1.3], "showgrid": False, "constrain": "domain"}
-    title = "cluster" if middle else None
+    title = {"text": "cluster", "standoff": 14} if middle else None
     figure.update_xaxes(tickvals=middle, ticktext=numbers, tickangle=0, title=title, **span)
     if m <= NAMED_JUDGES:
         names = [escaped(name, _NAME_LENGTH) for name in judges]

@@ -56,5 +56,5 @@ PAGES = (
 )
 """Pages in menu order; Start precedes them. Overview, New votes and Coverage have no study
 of their own."""
-SUMMARIZED = (ESTIMATE_PAGE, SCOPE_PAGE, CONFIDENCE_PAGE, CURVE_PAGE, BUDGET_PAGE)
+SUMMARIZED = (SCOPE_PAGE, CONFIDENCE_PAGE, CURVE_PAGE, BUDGET_PAGE, ESTIMATE_PAGE)
 """Pages whose first answers stand on Overview, and on the first page of a report."""

@@ -249,8 +249,8 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         f"<span>{known}</span>"
         f"{_meaning(analysis)}"
         f'<span class="jp-badge">orientation: {in_html(policy.replace("_", " "))}</span>'
-        f'<span class="jp-badge">protocol: {in_html(analysis.settings.protocol)}</span>'
-        f"<span>data <code>{votes.sha256[:10]}</code></span>"
+        + '<span class="jp-badge">protocol: paper</span>' * (analysis.settings.protocol == "paper")
+        + f"<span>data <code>{votes.sha256[:10]}</code></span>"
         + '<span class="jp-badge">read-only</span>' * is_reader()
         + "</div>"
     )

@@ -186,8 +186,8 @@ def pipeline_note(  # noqa: PLR0913
     ``splits`` is the number of splits of the page's study if it uses fewer than the analysis.
     ``advice`` adds the recommendation, for pages that do not state it themselves; ``awaited`` is
     for pages that compute it after their own answer, ``average`` for those that can show the
-    recommended average itself. The number of splits, and the recommendation where the page shows
-    it, stand in ``fold``.
+    recommended average itself. The number of splits, and all of it where the page shows the
+    recommended average, stand in ``fold``.
     """
     here = pipeline_name(aggregator, calibrator)
     words, more = f"This page shows {here}.", list[str]()
@@ -213,7 +213,8 @@ def pipeline_note(  # noqa: PLR0913
     if other == (aggregator, calibrator):
         caption(words)
         return
-    left, right = st.columns([3, 1], vertical_alignment="center")
+    place = fold if fold is not None and aggregator == AVERAGE else st.container()
+    left, right = place.columns([3, 1], vertical_alignment="center")
     with left:
         caption(words)
     right.button(

@@ -89,22 +89,28 @@ def small(figure: Figure) -> Figure:
     return replace(figure, draw=draw)
 
 
+_MOST_PARTS = 2
+"""Parts of a list that a card has; the others are with its evidence."""
+
+
 def check_card(
     check: Check,
     below: Callable[[], None] | None = None,
     evidence: Callable[[], None] | None = None,
+    mark: str = "",
 ) -> None:
     """Draw one check: its outcome, and unless it passes why, and what to do; the rest is closed.
 
-    ``below`` adds to the card, ``evidence`` to its closed part.
+    ``below`` adds to the card, ``evidence`` to its closed part; ``mark`` replaces the outcome's.
     """
+    mark = mark or CHECK_MARKS[check.outcome]
     words = f"{check.why} {check.advice}"
-    brief = f"{first_sentence(check.why)} {first_sentence(check.advice)}"
+    brief = f"{_first_words(check.why)} {first_sentence(check.advice)}"
     if check.outcome == "pass":
         brief = ""
     with st.container(border=True):
         st.html(
-            f'<p class="jp-note"><b>{with_terms(check.title)}: {CHECK_MARKS[check.outcome]}.</b> '
+            f'<p class="jp-note"><b>{with_terms(check.title)}: {mark}.</b> '
             f"{with_terms(brief, 2000)}</p>"
         )
         if below is not None:
@@ -114,6 +120,13 @@ def check_card(
             st.html("".join(f'<p class="jp-note">{with_terms(text, 2000)}</p>' for text in texts))
             if evidence is not None:
                 evidence()
+
+
+def _first_words(why: str) -> str:
+    """Return the first sentence of a reason, of a long list only its first part."""
+    sentence = first_sentence(why)
+    parts = sentence.split("; ")
+    return f"{parts[0]}." if len(parts) > _MOST_PARTS else sentence
 
 
 def offer_grouping(context: PageContext) -> None:

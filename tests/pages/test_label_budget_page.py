@@ -48,7 +48,7 @@ def sections(app: AppTest) -> list[str]:
 def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
     app = finished()
     assert answer_of(app).endswith(
-        " bring all 24 within 5 % of what 150 labels give. You have 300."
+        " bring all 24 within 5 % of what 150 labels give. You have 300: enough."
     )
     assert {"top-5 against all 24", "Labels needed, and the joint test"} < set(sections(app))
     assert {"Labels needed.", "Every budget."} < set(htmls(app, "jp-reading"))
@@ -73,7 +73,7 @@ def test_goals_are_read_without_new_work_and_in_the_command() -> None:
     app = budget(labels="1000", target="0.5", within="20")
     assert not app.get("progress")
     assert "within 20 % of what 150 labels give" in answer_of(app)
-    assert answer_of(app).endswith("You have 1,000.")
+    assert answer_of(app).endswith("You have 1,000: enough.")
     sentence = htmls(app, "jp-text")
     assert any(text.startswith("You have 1,000 labels: the next 100") for text in sentence)
     assert any("bring all 24 to NLL 0.5" in text for text in sentence)

@@ -332,6 +332,9 @@ def test_a_card_that_is_used_is_the_panel_of_all_pages_the_report_and_the_link()
     token = space.share(analysis, None)
     reader = open_app(RECOMMENDED, share=token)
     assert answer_of(reader) == lean
+    assert "The owner's choice" in text_of(reader)
+    seen = open_app("pages/overview.py", share=token)
+    assert "use-best" not in [button.key for button in seen.button]
     reader.button(key="use-best").click()
     assert answer_of(checked(reader.run())) == keeps
     assert "Other pages and Report use Lean." in text_of(reader)

@@ -30,7 +30,7 @@ PIPELINED = (BUDGET, CONFIDENCE, SCOPE, ROBUSTNESS)
 ASKED, NOT_ASKED = 41, 43
 """Seeds of analyses with and without a recommendation: equal votes and settings share results."""
 DEFAULT = "This page shows one-coin + beta."
-OTHER = "This page shows one-coin + beta, which is not the recommended pipeline. "
+OTHER = "This page shows one-coin + beta, which is not the recommended pipeline."
 AVERAGE = "This page shows the recommended panel."
 MAIN = r"This page shows joint, the main pipeline of the recommended average \(\d+ %"
 
@@ -100,9 +100,9 @@ def test_the_curve_says_how_its_pipeline_relates_to_the_decision() -> None:
     assert note.startswith(OTHER)
     (answer,) = htmls(app, "jp-answer")
     assert answer.startswith("Under one-coin + beta, ")
-    (decision,) = (text for text in htmls(app, "jp-text") if text.startswith("Recommended panel: "))
-    assert "Under joint, all 24 judges have NLL " in decision
-    assert "against the recommended panel." in decision
+    assert any(text.startswith("Recommended panel: ") for text in htmls(app, "jp-text"))
+    (compared,) = (text for text in htmls(app) if text.startswith("Under joint, all 24 judges "))
+    assert compared.endswith("against the recommended panel.")
 
 
 def test_the_curve_has_the_recommendation_made_beside_it() -> None:

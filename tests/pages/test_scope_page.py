@@ -42,11 +42,9 @@ def finished(name: str, **opened: str) -> AppTest:
 
 def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     app = finished("hard_panel")
-    assert (
-        answer_of(app)
-        == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items. 0 of 4 checks pass."
-    )
+    assert answer_of(app) == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items."
     sentence = htmls(app)
+    assert any(text.startswith("0 of 4 checks pass. Drop judges with ") for text in sentence)
     for title in ("P0 Item order: needs review.", "P1 ", "P2 ", "P3 "):
         assert any(text.startswith(title) for text in sentence)
     commands = [code.value for code in app.code]
@@ -79,8 +77,8 @@ def test_the_recommended_panel_and_its_file_say_whether_checks_fail(
     )
     checks = open_app(SCOPE, analysis=analysis("hard_panel"))
     # With what the filter changes, which is computed for the answer.
-    until(checks, lambda: htmls(checks, "jp-answer") and "changes by" in answer_of(checks))
-    sentence = answer_of(checks).partition(" The recommended panel")[0]
+    until(checks, lambda: any("NLL would change by" in text for text in htmls(checks, "jp-text")))
+    sentence = answer_of(checks)
     assert sentence.startswith("Safe to use, with 2 reservations: ")
     app = until_done(open_app(panel, analysis=analysis("hard_panel")))
     assert sentence in htmls(app, "jp-result")

@@ -84,7 +84,7 @@ def test_two_equal_systems_are_undecided_with_what_would_settle_it():
 @pytest.mark.parametrize(
     ("rates", "words"),
     [
-        ((0.3, 0.5, 0.9), "S2 is the best system."),
+        ((0.3, 0.5, 0.9), "The best system is S2."),
         ((0.3, 0.8, 0.8), "Any of S1 or S2 may be the best system."),
         ((0.6, 0.6, 0.6), "No system is shown to be better than another."),
     ],
@@ -148,7 +148,7 @@ def test_pages_group_by_system_at_first():
 def test_systems_that_met_in_pairs_have_their_own_tables():
     result = run(ESTIMATE, pairs_file(), EstimateSpec(by="system"), jobs=1)
     blocks = list(flat(present(result, EstimateSpec(by="system"))))
-    assert estimate_sentence(result).startswith("a is the best system. a wins 8")
+    assert estimate_sentence(result).startswith("The best system is a. a wins 8")
     tables = [block.columns for block in blocks if isinstance(block, Table)]
     assert [name for table in tables for name in table if name == "wins"] == ["wins"]
     assert "favours its family" in next(table for table in tables if "same order" in table)

@@ -56,7 +56,7 @@ def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
         needing((31.6, 20.0, 50.4), at_start=False, extrapolated=False), "beta"
     )
     assert sentence == (
-        "32 labels [20, 50] bring all 9 within 5 % of what 60 labels give. You have 120."
+        "32 labels [20, 50] bring all 9 within 5 % of what 60 labels give. You have 120: enough."
     )
 
 
@@ -72,9 +72,7 @@ def test_few_splits_quote_the_upper_end_in_sentence_table_figure_and_json(at_sta
     """Below 100 splits the estimate is too low, so nobody should plan with it."""
     exact = needing((31.6, 20.0, 50.4), at_start=at_start, extrapolated=False)
     few = replace(exact, n_splits=20)
-    assert budget_sentence(few, "beta").startswith(
-        "50 labels, the upper end of [20, 50], bring all 9 within"
-    )
+    assert budget_sentence(few, "beta").startswith("Up to 50 labels [20, 50] bring all 9 within")
     assert "up to 50" in needed_table(few)["labels"].texts()
     for budget, place in ((few, 50.4), (exact, 31.6)):
         assert place in {shape.x0 for shape in label_budget(budget, "beta").layout.shapes}
@@ -141,7 +139,7 @@ def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
     falls = priced(0.2 * nll, 0.1 * nll)
     assert falls.startswith("No plateau yet: the next 100 labels lower NLL by about ")
     flat = budget_sentence(result(), "beta")
-    assert falls.endswith(f"]. So far, {flat}")
+    assert falls.endswith(f"]. So far, {flat.replace(': enough', ': more would help')}")
     for gain, lo in ((0.2 * nll, -0.01), (0.04 * nll, 0.03 * nll), (math.nan, math.nan)):
         assert priced(gain, lo) == flat
 
@@ -164,7 +162,7 @@ def test_the_price_follows_the_labels_that_the_reader_has():
     )
     flat = replace(result(), curve_b=np.zeros_like(result().curve_b))
     assert "are not shown to help (at most" in next_sentence(flat, "beta")
-    assert budget_sentence(few, "beta").endswith("You have 5.")
+    assert budget_sentence(few, "beta").endswith("You have 5: too few.")
 
 
 def test_the_papers_test_is_never_shown_without_its_flaw():
@@ -227,8 +225,10 @@ def texts_of(blocks):
 
 def test_by_default_every_calibrator_and_panel_is_presented():
     blocks = present(result(), SPEC)
-    for calibrator, under in (("beta", ""), ("temperature", "Under one-coin + temperature, ")):
-        assert Answer(under + budget_sentence(result(), calibrator)) in blocks
+    first, second = (budget_sentence(result(), name) for name in ("beta", "temperature"))
+    assert Answer(first) in blocks
+    assert Answer(f"Under one-coin + temperature, {second[0].lower()}{second[1:]}") in blocks
+    for calibrator in ("beta", "temperature"):
         assert joint_sentence(result(), calibrator, "top-3") in texts_of(blocks)
     captions = [block.caption for block in blocks if isinstance(block, Table)]
     assert captions.count("Every budget.") == 2

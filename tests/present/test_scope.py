@@ -13,12 +13,14 @@ from judgepanel.present.trust import group_change, scope
 from judgepanel.present.trust.group_change import group_sentence, group_table, members_sentence
 from judgepanel.present.trust.scope import (
     ScopeView,
+    checks_sentence,
     curve_figure,
     curve_table,
     filter_sentence,
     kept_sentence,
     parse_figure,
     parse_table,
+    preliminary_sentence,
     safe,
     scope_sentence,
     switch_figure,
@@ -85,8 +87,8 @@ def test_what_the_filter_would_cost_names_its_pipeline_unless_it_is_what_is_reco
 
 
 def test_the_answer_counts_and_names_the_worst(hard):
-    assert scope_sentence(hard).startswith(
-        "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items. "
+    assert scope_sentence(hard) == (
+        "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items."
     )
     assert not safe(hard)
 
@@ -96,19 +98,29 @@ def test_judges_that_do_no_harm_are_a_reservation_and_nothing_that_blocks(hard):
     assert scope_sentence(checked).startswith("Not yet: judge 'fam4-judge14' ")
     sentence = scope_sentence(checked, harmless=True)
     assert sentence.startswith("Safe to use, with 2 reservations: judge 'fam4-judge14' ")
+    assert checks_sentence(checked, harmless=True) == "2 of 4 checks pass."
+    assert checks_sentence(checked).startswith("2 of 4 checks pass. Drop judges with a verdict on ")
     assert scope_sentence(outcomes(hard, P0="fail"), harmless=True).startswith("Not yet: ")
+
+
+def test_checks_of_another_pipeline_give_no_verdict(hard):
+    assert preliminary_sentence(hard) == (
+        "To look at: judge 'fam4-judge14' gives a verdict on 51 % of the items."
+    )
+    fine = outcomes(hard, P0="pass", P1="pass", P2="pass", P3="pass")
+    assert preliminary_sentence(fine) == "Nothing against it so far."
 
 
 def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
     parsed = np.where(np.arange(len(hard.judges)) < 3, 0.85, 1.0)
-    assert scope_sentence(replace(hard, parsed=parsed)).startswith(
-        "Not yet: 3 judges give a verdict on less than 90 % of the items. "
+    assert scope_sentence(replace(hard, parsed=parsed)) == (
+        "Not yet: 3 judges give a verdict on less than 90 % of the items."
     )
 
 
 def test_one_check_passes_in_the_singular(hard):
-    sentence = scope_sentence(outcomes(hard, P0="pass", P1="fail", P2="review", P3="review"))
-    assert sentence.endswith(". 1 of 4 checks passes.")
+    checked = outcomes(hard, P0="pass", P1="fail", P2="review", P3="review")
+    assert checks_sentence(checked).startswith("1 of 4 checks passes. ")
 
 
 def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
@@ -119,25 +131,22 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
         held = tuple(
             outcome if i == course.last else entry for i, entry in enumerate(course.outcome)
         )
-        texts[outcome] = scope_sentence(replace(fine, saturation=replace(course, outcome=held)))
-    sentence = "Safe to use: all 4 checks pass."
-    assert texts["equivalent"] == sentence
-    assert texts["inconclusive"].startswith(sentence)
+        texts[outcome] = checks_sentence(replace(fine, saturation=replace(course, outcome=held)))
+    assert scope_sentence(fine) == "Safe to use: all 4 checks pass."
+    assert texts["equivalent"] == ""
     assert "matter is undecided" in texts["inconclusive"]
     sizes = np.where(course.sizes == course.sizes[course.last], course.n_judges - 1, course.sizes)
     single = replace(course, sizes=sizes, outcome=("inconclusive",) * len(course.outcome))
-    assert scope_sentence(replace(fine, saturation=single)).endswith(
-        " Whether the last judge matters is undecided."
+    assert checks_sentence(replace(fine, saturation=single)) == (
+        "Whether the last judge matters is undecided."
     )
     assert safe(fine)
 
 
 def test_a_check_that_does_not_apply_is_not_a_failure(hard):
     fine = outcomes(hard, P0="pass", P1="not applicable", P2="pass", P3="pass")
-    assert scope_sentence(fine) == (
-        "Safe to use: 3 of 4 checks pass, 1 does not apply. "
-        "Whether the last 3 judges matter is undecided."
-    )
+    assert scope_sentence(fine) == "Safe to use: all 3 checks that apply pass."
+    assert checks_sentence(fine) == "Whether the last 3 judges matter is undecided."
     assert safe(fine)
 
 
@@ -176,7 +185,7 @@ def test_a_report_leaves_out_the_sentences_and_a_page_the_figures_too(hard):
     assert titles == [check.title for check in hard.checks[1:]]
     assert Paragraph(check_sentences(hard.checks[1])) not in report
     page = scope.present(hard, FEW, ScopeView(sentences=False, figures=False))
-    assert [type(block) for block in page] == [Answer, Method]
+    assert [type(block) for block in page] == [Answer, Paragraph, Method]
 
 
 def intervals(*figures):

@@ -305,8 +305,9 @@ def absent_sentence(result: Recommendation) -> str:
     if result.absence is None:
         return ""
     name, worst = worst_absence(result)
+    breaks = "break" if _level(result, worst) > result.null_nll else "weaken"
     return (
-        f"Absent judges break it: without {_named(result, name)} NLL changes by "
+        f"Absent judges {breaks} it: without {_named(result, name)} NLL changes by "
         f"{with_interval(*worst.delta, sign=True)}, to {fixed(_level(result, worst), 3)} "
         f"(base rate {fixed(result.null_nll, 3)})."
     )
@@ -468,11 +469,13 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     order = "those of the panel in its order, then the others"
     if view.votes is not None:
         order = "by what each is worth" if view.worth else "most accurate first"
+    alike = ("in the average",) * (len(set(result.model.shares)) == 1)
     return Table(
         weights_table(result, view),
         f"Judges, {order}.",
         height=420,
         help={"weight": weight_note(result)},
+        hidden=("correct", "voted", *alike),
     )
 
 

@@ -64,8 +64,8 @@ def cards_block(result: Recommendation, price: float) -> Facts:
 def _pairs(result: Recommendation, cards: Cards) -> Iterator[tuple[str, str]]:
     for card in cards.all:
         name = f"{card.name} (recommended)" if card.name == cards.marked else card.name
-        words = (judges_words(result, card), use_words(result, card), price_words(card))
-        yield name, " ".join(filter(None, words))
+        who = f"{capital(_who(result, card))} with {_pipeline_words(card)}."
+        yield name, " ".join(filter(None, (who, use_words(result, card), price_words(card))))
     if cards.lean is not None:
         yield "Lean against Best", difference_words(cards)
     yield "Which of them", rule_sentence(cards)
@@ -78,8 +78,8 @@ def card_sentence(result: Recommendation, card: Card) -> str:
 
 
 def judges_words(result: Recommendation, card: Card) -> str:
-    """Name a card's judges if they are few, else count them; and its pipeline."""
-    return f"{capital(_who(result, card))} with {pipeline_words(card)}."
+    """Name a card's judges if they are few, else count them."""
+    return f"{capital(_who(result, card))}."
 
 
 def _who(result: Recommendation, card: Card) -> str:
@@ -91,7 +91,7 @@ def _who(result: Recommendation, card: Card) -> str:
     return listed([plain(name, _NAME) for name in names])
 
 
-def pipeline_words(card: Card) -> str:
+def _pipeline_words(card: Card) -> str:
     """Return a card's pipeline in a few words."""
     if card.panel.panel == AVERAGE:
         return "an average of pipelines"
@@ -111,12 +111,20 @@ def price_words(card: Card) -> str:
 
 def use_sentence(reading: Reading) -> str:
     """Say what a panel does on new items: how often it is right, and how often it is sure."""
-    right = f"Right on {_share(reading.right)} of new items"
+    return f"Right on {_share(reading.right)} of new items; {_sure(reading, 'them')}."
+
+
+def sure_words(result: Recommendation, card: Card) -> str:
+    """Say only how often a panel is sure, and then right; empty where :func:`use_words` is."""
+    return f"{capital(_sure(card.reading, 'new items'))}." if use_words(result, card) else ""
+
+
+def _sure(reading: Reading, items: str) -> str:
     sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
     if not sure > 0.0 or not math.isfinite(sure_right):
-        return f"{right}; never 90 % sure."
+        return "never 90 % sure"
     on_these = f"then right on {fixed(100.0 * sure_right, 0)} %"
-    return f"{right}; 90 % sure on {fixed(100.0 * sure, 0)} % of them, {on_these}."
+    return f"90 % sure on {fixed(100.0 * sure, 0)} % of {items}, {on_these}"
 
 
 def _share(right: Interval) -> str:
@@ -161,12 +169,17 @@ def price_text(price: float) -> str:
     return f"{100.0 * price:g} %"
 
 
+def no_smaller_sentence(cards: Cards) -> str:
+    """Say that there is no Lean beside Best."""
+    return f"No smaller panel loses less than {price_text(cards.price)}."
+
+
 def rule_sentence(cards: Cards) -> str:
     """Say which card is recommended, and by which rule."""
     price = price_text(cards.price)
     accepted = f"the {price} accepted"
     if cards.lean is None:
-        return f"Best is Lean too: no smaller panel loses less than {price}."
+        return f"Best is Lean too: {no_smaller_sentence(cards).lower()}"
     if cards.marked == "Lean":
         return (
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."

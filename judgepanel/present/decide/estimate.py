@@ -24,7 +24,16 @@ from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.cells import SYSTEM_NAMES
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, numbers, result_table, text
-from judgepanel.words.text import counted, fixed, listed, one_line, percent, share_level, sig
+from judgepanel.words.text import (
+    capital,
+    counted,
+    fixed,
+    listed,
+    one_line,
+    percent,
+    share_level,
+    sig,
+)
 
 ABOUT: dict[str, str] = {"file": "the items of this file", "population": "items like these"}
 RATE = {"pointwise": "The pass rate", "pairwise": "The win rate of the first response"}
@@ -91,7 +100,7 @@ def _groups(result: Estimates) -> str:
         return f"No {_noun(result)} is shown to {than} another."
     what = f"the best {_noun(result)}" if is_system else f"the {_noun(result)} of the highest rate"
     if len(best) == 1:
-        return f"{best[0]} is {what}."
+        return f"{capital(what)} is {best[0]}."
     shown = best if len(best) <= 4 else [*best[:3], f"{len(best) - 3} more"]
     return f"Any of {listed(shown, 'or')} may be {what}."
 

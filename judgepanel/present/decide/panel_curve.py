@@ -57,10 +57,11 @@ from judgepanel.words.sentences import (
     SAME_PANEL,
     if_positions_mean_nothing,
     pipeline_name,
+    so_far,
     tie_words,
 )
 from judgepanel.words.tables import Column, Form, ends, numbers, text
-from judgepanel.words.text import fixed, interval, sig, signed
+from judgepanel.words.text import fixed, interval, level, sig, signed
 
 _MARKED_SIZES = 20
 
@@ -200,13 +201,11 @@ def curve_answer(curve: PanelCurve, calibrator: str) -> str:
     return f"Under {under}, {sentence[0].lower()}{sentence[1:]}"
 
 
-def curve_decision(
-    curve: PanelCurve, calibrator: str, recommendation: Recommendation | None
-) -> str:
-    """Relate the curve of one pipeline to the decision; empty if that is unknown."""
+def curve_against(curve: PanelCurve, calibrator: str, recommendation: Recommendation | None) -> str:
+    """Compare panels of the curve with the recommended one; empty if that is unknown."""
     if recommendation is None:
         return ""
-    parts = [decision_sentence(recommendation)]
+    parts = list[str]()
     if not is_recommended(recommendation, curve.aggregator, calibrator):
         parts.append(panels_sentence(recommendation))
     rows = recommendation.panels(curve.aggregator, calibrator)
@@ -215,6 +214,12 @@ def curve_decision(
         best = min(rows, key=lambda row: float(row.nll.value))
         parts.append(f"The best candidate on this curve: {against_sentence(best)}")
     return " ".join(part for part in parts if part)
+
+
+def level_sentence(recommendation: Recommendation) -> str:
+    """Return the NLL of the recommended panel, which the figure marks."""
+    nll = level(*recommendation.nll)
+    return f"{so_far(recommendation)}The recommended panel has NLL {nll}."
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
@@ -343,9 +348,10 @@ def present(
 def _curve(result: PanelCurve, calibrator: str, view: PanelCurveView) -> list[Block]:
     raw = "uncalibrated" if calibrator == "none" else "uncalibrated and calibrated"
     recommended = view.recommendation
+    compared = curve_against(result, calibrator, recommended)
     return [
         Answer(curve_answer(result, calibrator)),
-        *paragraphs(curve_decision(result, calibrator, recommended)),
+        *paragraphs("" if recommended is None else decision_sentence(recommended)),
         drawing(
             f"{raw} panels of every size",
             panel_curve,
@@ -356,6 +362,7 @@ def _curve(result: PanelCurve, calibrator: str, view: PanelCurveView) -> list[Bl
             "" if recommended is None else main_pipeline(recommended),
         ),
         Paragraph(_reading(result, calibrator, view.metric), quiet=True),
+        *([Paragraph(compared, quiet=True)] if compared else []),
         *paragraphs(optimism_sentence(result, calibrator)),
         Table(
             comparison_table(result, calibrator),

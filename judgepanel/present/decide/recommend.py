@@ -481,7 +481,7 @@ def pipeline_sentence(
         recommended = f"{so_far(result) or 'Recommended: '}{advice_sentence(result)}"
     else:
         role = f"{here}, which is not the recommended pipeline"
-        rest = f"Its advice to keep or leave out judges holds under {here}."
+        rest = f"Its advice to keep or leave out judges holds under {here}." if advice else ""
         recommended = decision_sentence(result)
     parts = (f"This page shows {role}.", recommended if advice else "", rest)
     return " ".join(part for part in parts if part)

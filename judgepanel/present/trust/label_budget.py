@@ -97,7 +97,7 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
         return f"There is one budget only, {most} ({reached}): too few labels for a curve."
     enough = f"{_still_falls(result, c)}{_enough(result, needed)}"
     near = f"bring {result.arms[-1]} within {tolerance(result)} of what {most} give"
-    return f"{enough} {near}. You have {result.have:,}."
+    return f"{enough} {near}. You have {result.have:,}{_suffice(result, c, needed)}."
 
 
 def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
@@ -106,10 +106,22 @@ def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
     if needed.at_start and hi == n:
         return f"{_count(n)} or fewer"
     if not result.settled:
-        return f"{_count(hi)}, the upper end of {span(needed)},"
+        return f"Up to {_count(hi)} {span(needed)}"
     if needed.at_start:
         return f"{_count(n)}, perhaps up to {round(hi):,},"
     return f"{_count(n)} {span(needed)}"
+
+
+def _suffice(result: LabelBudget, c: int, needed: LabelsNeeded) -> str:
+    """Say whether the labels of the user are enough; empty if that is unknown."""
+    quoted = result.quoted(needed)
+    if _still_falls(result, c):
+        return ": more would help"
+    if not math.isfinite(quoted):
+        return ""
+    if result.have >= quoted:
+        return ": enough"
+    return ": too few" if result.have < needed.n.lo else ": perhaps too few"
 
 
 def _splits(result: LabelBudget) -> str:

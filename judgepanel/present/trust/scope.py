@@ -65,6 +65,7 @@ from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import (
     capital,
     counted,
+    first_sentence,
     fixed,
     interval,
     p_value,
@@ -76,19 +77,16 @@ from judgepanel.words.text import (
 _WORST = ("fail", "review")
 
 
-def scope_answer(
+def scope_reasons(
     result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
 ) -> str:
-    """Say whether the recommendation is safe to use, and relate a failed check to the decision.
+    """Say below the answer how many checks pass, and how they go with the decision.
 
     ``filtered`` is the panel with and without the judges that the filter drops, if known. Where
     leaving them out is not shown to save NLL, that they fail P1 is a reservation only.
     """
-    parts = (
-        scope_sentence(result, harmless=does_no_harm(filtered)),
-        kept_sentence(result, recommendation, filtered),
-    )
-    return " ".join(part for part in parts if part)
+    checks = checks_sentence(result, harmless=does_no_harm(filtered))
+    return f"{checks} {kept_sentence(result, recommendation, filtered)}".strip()
 
 
 def does_no_harm(filtered: GroupChange | None) -> bool:
@@ -97,29 +95,44 @@ def does_no_harm(filtered: GroupChange | None) -> bool:
 
 
 def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
-    """Say whether it is safe to use, with the number of checks that pass, and the worst.
+    """Say whether it is safe to use, and name the worst check.
 
     ``harmless``: judges that fail P1 are shown to do no harm to the panel.
     """
-    passed, total = result.counted("pass"), len(result.checks)
-    none, raised = result.counted("not applicable"), _raised(result)
-    apart = f", {none} {'does' if none == 1 else 'do'} not apply" if none else ""
+    raised = _raised(result)
     if not raised:
-        checks = f"all {total}" if passed == total else f"{passed} of {total}"
-        text = f"Safe to use: {checks} checks pass{apart}."
-        course = result.saturation
-        if course is not None and course.outcome[course.last] == "inconclusive":
-            last = course.n_judges - int(course.sizes[course.last])
-            whether = "judge matters" if last == 1 else f"{last:,} judges matter"
-            text += f" Whether the last {whether} is undecided."
+        passed = result.counted("pass")
+        apply = "" if passed == len(result.checks) else " that apply"
+        text = f"Safe to use: all {passed} checks{apply} pass."
     else:
-        failed = [check for check in raised if check.outcome == "fail"]
-        blocking = [check for check in failed if not (harmless and check.code == "P1")]
-        worst = (blocking or raised)[0]
+        blocking = _blocking(result, harmless=harmless)
         with_some = f"Safe to use, with {counted(len(raised), 'reservation')}"
         start = "Not yet" if blocking else with_some
-        passes = "passes" if passed == 1 else "pass"
-        text = f"{start}: {headline(result, worst)}. {passed} of {total} checks {passes}{apart}."
+        text = f"{start}: {headline(result, (blocking or raised)[0])}."
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
+    """Say how many checks pass, what to do first, and what is undecided; may be empty."""
+    passed, total = result.counted("pass"), len(result.checks)
+    none, raised = result.counted("not applicable"), _raised(result)
+    apart = f"{none} {'does' if none == 1 else 'do'} not apply" if none else ""
+    if raised:
+        passes = f"{passed} of {total} checks {'passes' if passed == 1 else 'pass'}"
+        first = [first_sentence(check.advice) for check in _blocking(result, harmless=harmless)]
+        return " ".join([f"{passes}, {apart}." if apart else f"{passes}.", *first[:1]])
+    course = result.saturation
+    if course is None or course.outcome[course.last] != "inconclusive":
+        return ""
+    last = course.n_judges - int(course.sizes[course.last])
+    whether = "judge matters" if last == 1 else f"{last:,} judges matter"
+    return f"Whether the last {whether} is undecided."
+
+
+def preliminary_sentence(result: Scope) -> str:
+    """Name the worst check of a pipeline that is not the recommended panel, without a verdict."""
+    raised = _raised(result)
+    text = f"To look at: {headline(result, raised[0])}." if raised else "Nothing against it so far."
     return f"{text} {CODING}" if result.measures_coding else text
 
 
@@ -145,7 +158,9 @@ def kept_sentence(
     alone = not recommendation.averages and aggregator == recommendation.model.main.aggregator
     same = aggregator == AVERAGE or alone
     under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
-    return f"{text}: without {'it' if n == 1 else 'them'} NLL changes by {change}{under}."
+    helps = "helps" if filtered.delta[0].below() else "is not shown to help"
+    leaving = f"leaving {'it' if n == 1 else 'them'} out {helps}"
+    return f"{text}: {leaving}. NLL would change by {change}{under}."
 
 
 def kept_all_the_same(result: Scope, recommendation: Recommendation | None) -> tuple[str, ...]:
@@ -171,6 +186,12 @@ def safe(result: Scope) -> bool:
 def _raised(result: Scope) -> list[Check]:
     """Return the checks that fail, then those that need review."""
     return [check for outcome in _WORST for check in result.checks if check.outcome == outcome]
+
+
+def _blocking(result: Scope, *, harmless: bool) -> list[Check]:
+    """Return the checks that fail, without P1 where its judges do no harm."""
+    failed = (check for check in result.checks if check.outcome == "fail")
+    return [check for check in failed if not (harmless and check.code == "P1")]
 
 
 def headline(result: Scope, check: Check) -> str:
@@ -414,7 +435,8 @@ def _verdict_words(verdict: str) -> str:
 def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[Block]:
     """Present the checks in order, and the judges that the filter would drop."""
     blocks: list[Block] = [
-        Answer(scope_answer(result, view.recommendation, view.filtered)),
+        Answer(scope_sentence(result, harmless=does_no_harm(view.filtered))),
+        *paragraphs(scope_reasons(result, view.recommendation, view.filtered)),
     ]
     if view.sentences or view.figures:
         blocks += paragraphs(scope_decision(result, view.recommendation))

@@ -88,7 +88,8 @@ def _controls(context: PageContext) -> EstimateSpec:
         format_func=lambda name: name or "no groups",
         help="The feature whose values are compared, such as the system that wrote the answers.",
     )
-    about = right.segmented_control(
+    # In its own container the row wraps if it does not fit.
+    about = right.container().segmented_control(
         "Intervals are for",
         ABOUTS,
         default="auto",

@@ -14,6 +14,7 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation, cards_of
 from judgepanel.present.blocks import Caveat
 from judgepanel.present.decide.cards import card_sentence
+from judgepanel.present.decide.panel_curve import PanelCurveView, level_sentence
 from judgepanel.present.decide.recommend import (
     is_doubtful,
     other_pipeline,
@@ -29,14 +30,15 @@ from judgepanel.present.pages import (
 from judgepanel.present.registry import ENTRIES, entries_of
 from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
 from judgepanel.present.trust.group_change import group_spec
-from judgepanel.present.trust.scope import ScopeView
+from judgepanel.present.trust.scope import ScopeView, preliminary_sentence
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.decide.groups import names_systems
+from judgepanel.studies.decide.panel_curve import PanelCurve, PanelCurveSpec
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET
-from judgepanel.studies.trust.scope import SCOPE, ScopeSpec
+from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui.frame import START, PageContext, answer, caption
-from judgepanel.ui.pages.recommended_cards import draw_cards
+from judgepanel.ui.pages.recommended_cards import draw_cards, draw_only_card
 from judgepanel.ui.pipeline import in_use, known_recommendation
 from judgepanel.ui.render import draw_blocks, how, section_answer, small
 from judgepanel.ui.session import link_parameters
@@ -58,7 +60,7 @@ def page(context: PageContext) -> None:
         if not show_result(RECOMMEND, context, spec, partial(_decision, context)):
             return
         recommendation = known_recommendation(context)
-        _link(context, RECOMMENDED_PAGE, RECOMMENDED_PAGE.title)
+        _link(context, RECOMMENDED_PAGE, "Download this panel, or choose another")
     pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or _has_more(context.votes)]
     columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
     with columns[-1] if len(pages) % 2 else st.container():
@@ -95,12 +97,15 @@ def _has_more(votes: VoteMatrix) -> bool:
 
 def _decision(context: PageContext, general: Recommendation) -> None:
     result, analysis = in_use(context, general), context.analysis
+    cards = cards_of(result, analysis.price)
     if is_doubtful(result):
         answer(so_far(result) + recommendation_sentence(result), "open")
     else:
-        cards = cards_of(result, analysis.price)
         card = cards.marked_card if analysis.prefer == "nll" else cards.all[-1]
         answer(so_far(result) + card_sentence(result, card))
+        if cards.lean is None:
+            draw_only_card(result, cards)
+            return
     draw_cards(context, result, analysis.price, analysis.prefer, brief=True)
 
 
@@ -119,14 +124,18 @@ def _card(
     entry = entries_of(page)[0]
     _link(context, page, page.title)
     other = other_pipeline(spec, pipeline_of(recommendation))
-    if entry.name in _CHOOSES_AGAIN and other:
-        caption(f"Shown: {other}; its page has the recommended panel.")
+    quick = entry.name in _CHOOSES_AGAIN and bool(other)
 
     def draw(result: Any) -> None:
-        view = _view(context, spec)
-        blocks = study_blocks(entry, result, spec, view)
+        blocks = study_blocks(entry, result, spec, _view(context, spec, recommendation))
         sentence, figure = at_a_glance(blocks)
+        if quick and isinstance(result, Scope):
+            sentence = f"{so_far(result)}{preliminary_sentence(result)}"
         section_answer(sentence)
+        if quick:
+            caption(f"By {other}. {page.title} has the recommended panel.")
+        elif isinstance(result, PanelCurve) and recommendation is not None:
+            caption(level_sentence(recommendation))
         if figure is not None:
             draw_blocks([small(figure)], key=f"small-{entry.name}")
         caveats = sum(isinstance(block, Caveat) for block in blocks)
@@ -136,8 +145,13 @@ def _card(
     return show_result(entry.study, context, spec, draw)
 
 
-def _view(context: PageContext, spec: Spec) -> Any:
-    """Return what the answer needs beside the result: of Scope, what its filter changes."""
+def _view(context: PageContext, spec: Spec, recommendation: Recommendation | None) -> Any:
+    """Return what the answer needs beside the result.
+
+    Of Scope, what its filter changes; of the curve, the recommended panel.
+    """
+    if isinstance(spec, PanelCurveSpec):
+        return PanelCurveView(recommendation=recommendation)
     if not isinstance(spec, ScopeSpec):
         return None
     filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))

@@ -9,8 +9,10 @@ from judgepanel.decision.recommend_result import Card, Cards, Recommendation, ca
 from judgepanel.present.decide.cards import (
     difference_words,
     judges_words,
+    no_smaller_sentence,
     price_words,
     rule_sentence,
+    sure_words,
     use_words,
 )
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
@@ -34,14 +36,26 @@ def draw_cards(
     cards = cards_of(result, price)
     columns = st.columns(2) if cards.lean is not None else [st.container()]
     for column, card in zip(columns, cards.all, strict=True):
-        with column, st.container(border=True, key=f"card-{card.name.lower()}"):
+        with (
+            column,
+            st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"),
+        ):
             _card(result, cards, card, brief=brief)
-            _choice(context, cards, card, shown)
+            _choice(context, cards, card, shown, brief=brief)
     lines = [] if brief and cards.lean is None else [rule_sentence(cards)]
     if cards.lean is not None:
         lines.append(f"Lean against Best: {difference_words(cards)}")
     if lines:
         st.html("".join(f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines))
+
+
+def draw_only_card(result: Recommendation, cards: Cards) -> None:
+    """Draw the panel that is Best and Lean where the answer above names its judges."""
+    st.html(
+        '<p class="jp-text"><span class="jp-badge">Recommended</span> '
+        f"<b>{with_terms(sure_words(result, cards.best), 1000)}</b> "
+        f"{with_terms(no_smaller_sentence(cards), 1000)}</p>"
+    )
 
 
 def _card(result: Recommendation, cards: Cards, card: Card, *, brief: bool) -> None:
@@ -62,13 +76,16 @@ def _is_used(context: PageContext, cards: Cards, card: Card) -> bool:
     return analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
 
 
-def _choice(context: PageContext, cards: Cards, card: Card, shown: str) -> None:
+def _choice(context: PageContext, cards: Cards, card: Card, shown: str, *, brief: bool) -> None:
     if cards.lean is None:
         return  # There is nothing to choose.
     prefer = _PREFER[card.name]
     used = _is_used(context, cards, card)
     if used:
-        st.html('<p class="jp-note"><b>In use</b></p>')
+        whose = "The owner's choice" if is_reader() else "In use"
+        st.html(f'<p class="jp-note"><b>{whose}</b></p>')
+    if is_reader() and brief:
+        return  # The other panel can be looked at on its page.
     if not used and is_reader() and shown == prefer:
         st.html('<p class="jp-note"><b>Shown below</b>, not in use</p>')
     elif (not used and not is_reader()) or (is_reader() and shown != prefer):

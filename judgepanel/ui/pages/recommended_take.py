@@ -273,7 +273,9 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
             height=300,
             disabled=["judge"],
             column_config={
-                COST_COLUMN: st.column_config.NumberColumn("cost per item", min_value=0)
+                COST_COLUMN: st.column_config.NumberColumn(
+                    "cost per item", min_value=0, format="%.6g"
+                )
             },
         )
         st.caption("A column can be pasted from a spreadsheet. A judge that is free costs 0.")

@@ -18,11 +18,12 @@ from judgepanel.present.trust.scope import (
     ScopeView,
     check_figures,
     default_specs,
+    does_no_harm,
     filter_sentence,
     kept_all_the_same,
     safe,
-    scope_answer,
     scope_decision,
+    scope_sentence,
 )
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.group_change import (
@@ -61,6 +62,8 @@ from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
 
+_WORST_FIRST = ("fail", "review", "pass", "not applicable")
+_HARMLESS = "They may stay; fix their parser if you can."
 _LABELS = {
     "filter": "What the filter drops",
     "family": "A family",
@@ -93,10 +96,10 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     def banner(result: Scope) -> tuple[str, str]:
         drawn.append(result)
         tone = "keep" if safe(result) else "open"
-        return scope_answer(result, recommendation, filtered), tone
+        return scope_sentence(result, harmless=does_no_harm(filtered)), tone
 
     view = ScopeView(False, False, recommendation, filtered)
-    cards = partial(_cards, context, recommendation)
+    cards = partial(_cards, context, recommendation, filtered)
     if not show_study(entry, context, spec, view, caveats=caveats, banner=banner, below=cards):
         return
     if drawn:
@@ -138,25 +141,40 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     return spec
 
 
-def _cards(context: PageContext, recommendation: Recommendation | None, result: Scope) -> None:
-    """Draw a card per check, and one for items that repeat, in two columns."""
-    left, right = st.columns(2, gap="medium")
-    order, *others = result.checks
-    with left:
-        check_card(order, evidence=partial(_evidence, context, result, recommendation, order))
-        settings = context.analysis.settings
-        repeats = check_repeats(context.votes, group_duplicates=settings.group_duplicates)
-        check_card(replace(repeats, title="Repeated items"), partial(offer_grouping, context))
-    for place, check in enumerate(others):
-        with left if place % 2 else right:
+def _cards(
+    context: PageContext,
+    recommendation: Recommendation | None,
+    filtered: GroupChange | None,
+    result: Scope,
+) -> None:
+    """Draw a card per check, and one for items that repeat, in two columns, the worst first."""
+    settings = context.analysis.settings
+    repeats = check_repeats(context.votes, group_duplicates=settings.group_duplicates)
+    repeats = replace(repeats, title="Repeated items")
+    columns, heights = st.columns(2, gap="medium"), [0, 0]
+    cards = sorted([*result.checks, repeats], key=lambda check: _WORST_FIRST.index(check.outcome))
+    for card in cards:
+        harmless = card.code == "P1" and card.outcome == "fail" and does_no_harm(filtered)
+        check = replace(card, advice=_HARMLESS) if harmless else card
+        shorter = heights.index(min(heights))
+        heights[shorter] += 1 if check is repeats else 1 + 3 * len(_drawn(result, check))
+        with columns[shorter]:
+            if check is repeats:
+                check_card(check, partial(offer_grouping, context))
+                continue
             evidence = partial(_evidence, context, result, recommendation, check)
-            check_card(check, partial(_figures, result, check), evidence)
+            mark = "fails, at no loss that is shown" if harmless else ""
+            check_card(check, partial(_figures, result, check), evidence, mark)
+
+
+def _drawn(result: Scope, check: Check) -> list[Figure]:
+    return [part for part in check_figures(result, check) if isinstance(part, Figure)]
 
 
 def _figures(result: Scope, check: Check) -> None:
-    """Draw the figure of a check."""
-    figures = [small(part) for part in check_figures(result, check) if isinstance(part, Figure)]
-    draw_blocks(figures, key=f"{check.code}-figure")
+    """Draw the figure of a check; a phone has no room for those that pass."""
+    figures = [small(figure) for figure in _drawn(result, check)]
+    draw_blocks(figures, key=f"{check.code}-figure-{check.outcome}")
 
 
 def _evidence(
