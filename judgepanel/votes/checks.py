@@ -505,7 +505,7 @@ class Check:
     advice: str
 
 
-_NOTHING, _LOOK = "Nothing to do.", "Look at these judges before you decide."
+_NOTHING, _LOOK = "Nothing to do.", "Look at {} before you decide."
 _ADVICE_POSITION = (
     "Swapping cannot repair position bias: if the correct response was always shown first, a "
     "judge's accuracy and its preference for the first position are the same number. Collect both "
@@ -532,7 +532,8 @@ def check_orientation(votes: VoteMatrix) -> Check:
         if names:
             sentences.append(f"{listed(names, 3)} {_ODD[kind].format(was=was, it=it)}.")
     outcome: Outcome = "review" if sentences else "pass"
-    why, advice = "", _LOOK if sentences else _NOTHING
+    which = "this judge" if sum(map(len, odd.values())) == 1 else "these judges"
+    why, advice = "", _LOOK.format(which) if sentences else _NOTHING
     if turned := reversal(votes):
         outcome, why, sentences = "fail", turned, []
         advice = f"Turn the votes {TURN}, if they are reversed."

@@ -44,7 +44,10 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     app = finished("hard_panel")
     assert answer_of(app) == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items."
     sentence = htmls(app)
-    assert any(text.startswith("0 of 4 checks pass. Drop judges with ") for text in sentence)
+    assert any(
+        text.startswith("Of the 4 checks P0 to P3, none pass. Drop judges with ")
+        for text in sentence
+    )
     for title in ("P0 Item order: needs review.", "P1 ", "P2 ", "P3 "):
         assert any(text.startswith(title) for text in sentence)
     commands = [code.value for code in app.code]
@@ -79,7 +82,7 @@ def test_the_recommended_panel_and_its_file_say_whether_checks_fail(
     # With what the filter changes, which is computed for the answer.
     until(checks, lambda: any("NLL would change by" in text for text in htmls(checks, "jp-text")))
     sentence = answer_of(checks)
-    assert sentence.startswith("Safe to use, with 2 reservations: ")
+    assert sentence.startswith("Safe to use, with 2 reservations. The first: ")
     app = until_done(open_app(panel, analysis=analysis("hard_panel")))
     assert sentence in htmls(app, "jp-result")
     assert "Scope: all checks" in links(app)

@@ -97,7 +97,7 @@ def test_features_that_are_no_systems_are_not_called_good():
     votes = votes_of((0.3, 0.5, 0.9))
     topics = replace(votes, features=votes.features.rename(columns={"system": "topic"}))
     result = run(ESTIMATE, topics, EstimateSpec(by="topic"), jobs=1)
-    assert estimate_sentence(result).endswith("The topic of the highest rate is S2.")
+    assert estimate_sentence(result).endswith("The topic with the highest rate is S2.")
 
 
 def test_an_unfair_sample_is_said_before_any_number():

@@ -470,9 +470,10 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     if view.votes is not None:
         order = "by what each is worth" if view.worth else "most accurate first"
     alike = ("in the average",) * (len(set(result.model.shares)) == 1)
+    table = weights_table(result, view)
     return Table(
-        weights_table(result, view),
-        f"Judges, {order}.",
+        table,
+        f"{counted(len(table['judge'].values), 'judge')}, {order}.",
         height=420,
         help={"weight": weight_note(result)},
         hidden=("correct", "voted", *alike),

@@ -123,8 +123,8 @@ def _sure(reading: Reading, items: str) -> str:
     sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
     if not sure > 0.0 or not math.isfinite(sure_right):
         return "never 90 % sure"
-    on_these = f"then right on {fixed(100.0 * sure_right, 0)} %"
-    return f"90 % sure on {fixed(100.0 * sure, 0)} % of {items}, {on_these}"
+    on_these = f"and right on {fixed(100.0 * sure_right, 0)} % of those"
+    return f"at least 90 % sure on {fixed(100.0 * sure, 0)} % of {items}, {on_these}"
 
 
 def _share(right: Interval) -> str:
@@ -171,7 +171,11 @@ def price_text(price: float) -> str:
 
 def no_smaller_sentence(cards: Cards) -> str:
     """Say that there is no Lean beside Best."""
-    return f"No smaller panel loses less than {price_text(cards.price)}."
+    return capital(_none_smaller(cards))
+
+
+def _none_smaller(cards: Cards) -> str:
+    return f"none of the smaller panels compared comes within {price_text(cards.price)} of its NLL."
 
 
 def rule_sentence(cards: Cards) -> str:
@@ -179,7 +183,7 @@ def rule_sentence(cards: Cards) -> str:
     price = price_text(cards.price)
     accepted = f"the {price} accepted"
     if cards.lean is None:
-        return f"Best is Lean too: {no_smaller_sentence(cards).lower()}"
+        return f"Best is Lean too: {_none_smaller(cards)}"
     if cards.marked == "Lean":
         return (
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."

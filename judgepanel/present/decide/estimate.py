@@ -98,7 +98,9 @@ def _groups(result: Estimates) -> str:
     if not result.decided.any():
         than = "be better than" if is_system else "have a higher rate than"
         return f"No {_noun(result)} is shown to {than} another."
-    what = f"the best {_noun(result)}" if is_system else f"the {_noun(result)} of the highest rate"
+    what = (
+        f"the best {_noun(result)}" if is_system else f"the {_noun(result)} with the highest rate"
+    )
     if len(best) == 1:
         return f"{capital(what)} is {best[0]}."
     shown = best if len(best) <= 4 else [*best[:3], f"{len(best) - 3} more"]

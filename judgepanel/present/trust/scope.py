@@ -107,8 +107,9 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
     else:
         blocking = _blocking(result, harmless=harmless)
         with_some = f"Safe to use, with {counted(len(raised), 'reservation')}"
-        start = "Not yet" if blocking else with_some
-        text = f"{start}: {headline(result, (blocking or raised)[0])}."
+        first = f"{with_some}. The first: " if len(raised) > 1 else f"{with_some}: "
+        start = "Not yet: " if blocking else first
+        text = f"{start}{headline(result, (blocking or raised)[0])}."
     return f"{text} {CODING}" if result.measures_coding else text
 
 
@@ -118,7 +119,8 @@ def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
     none, raised = result.counted("not applicable"), _raised(result)
     apart = f"{none} {'does' if none == 1 else 'do'} not apply" if none else ""
     if raised:
-        passes = f"{passed} of {total} checks {'passes' if passed == 1 else 'pass'}"
+        passing = "1 passes" if passed == 1 else f"{passed or 'none'} pass"
+        passes = f"Of the {total} checks P0 to P3, {passing}"
         first = [first_sentence(check.advice) for check in _blocking(result, harmless=harmless)]
         return " ".join([f"{passes}, {apart}." if apart else f"{passes}.", *first[:1]])
     course = result.saturation
