@@ -354,7 +354,7 @@ def _visit(  # noqa: PLR0915 - the steps of one visit
         until('[data-stale="false"] .jp-answer')
 
     def decision() -> None:
-        until("a", "Choose another panel, or download this one")
+        until("a", "Download this panel, or choose another")
 
     def whole() -> None:
         until("summary", "How this was computed")
