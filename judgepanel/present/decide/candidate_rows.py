@@ -473,7 +473,7 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     table = weights_table(result, view)
     return Table(
         table,
-        f"{counted(len(table['judge'].values), 'judge')}, {order}.",
+        f"{counted(len(table['judge']), 'judge')}, {order}.",
         height=420,
         help={"weight": weight_note(result)},
         hidden=("correct", "voted", *alike),
