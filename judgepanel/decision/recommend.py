@@ -55,7 +55,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.threads import threads
 from judgepanel.models.panel import Mixture, PanelModel, mixture_of
 from judgepanel.scoring.descriptive import allow_difference, between, one_more_error
-from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, labels_to_settle, verdict
+from judgepanel.scoring.inference import MARGIN, Verdict, labels_to_settle, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, tally
@@ -64,6 +64,7 @@ from judgepanel.studies.compare import (
     ConstantPosition,
     Estimator,
     against_position,
+    arm_blocks,
     grid_estimates,
     settled,
 )
@@ -87,7 +88,7 @@ from judgepanel.studies.panel.recommended import (
 )
 from judgepanel.studies.results import absorb, by_split, frozen
 from judgepanel.studies.runner import one_thread
-from judgepanel.studies.trust.selective import SureSums, sure_levels, sure_sums
+from judgepanel.studies.trust.selective import SureSums, sure_decisions, sure_levels, sure_sums
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import find_repeats, reversal
 from judgepanel.votes.matrix import cached
@@ -149,18 +150,16 @@ def readings_of(
     estimated = Estimator.of(totals, units)
     grid = grid_estimates(totals, estimated, rare=rare)
     levels = {metric: level[0] for metric, level in grid.items()}
-    to_reference = _against(totals, estimated, totals.reference, rare)
-    delta, null = Interval.of(to_reference), float(totals.null_nll.mean())
-    behind: Callable[[int], Interval] = cache(
-        lambda arm: Interval.of(_against(totals, estimated, arm, rare))
-    )
+    delta, p = _against(totals, estimated, totals.reference, rare)
+    null = float(totals.null_nll.mean())
+    behind: Callable[[int], Interval] = cache(lambda arm: _against(totals, estimated, arm, rare)[0])
 
     def achieved(arm: int) -> dict[str, Any]:
         return {
             "nll": levels["nll"][arm],
             **{name: float(levels[name].value[arm]) for name in ("brier", "accuracy", "ece")},
             "delta": delta[arm],
-            "p": float(to_reference.p[arm]),
+            "p": float(p[arm]),
         }
 
     def figures(arm: int, described: dict[str, Any]) -> CandidateFigures:
@@ -242,14 +241,24 @@ def verdict_on(difference: Interval, margin: float) -> Verdict:
     return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
 
 
-def _against(totals: Tally, estimated: Estimator, arm: int, rare: bool) -> Estimate:
-    """Every arm's NLL minus that of one arm; ``rare`` as in :func:`grid_estimates`."""
+def _against(
+    totals: Tally, estimated: Estimator, arm: int, rare: bool, arms: Sequence[slice] = ()
+) -> tuple[Interval, Floats]:
+    """NLL of some arms, by default of all, minus that of one arm, and p of these differences.
+
+    ``rare`` as in :func:`grid_estimates`.
+    """
     item_means, _ = totals.item_means()
-    nll, split_nll = item_means[0, 0], totals.split_means[:, 0, 0]
-    differences = nll - nll[arm]
-    fitted = estimated(differences, split_nll - split_nll[:, [arm]])
-    extra = one_more_error(nll, estimated.units) * rare
-    return allow_difference(fitted, between(extra, extra[arm]) * differences.any(axis=1))
+    split_nll, own = totals.split_means[:, 0, 0], item_means[0, 0, np.array([arm])]
+    one_more = one_more_error(own, estimated.units) * rare
+    fitted = []
+    for block in arms or arm_blocks(totals):
+        nll = item_means[0, 0, block]
+        extra = one_more_error(nll, estimated.units) * rare
+        nll -= own
+        difference = estimated(nll, split_nll[:, block] - split_nll[:, [arm]])
+        fitted.append(allow_difference(difference, between(extra, one_more) * nll.any(axis=1)))
+    return Interval.joined(map(Interval.of, fitted)), np.concatenate([each.p for each in fitted])
 
 
 def _described(candidate: Candidate, final: FinalChoice, i: int) -> dict[str, Any]:
@@ -551,7 +560,7 @@ def run_chunk(
     """
     contest = contest_of(votes, spec)
     ballots, candidates = contest.prepared.ballots, contest.choices.all()
-    positions, averages, choice_losses = [], [], []
+    positions, averages, decided = [], [], []
     # Other studies use the average of the default options.
     is_default = shared_run(spec) == RecommendSpec(settings=spec.settings)
     has_averages = is_default and fits_memory(ballots.n_items, spec.settings)
@@ -570,7 +579,7 @@ def run_chunk(
         if has_averages:
             averages.append(averaged_of(held, choices[0].weights, signs))
         positions.append([n + i if c.taken is None else c.taken for i, c in enumerate(choices)])
-        choice_losses.append((drawn, held.arms.nll[n:end]))
+        decided.append((drawn, sure_decisions(held.arms.nll[n:end])))
         return drawn, Arms(
             nll=held.arms.nll[None],
             brier=held.arms.brier[None],
@@ -592,7 +601,7 @@ def run_chunk(
     )
     scores = Scores(
         totals,
-        sure_sums(ballots.n_items, choice_losses),
+        sure_sums(ballots.n_items, decided),
         np.array(positions, dtype=np.int64),
         tuple(averages),
     )
@@ -718,7 +727,8 @@ def _mark_is_settled(
         return True
     n = len(contest.choices.all())
     rare = errs_rarely(contest.prepared)
-    loss = Interval.of(_against(totals, estimated, n + best, rare))[n + lean]
+    other = [slice(n + lean, n + lean + 1)]
+    loss = _against(totals, estimated, n + best, rare, other)[0][0]
     most = PRICE * float(totals.item_means()[0][0, 0, n + best].mean())
     error = 0.0 if loss.monte_carlo is None else REACH * float(loss.monte_carlo)
     return within(loss, most + error, CAUTION) == within(loss, most - error, CAUTION)

@@ -54,7 +54,7 @@ from judgepanel.models.panel import Mixture
 from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.compare import ConstantPosition
+from judgepanel.studies.compare import ConstantPosition, blocks_of
 from judgepanel.studies.contract import Prepared, grouped_votes, prepare
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.panel.curator import Rules, check_folds, known_judges
@@ -83,6 +83,7 @@ PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 
 POWER = 0.5
 """Power of the likelihood in the blend's weights."""
+_ITEMS = 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,12 +143,16 @@ def _smoothed(losses: Floats, units: Ints, allowed: Bools) -> tuple[Floats, Floa
     mean = np.where(allowed, losses.mean(axis=1), np.inf)
     weights = np.exp(-POWER * len(np.unique(units)) * (mean - mean.min()))
     weights /= weights.sum()
-    p = np.negative(losses)  # One array for all steps: there may be a million items.
-    np.exp(p, out=p)
-    blend = weights @ p
-    np.negative(p, out=p)
-    values = losses @ blend - np.log1p(p, out=p) @ (1.0 - blend)
-    return np.where(allowed, values / losses.shape[1], np.inf), np.asarray(blend)
+    values, blend = np.zeros(len(losses)), np.empty(losses.shape[1])
+    for start in range(0, len(blend), _ITEMS):
+        items = slice(start, start + _ITEMS)
+        some = losses[:, items]
+        p = np.negative(some)
+        np.exp(p, out=p)
+        blend[items] = weights @ p
+        np.negative(p, out=p)
+        values += some @ blend[items] - np.log1p(p, out=p) @ (1.0 - blend[items])
+    return np.where(allowed, values / len(blend), np.inf), blend
 
 
 def _under(blend: Floats, losses: Floats) -> float:
@@ -158,8 +163,10 @@ def _under(blend: Floats, losses: Floats) -> float:
 def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
     """Return which candidates (A,) are tied with the best of them by their smoothed NLL."""
     best = int(smoothed.argmin())
-    errors = np.sqrt(sampling_variance(losses - losses[best], units))
-    return np.asarray(smoothed - smoothed[best] <= errors)
+    variances = [
+        sampling_variance(losses[block] - losses[best], units) for block in blocks_of(*losses.shape)
+    ]
+    return np.asarray(smoothed - smoothed[best] <= np.sqrt(np.concatenate(variances)))
 
 
 def offered(

@@ -266,11 +266,24 @@ def calibration_folds(
 
 
 def evaluate(
-    ballots: Ballots, split: Split, fitted: Calibrated, order: Ints, chosen_on: Floats
+    ballots: Ballots,
+    split: Split,
+    fitted: Calibrated,
+    order: Ints,
+    chosen_on: Floats,
+    out: ItemScores | None = None,
 ) -> SplitScores:
-    """Score the evaluation rows of every column under every calibrator, and the null scores."""
-    scores = [blank_scores(fitted.logits.shape) for _ in fitted.maps]
-    above = np.zeros((len(scores), ECE_BINS, len(fitted.logits)))
+    """Score the evaluation rows of every column under every calibrator, and the null scores.
+
+    ``out`` is room for the scores, the columns of one calibrator after those of another from its
+    first row on.
+    """
+    n = len(fitted.logits)
+    if out is None:
+        scores = [blank_scores(fitted.logits.shape) for _ in fitted.maps]
+    else:
+        scores = [out.part(slice(c * n, (c + 1) * n)) for c in range(len(fitted.maps))]
+    above = np.zeros((len(scores), ECE_BINS, n))
     for c, block, items, logits in fitted.by_block():
         part = scores[c].part(block).items(items)
         above[c, :, block] += score_items(
@@ -446,11 +459,19 @@ class SplitFit:
 
 
 def evaluate_split(
-    ballots: Ballots, split: Split, ks: Ints, recipe: Recipe, choice: Choice | None = None
+    ballots: Ballots,
+    split: Split,
+    ks: Ints,
+    recipe: Recipe,
+    choice: Choice | None = None,
+    out: ItemScores | None = None,
 ) -> SplitScores:
-    """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
+    """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``.
+
+    ``out`` as in :func:`evaluate`.
+    """
     fit = fit_split(ballots, split, ks, recipe, choice)
-    scores = evaluate(ballots, split, fit.fitted, fit.order, fit.chosen_on)
+    scores = evaluate(ballots, split, fit.fitted, fit.order, fit.chosen_on, out)
     return replace(scores, inner=fit.inner)
 
 

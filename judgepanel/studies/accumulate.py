@@ -376,7 +376,7 @@ class _ItemSums:
             position[evaluation[items] - start] = np.arange(n)
             for c, block, scores in arms.parts(items):
                 for m, values in enumerate(scores):
-                    totals[m, c, block] += values.sum(axis=-1)
+                    totals[m, c, block] += values.sum(axis=-1, dtype=np.float64)
                     sums = (self.hits if m == _HIT else self.losses[m])[c, :, here]
                     exact = _exact(values, position, sums.dtype)
                     sums[block] += exact

@@ -53,6 +53,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 """Ranges of scores of clipped probabilities, to which intervals of levels are clipped."""
 CHOSEN = "best k"
+_CELLS = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +151,27 @@ def grid_estimates(
             continue
         levels = []
         for c in range(split_means.shape[1]):
-            items = item_means[m, c]
-            level = estimated(items, split_means[:, c])
-            if rare and metric == "nll":
-                level = allow_level(level, one_more_error(items, estimated.units))
-            levels.append(Interval.of(level, unit))
+            parts = []
+            for block in arm_blocks(tally):
+                items = item_means[m, c, block]
+                level = estimated(items, split_means[:, c, block])
+                if rare and metric == "nll":
+                    level = allow_level(level, one_more_error(items, estimated.units))
+                parts.append(Interval.of(level, unit))
+            levels.append(Interval.joined(parts))
         estimates[metric] = Interval.stacked(levels).clip(*RANGES[metric])
     return estimates
+
+
+def arm_blocks(tally: Tally) -> list[slice]:
+    """Arms, the chosen one last, in :func:`blocks_of`."""
+    return blocks_of(tally.n_arms + 1, len(tally.evaluated))
+
+
+def blocks_of(n_arms: int, n_items: int) -> list[slice]:
+    """Arms in blocks whose values by item take at most ``_CELLS``: all at once for most files."""
+    step = max(1, _CELLS // max(n_items, 1))
+    return [slice(start, min(start + step, n_arms)) for start in range(0, n_arms, step)]
 
 
 def arm_name(k: int) -> str:
@@ -262,13 +277,13 @@ def settled(
     They are compared with the ``reference``, by default that of the tally.
     """
     against = tally.reference if reference is None else reference
-    nll = tally.item_means()[0][0]
-    splits = tally.split_means[:, 0]
+    means, splits = tally.item_means()[0], tally.split_means[:, 0]
     for c in range(splits.shape[1]):
+        own = means[0, c, against]
         differences = estimated(
-            nll[c, arms] - nll[c, against], splits[:, c, arms] - splits[:, c, [against]]
+            means[0, c, arms] - own, splits[:, c, arms] - splits[:, c, [against]]
         )
-        if not same_verdicts(differences, float(nll[c, against].mean())):
+        if not same_verdicts(differences, float(own.mean())):
             return False
     return True
 
@@ -362,12 +377,15 @@ def against_position(
         ]
     )
     means, seen = tally.item_means()
-    rows, columns = zip(*arms, strict=True)
-    gap = Interval.of(
-        Estimator.of(tally, units)(
-            means[0][rows, columns] - loss[seen],
-            tally.split_means[:, 0, rows, columns] - constant[:, None],
+    estimated, rows, columns = Estimator.of(tally, units), *np.transpose(arms)
+    gap = Interval.joined(
+        Interval.of(
+            estimated(
+                means[0, rows[block], columns[block]] - loss[seen],
+                tally.split_means[:, 0, rows[block], columns[block]] - constant[:, None],
+            )
         )
+        for block in blocks_of(len(arms), len(seen))
     )
     label, nll = int(share > 0.5), float(loss.mean())
     return tuple(ConstantPosition(label, nll, gap[place]) for place in range(len(rows)))

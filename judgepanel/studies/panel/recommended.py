@@ -431,10 +431,8 @@ def compete(
     at = _Place(ballots, split, terms, (split.number, 1))
     start, replaced = 0, 0
     for family in choices.families:
-        part = _on_split(at, family)
-        standing.put(start, part.standing)
-        for name in family.calibrators:
-            start = arms.put(start, part.scores.evaluation[name])
+        part = _on_split(at, family, arms.part(slice(start, None)))
+        start = standing.put(start, part.standing)
         replaced += sum(part.scores.replaced.values())
         if family is choices.families[0]:
             null, null_nll = part.scores.fitted.null, part.scores.null_nll
@@ -556,34 +554,42 @@ class _Place:
         evidence = evidence_of(ballots, split.calibration, terms.known, terms.rules, self.key)
         return curated(ballots, split, CURATORS[family.curator], evidence, family.aggregator)
 
-    def scored(self, family: Family | Curation, choice: Choice | None = None) -> SplitScores:
-        """A family on the evaluation rows."""
+    def scored(
+        self,
+        family: Family | Curation,
+        choice: Choice | None = None,
+        out: ItemScores | None = None,
+    ) -> SplitScores:
+        """A family on the evaluation rows; ``out`` as in :func:`evaluate`."""
         if isinstance(family, Curation):
             return self.scored_panel(family, self.made(family))
         recipe = family.recipe(self.terms.seed)
-        return evaluate_split(self.ballots, self.split, family.sizes, recipe, choice)
+        return evaluate_split(self.ballots, self.split, family.sizes, recipe, choice, out)
 
-    def scored_panel(self, family: Curation, made: Curated) -> SplitScores:
+    def scored_panel(
+        self, family: Curation, made: Curated, out: ItemScores | None = None
+    ) -> SplitScores:
         """The panel of a curator on the evaluation rows."""
         fitted = calibrate(self.ballots, self.split, made.scores, family.calibrators)
-        return evaluate(self.ballots, self.split, fitted, made.scores.order, np.zeros((0, 1)))
+        order, nothing = made.scores.order, np.zeros((0, 1))
+        return evaluate(self.ballots, self.split, fitted, order, nothing, out)
 
 
-def _on_split(at: _Place, family: Family | Curation) -> _Part:
+def _on_split(at: _Place, family: Family | Curation, out: ItemScores) -> _Part:
     if isinstance(family, Curation):
         panel = at.made(family)
-        return _Part(at.scored_panel(family, panel), _curated_standing(at, family, panel))
+        return _Part(at.scored_panel(family, panel, out), _curated_standing(at, family, panel))
     every = np.ones(len(family.sizes), dtype=bool)
-    scores = at.scored(family, Choice(every, at.terms.n_folds, at.key))
+    scores = at.scored(family, Choice(every, at.terms.n_folds, at.key), out)
     if scores.inner is None:
         raise ValueError("candidates are compared on calibration rows")
     return _Part(scores, _standing(at, family, scores.inner))
 
 
 def _blank_arms(n_arms: int, n_eval: int) -> ItemScores:
-    """Room for scores of all arms; hits, which are 0, 1/2 or 1, in single precision."""
+    """Room for scores of all arms; hits, which are 0, 1/2 or 1, in half precision."""
     nll, brier = np.empty((2, n_arms, n_eval))
-    hit: NDArray[Any] = np.empty((n_arms, n_eval), dtype=np.float32)
+    hit: NDArray[Any] = np.empty((n_arms, n_eval), dtype=np.float16)
     return ItemScores(nll, brier, hit, np.empty(n_arms))
 
 
@@ -686,7 +692,7 @@ def average_losses(losses: Floats, weights: Floats) -> Floats:
     members = np.flatnonzero(weights)
     if len(members) == 1:
         return np.asarray(losses[members[0]])
-    p = pooled(list(np.exp(-losses[members])), weights[members].tolist())
+    p = pooled([np.exp(-losses[member]) for member in members], weights[members].tolist())
     return np.asarray(-np.log(p))
 
 

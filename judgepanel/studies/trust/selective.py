@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.arrays import Floats, Ints
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.conformal import answered, auac_values, ranked
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
@@ -274,17 +274,26 @@ class SureSums:
     items: NDArray[np.uint16] = summed()
 
 
-def sure_sums(n_items: int, scored: list[tuple[Split, Floats]]) -> SureSums:
-    """Return the sums of some splits from the NLL (R, n_evaluation) of the choices in each."""
-    items = np.zeros((2, len(scored[0][1]), n_items), dtype=np.uint16)
-    splits = []
-    for drawn, nll in scored:
-        p_true = np.exp(-nll)
-        inside = np.maximum(p_true, 1.0 - p_true) >= SURE - _ROUNDING
-        both = np.stack([inside, inside & (p_true > 0.5)])
-        items[:, :, drawn.evaluation] += both
-        splits.append(both.mean(axis=-1))
-    return SureSums(np.array([drawn.number for drawn, _ in scored]), np.array(splits), items)
+def sure_decisions(nll: Floats) -> Bools:
+    """Which decisions with these NLL (R, n) are sure, and which are sure and right: (2, R, n)."""
+    decided = np.empty((2, *nll.shape), dtype=bool)
+    for losses, sure, right in zip(nll, *decided, strict=True):
+        p_true = np.exp(-losses)
+        np.greater_equal(np.maximum(p_true, 1.0 - p_true), SURE - _ROUNDING, out=sure)
+        np.logical_and(sure, p_true > 0.5, out=right)
+    return decided
+
+
+def sure_sums(n_items: int, decided: list[tuple[Split, Bools]]) -> SureSums:
+    """Return the sums of some splits from the :func:`sure_decisions` of the choices in each."""
+    items = np.zeros((2, decided[0][1].shape[1], n_items), dtype=np.uint16)
+    for drawn, sure in decided:
+        items[:, :, drawn.evaluation] += sure
+    return SureSums(
+        np.array([drawn.number for drawn, _ in decided]),
+        np.array([sure.mean(axis=-1) for _, sure in decided]),
+        items,
+    )
 
 
 def sure_levels(sums: SureSums, tally: Tally, units: Ints) -> tuple[Interval, Interval]:
