@@ -20,7 +20,7 @@ A recommendation under another preference, or with another candidate, from the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -150,9 +150,13 @@ def readings_of(
     estimated = Estimator.of(totals, units)
     grid = grid_estimates(totals, estimated, rare=rare)
     levels = {metric: level[0] for metric, level in grid.items()}
-    delta, p = _against(totals, estimated, totals.reference, rare)
+    extra = _one_more_error(totals, estimated, arm_blocks(totals)) * rare
+    delta, p = _against(totals, estimated, totals.reference, extra)
     null = float(totals.null_nll.mean())
-    behind: Callable[[int], Interval] = cache(lambda arm: _against(totals, estimated, arm, rare)[0])
+
+    @cache
+    def behind(arm: int) -> Interval:
+        return _against(totals, estimated, arm, extra)[0]
 
     def achieved(arm: int) -> dict[str, Any]:
         return {
@@ -241,23 +245,31 @@ def verdict_on(difference: Interval, margin: float) -> Verdict:
     return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
 
 
+def _one_more_error(totals: Tally, estimated: Estimator, arms: Sequence[slice]) -> Floats:
+    """Increase of the NLL of these arms with one more wrong decision, 0 for all others."""
+    item_means, _ = totals.item_means()
+    extra = np.zeros(totals.n_arms + 1)
+    for block in arms:
+        extra[block] = one_more_error(item_means[0, 0, block], estimated.units)
+    return extra
+
+
 def _against(
-    totals: Tally, estimated: Estimator, arm: int, rare: bool, arms: Sequence[slice] = ()
+    totals: Tally, estimated: Estimator, arm: int, extra: Floats, arms: Sequence[slice] = ()
 ) -> tuple[Interval, Floats]:
     """NLL of some arms, by default of all, minus that of one arm, and p of these differences.
 
-    ``rare`` as in :func:`grid_estimates`.
+    ``extra`` (A,) is the NLL that one more wrong decision may add to each arm.
     """
     item_means, _ = totals.item_means()
     split_nll, own = totals.split_means[:, 0, 0], item_means[0, 0, np.array([arm])]
-    one_more = one_more_error(own, estimated.units) * rare
     fitted = []
     for block in arms or arm_blocks(totals):
         nll = item_means[0, 0, block]
-        extra = one_more_error(nll, estimated.units) * rare
         nll -= own
         difference = estimated(nll, split_nll[:, block] - split_nll[:, [arm]])
-        fitted.append(allow_difference(difference, between(extra, one_more) * nll.any(axis=1)))
+        doubt = between(extra[block], extra[arm]) * nll.any(axis=1)
+        fitted.append(allow_difference(difference, doubt))
     return Interval.joined(map(Interval.of, fitted)), np.concatenate([each.p for each in fitted])
 
 
@@ -727,8 +739,9 @@ def _mark_is_settled(
         return True
     n = len(contest.choices.all())
     rare = errs_rarely(contest.prepared)
-    other = [slice(n + lean, n + lean + 1)]
-    loss = _against(totals, estimated, n + best, rare, other)[0][0]
+    cards = [slice(n + place, n + place + 1) for place in (best, lean)]
+    extra = _one_more_error(totals, estimated, cards) * rare
+    loss = _against(totals, estimated, n + best, extra, cards[1:])[0][0]
     most = PRICE * float(totals.item_means()[0][0, 0, n + best].mean())
     error = 0.0 if loss.monte_carlo is None else REACH * float(loss.monte_carlo)
     return within(loss, most + error, CAUTION) == within(loss, most - error, CAUTION)
