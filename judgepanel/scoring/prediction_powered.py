@@ -58,7 +58,8 @@ PRIOR_CASES = 2.0
 """Labels that have the variance which the proxies imply, beside those there are."""
 PRIOR_ERRORS = 1.0
 """Labels that a proxy gets wrong, beside those there are, as far as it explains labels: errors of a
-good panel are rare, and z^2 / 4 more is what the score interval of a rare count has."""
+good panel are rare, and z^2 / 4 more is what the score interval of a rare count has. The more
+errors were seen (squares in sum), the less it counts: divided by one more than those."""
 PSEUDO_LABELS = 4.0
 """Labels, half of them 1, that are added to a rate before it implies a variance."""
 
@@ -268,7 +269,8 @@ def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample
     # Proxies that are tuned and moved to the rate, as if they were probabilities.
     implied = np.clip(rate[inside] + tuning[inside] * (proxy - middle[inside]), 0.0, 1.0)
     prior = sample.sums(implied * (1.0 - implied)) / np.maximum(sample.n_items, 1.0)
-    after = sample.sums_labelled(sample.gaps(residual) ** 2) + PRIOR_CASES * prior
+    errors = sample.sums_labelled(sample.gaps(residual) ** 2)
+    after = errors + PRIOR_CASES * prior
     before = sample.gaps(sample.labels[sample.rows]) ** 2
     known = sample.sums_labelled(before) + PRIOR_CASES * rate * (1.0 - rate)
     if sample.n_groups > 1:
@@ -277,7 +279,8 @@ def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample
         spread = PRIOR_LABELS * rate * (1.0 - rate)
         after, known = after + common * spread, known + spread
     share = after / known
-    return np.asarray(share + PRIOR_ERRORS * (1.0 - np.minimum(share, 1.0)) / known)
+    unseen = PRIOR_ERRORS / (1.0 + errors) * (1.0 - np.minimum(share, 1.0))
+    return np.asarray(share + unseen / known)
 
 
 def _influence(used: Floats, residual: Floats, seen: Floats, sample: Sample, target: Target) -> Any:
