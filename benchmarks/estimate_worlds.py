@@ -17,8 +17,6 @@ from judgepanel.kernels.cross_proxies import cross_proxies
 from judgepanel.scoring import prediction_powered
 from judgepanel.scoring.bradley_terry import Matches, estimate_win_rates, strengths_of, win_rates
 from judgepanel.scoring.prediction_powered import (
-    PSEUDO_LABELS,
-    Rates,
     Sample,
     all_pairs,
     differences,
@@ -96,7 +94,7 @@ def covered(held: Callable[..., Floats], cells: list[tuple[object, ...]], n: int
 def of_one_rate(
     explained: str, sure: str, rate: float, n_labels: int, rng: np.random.Generator
 ) -> Floats:
-    """Whether intervals of the file's rate hold: ours, and Student's t on two scales."""
+    """Whether intervals of the file's rate hold: ours, and Student's t on two scales; widths."""
     chances = np.full(N_ITEMS, rate)
     truth, proxy = graded(chances, EXPLAINED[explained], SURE[sure], rng)
     labels = few_of(truth, n_labels, rng)
@@ -105,29 +103,24 @@ def of_one_rate(
     residual = (labels - float(ours.tuning[0]) * proxy)[np.isfinite(labels)]
     quantile = float(t_ppf(0.975, n_labels - 1.0))
     reach = quantile * residual.std(ddof=1) * np.sqrt((1.0 - n_labels / N_ITEMS) / n_labels)
-    intervals = [
-        ours.rate,
-        (value, value - reach, value + reach),
-        on_logits(ours, n_labels, quantile),
-    ]
-    return np.concatenate([holds(interval, mean) for interval in intervals])
-
-
-def on_logits(rates: Rates, n_labels: int, quantile: float) -> tuple[Floats, Floats, Floats]:
-    """Student's t on the logit scale with our variance, and the rate as it implies that."""
-    rate = (n_labels * rates.rate.value + PSEUDO_LABELS / 2.0) / (n_labels + PSEUDO_LABELS)
-    reach = quantile * np.sqrt(rates.kappa / (rate * (1.0 - rate)))
-    return rate, expit(logit(rate) - reach), expit(logit(rate) + reach)
+    # t of logits with our variance, and half a label of each kind: the logit of 1 is infinite.
+    rate = (n_labels * value + 0.5) / (n_labels + 1.0)
+    wide = quantile * np.sqrt(ours.kappa / (rate * (1.0 - rate)))
+    logits = (rate, expit(logit(rate) - wide), expit(logit(rate) + wide))
+    intervals = [ours.rate, (value, value - reach, value + reach), logits]
+    widths = [hi - lo for _, lo, hi in (ours.rate, logits)]
+    return np.concatenate([*(holds(interval, mean) for interval in intervals), *widths])
 
 
 def rates_table(n: int) -> tuple[Table, str]:
     """Coverage of one rate: ours, and Student's t."""
     cells = list(product(EXPLAINED, SURE, RATES, FEW))
-    held = covered(of_one_rate, cells, n).reshape(len(EXPLAINED) * len(SURE), -1, 3)
+    held = covered(of_one_rate, cells, n).reshape(len(EXPLAINED) * len(SURE), len(RATES), -1, 5)
     rows = [
-        (*names, *(end for k in range(3) for end in ends(mine[:, k])))
+        (*names, *(end for k in range(3) for end in ends(mine[..., k])))
         for names, mine in zip(product(EXPLAINED, SURE), held, strict=True)
     ]
+    wider = (held[..., 4].mean(axis=(0, 2)) / held[..., 3].mean(axis=(0, 2))).round(2)
     say(f"simulated: coverage {inside(held[..., 0])}")
     return (
         Table(
@@ -143,7 +136,9 @@ def rates_table(n: int) -> tuple[Table, str]:
             "the variance of ours.",
         ),
         f"Coverage in simulations, rates: {inside(held[..., 0])}; Student's t "
-        f"{' to '.join(ends(held[..., 1]))}, t of logits {' to '.join(ends(held[..., 2]))}.",
+        f"{' to '.join(ends(held[..., 1]))}; t of logits {' to '.join(ends(held[..., 2]))}, "
+        f"{', '.join(map(str, wider))} times as wide as ours at rates of "
+        f"{', '.join(map(str, RATES))}.",
     )
 
 
