@@ -13,8 +13,7 @@ from 0 to 1. Strengths have the prior N(0, ``PRIOR_SD``^2): a system that won al
 items has no largest likelihood.
 
 What is reported is the win rate of a system against the others, each met equally often. Its
-variance comes from the influences of units (the sandwich), its interval from Wilson's formula at
-the effective number of labels, as for rates (:mod:`judgepanel.scoring.prediction_powered`).
+variance comes from the influences of units (the sandwich), its interval is Student's t.
 """
 
 from __future__ import annotations

@@ -24,12 +24,9 @@ documents), with weights, divided by that of single items without weights.
 
 Intervals are Wilson's (1927, doi:10.1080/01621459.1927.10502953) at 1 / kappa labels with Student's
 quantile. rho is estimated as if ``PRIOR_CASES`` more labels had the variance that the proxies
-themselves imply. In simulations (10 to 100 labels of 1,000 items, rates .5, .9 and .97, proxies
-that explain nothing, half and 5/6 of the variance, calibrated, too sure and too unsure) this
-covers in 94 to 100 %, Student's t on the estimated variance in 12 to 97 %, and t on the logit scale
-with such a prior in 89 to 100 %, with wider intervals near 0 and 1; at a rate of one half they
-agree from 50 labels on. A bootstrap has no errors to draw where none was seen, which is where t
-fails.
+themselves imply, and ``PRIOR_ERRORS`` more were errors as long as few were seen. Student's t on the
+estimated variance and t on the logit scale cover less often, and a bootstrap has no errors to draw
+where none was seen (docs/estimate.md).
 
 Intervals of differences combine the arms of both intervals (Zou and Donner 2008,
 doi:10.1002/sim.3095), with the correlation due to units in both groups.
