@@ -316,14 +316,12 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
             "votes for 1, on the verdict of the majority and on the votes of all judges, fitted to "
             "the labels of other items. The rate is the mean proxy of all items, corrected by the "
             "mean error of the proxies on labelled items (prediction-powered, the proxy counting "
-            "as much as makes the variance "
-            "smallest). Intervals are Wilson's at the effective number of labels, for "
-            f"{ABOUT[result.about]}; items of one group of items count once. "
+            "as much as makes the variance smallest). Intervals are Wilson's at the effective "
+            f"number of labels, for {ABOUT[result.about]}; items of one group of items count once. "
             + WIN_RATES
             * result.pairs
             + "p-values of "
-            "differences are adjusted by Holm over all pairs. Items to label are best drawn at "
-            "random."
+            "differences are adjusted by Holm over all pairs."
         ),
     ]
 
