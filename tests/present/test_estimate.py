@@ -148,6 +148,12 @@ def test_every_pair_has_a_row_the_clearest_first():
     assert pairs["points"].str.startswith("+").all()
 
 
+def test_of_pairs_that_are_alike_by_p_the_clearest_is_first():
+    alike = replace(result_of((0.3, 0.5, 0.9)), p=np.ones(3), more_labels=np.array([0, 7, 0]))
+    assert alike.decided.sum() == 0
+    assert estimate_sentence(alike).endswith("About 7 more labels would settle S0 and S2.")
+
+
 def test_pages_group_by_system_at_first():
     votes = votes_of((0.5, 0.8))
     (spec,) = default_specs(votes, Settings(), Pipeline())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from judgepanel.arrays import Ints
 from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import (
     Answer,
@@ -110,7 +111,7 @@ def _groups(result: Estimates) -> str:
 
 def _nearest(result: Estimates) -> str:
     """Say how many labels would settle the clearest of several undecided pairs."""
-    place = int(np.nanargmin(result.p))
+    place = _clearest(result)[0]
     more = int(result.more_labels[place])
     ends = [one_line(result.group[side[place]], _NAME) for side in (result.first, result.second)]
     settle = f" About {counted(more, 'more label')} would settle {listed(ends, 'and')}."
@@ -204,9 +205,15 @@ def _shares(rates: Interval, of: str) -> Column:
     return Column(rates, "share level", of=of)
 
 
+def _clearest(result: Estimates) -> Ints:
+    """Return the pairs in the order of their p-values; many of those are 1 after adjustment."""
+    value, lo, hi = result.difference
+    return np.lexsort((-np.abs(value) / np.maximum(hi - lo, 1e-12), result.p))
+
+
 def pairs_table(result: Estimates) -> dict[str, Column]:
     """Return all pairs of groups, the clearest difference first, and in it the better group."""
-    order = np.argsort(result.p, kind="stable")
+    order = _clearest(result)
     ahead = np.where(result.difference.value[order] < 0.0, -1, 1)
     pairs = np.stack([result.first[order], result.second[order]])
     (better, worse) = np.where(ahead > 0, pairs, pairs[::-1])
