@@ -11,24 +11,21 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from benchmarks.estimate_speed import speed_table
+from benchmarks.estimate_worlds import (
+    equal_table,
+    inside,
+    matches_table,
+    rates_table,
+    systems_table,
+    win_rates_of,
+)
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.arrays import Floats, Ints, Votes
-from judgepanel.distributions import t_ppf
 from judgepanel.kernels.cross_proxies import best_judge, cross_proxies
-from judgepanel.scoring.bradley_terry import (
-    Matches,
-    estimate_win_rates,
-    strengths_of,
-    win_rates,
-)
-from judgepanel.scoring.prediction_powered import (
-    Rates,
-    Sample,
-    all_pairs,
-    differences,
-    estimate_rates,
-)
+from judgepanel.scoring.bradley_terry import Matches, estimate_win_rates
+from judgepanel.scoring.prediction_powered import Rates, Sample, differences, estimate_rates
 
 LABELS = (30, 50, 100, 200)
 TARGETS = {"llmbar": 2.5, "rewardbench": 4.5, "sentpop": 5.0, "mozafari": 1.15}
@@ -36,10 +33,12 @@ TARGETS = {"llmbar": 2.5, "rewardbench": 4.5, "sentpop": 5.0, "mozafari": 1.15}
 SPLIT_BY = {"llmbar": "subset", "rewardbench": "category"}
 """Features that cut the items into two halves; files without any are cut in the middle."""
 METHODS = ("labels alone", "panel", "majority", "best judge")
-LOWEST, HIGHEST = 0.93, 0.97
 _CHUNK = 50
 N_MET = 4
 """Systems that are taken to have met in the items of a file."""
+BUDGET, PILOT = 100, 40
+"""Labels of a sampling design, and how many of them are drawn at random before the others."""
+DESIGNS = ("at random", "Neyman strata", "two stages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +75,28 @@ class Matrix:
     @property
     def win_rates(self) -> Floats:
         """Win rates (N_MET,) with all labels."""
-        matches = self.matches(self.truth)
-        every = matches.every
-        return win_rates(strengths_of(every * self.truth, matches, every, 1e12))
+        return win_rates_of(self.truth, self.matches(self.truth))
 
 
 def run(replays: int = 1000, worlds: int = 500) -> Report:
     started = time.monotonic()
+    speed, fast = speed_table()
     worth, coverage, ranked, verdicts = replay_tables(replays)
-    equal, more = equal_table(worlds)
-    simulated, lowest = simulated_table(replays)
+    designs = designs_table(replays)
+    equal, claims = equal_table(worlds)
+    simulated = [table(replays) for table in (rates_table, systems_table, matches_table)]
     minutes = (time.monotonic() - started) / 60
     return Report(
         "Rates from few labels",
         f"Labelled files, of which all but some labels, drawn at random, are hidden; {replays:,} "
         "replays a cell. The estimand is the mean label of the file.",
-        [worth, coverage, ranked, equal, simulated],
-        (*verdicts, more, lowest, f"Ran for {minutes:.0f} minutes."),
+        [worth, coverage, ranked, *(table for table, _ in simulated), equal, designs, speed],
+        (
+            *verdicts,
+            *(verdict for _, verdict in simulated),
+            *(claims, *fast),
+            f"Ran for {minutes:.0f} minutes.",
+        ),
     )
 
 
@@ -176,19 +180,15 @@ def replay_tables(replays: int) -> tuple[Table, Table, Table, list[str]]:
                 (*cell, *(f"{holds[i]:.1%}" for i in (0, 1, 4, 5)), f"{width[1] / width[0]:.2f}")
             )
             say(f"{name}, {n_labels} labels: worth {times[0]:.2f}, coverage {holds[1]:.1%}")
-    inside = sum(LOWEST <= share <= HIGHEST for share in covered)
     verdicts = [
         "With 100 labels the panel is worth as much as it was to be: "
         f"{'met' if not missed else 'MISSED: ' + ', '.join(missed)}.",
         f"Against the better rival of a cell, the panel is worth {behind:.2f} times as much in the "
         "cell where it is worth least (wanted: .95 or more).",
-        f"Coverage of the panel's intervals: {min(covered):.1%} to {max(covered):.1%}, {inside} of "
-        f"{len(covered)} cells between {LOWEST:.0%} and {HIGHEST:.0%}.",
+        f"Coverage of the panel's intervals: {inside(np.array(covered))}.",
         f"Its intervals are {max(wider):.2f} times as wide as those of labels alone at most "
         "(wanted: 1.03 or less).",
-        f"Coverage of win rates by Bradley-Terry with the panel: {min(won):.1%} to {max(won):.1%}, "
-        f"{sum(LOWEST <= share <= HIGHEST for share in won)} of {len(won)} between {LOWEST:.0%} "
-        f"and {HIGHEST:.0%}.",
+        f"Coverage of win rates by Bradley-Terry with the panel: {inside(np.array(won))}.",
     ]
     return (
         Table(
@@ -223,122 +223,72 @@ def replay_tables(replays: int) -> tuple[Table, Table, Table, list[str]]:
     )
 
 
-N_SYSTEMS, N_PROMPTS, N_JUDGES, N_SHOWN = 10, 150, 12, 300
+def drawn(matrix: Matrix, number: int) -> Floats:
+    """Estimates and ends (3, 3) with labels drawn by each of the designs.
 
-
-def equal_world(number: int) -> Floats:
-    """False claims among ten equal systems: for items like these, for the file, judges alone.
-
-    Judges favour some systems, so that votes alone rank systems that are equal.
+    All begin with the same items, drawn at random; those of the second stage are chosen by what
+    the labels of the first say of the others, and labels are weighted by how likely they were.
     """
-    rng = np.random.default_rng([number, 11])
-    n = N_SYSTEMS * N_PROMPTS
-    system, prompt = (
-        np.repeat(np.arange(N_SYSTEMS), N_PROMPTS),
-        np.tile(np.arange(N_PROMPTS), N_SYSTEMS),
-    )
-    hard = rng.normal(0.0, 0.8, N_PROMPTS)[prompt]
-    truth = (rng.random(n) < 1.0 / (1.0 + np.exp(-0.8 - hard))).astype(float)
-    seen = np.where(truth > 0, 1.0, -1.0) + rng.normal(0.0, 0.7, n)
-    favour = rng.normal(0.0, 0.4, (N_SYSTEMS, 1)) + rng.normal(0.0, 0.3, (N_SYSTEMS, N_JUDGES))
-    latent = seen[:, None] + favour[system] + rng.normal(0.0, 1.0, (n, N_JUDGES))
-    votes = np.where(latent > 0.0, 1, -1).astype(np.int8)
-    labels = np.full(n, np.nan)
-    shown = rng.choice(n, N_SHOWN, replace=False)
-    labels[shown] = truth[shown]
-    proxy = cross_proxies(votes, labels, prompt, seed=number)
-    claims = []
-    rates = np.array([truth[system == s].mean() for s in range(N_SYSTEMS)])
-    sample = Sample.of(labels, system, prompt)
-    for target in ("population", "file"):
-        pairs, gap, p = all_pairs(estimate_rates(proxy, sample, target=target))
-        apart = np.zeros(len(pairs)) if target == "population" else -np.diff(rates[pairs])[:, 0]
-        wrong = (gap.value > 0) & (apart <= 0) | (gap.value < 0) & (apart >= 0)
-        claims.append(bool((wrong & (p < 0.05)).any()))
-    share = np.array([(votes[system == s].sum(axis=1) > 0).mean() for s in range(N_SYSTEMS)])
-    spread = np.sqrt(share * (1.0 - share) * 2.0 / N_PROMPTS)
-    # The widest pair at the level of all 45.
-    return np.array([*claims, np.ptp(share) > 3.26 * spread.max()], dtype=float)
+    rng = np.random.default_rng([number, 1])
+    n = len(matrix.truth)
+    order = rng.permutation(n)
+    pilot, free = order[:PILOT], order[PILOT:]
 
+    def proxy_of(shown: Ints) -> tuple[Floats, Floats]:
+        labels = np.full(n, np.nan)
+        labels[shown] = matrix.truth[shown]
+        return labels, cross_proxies(matrix.votes, labels, np.arange(n), seed=number)
 
-def equal_table(worlds: int) -> tuple[Table, str]:
-    """How often a system of ten equal ones is called better."""
-    false = parallel(equal_world, worlds).mean(axis=0)
-    say(f"equal systems: {false[0]:.1%} false claims")
-    rows = [
-        ("items like these", f"{false[0]:.1%}"),
-        ("the file's own items, in the wrong direction", f"{false[1]:.1%}"),
-        ("majority of the judges alone, without correction", f"{false[2]:.1%}"),
-    ]
-    return (
-        Table(
-            "False claims that one of ten equal systems is better",
-            ("about", "simulations with a false claim"),
-            rows,
-            f"{worlds} simulations of {N_SYSTEMS} systems x {N_PROMPTS} shared prompts, {N_JUDGES} "
-            f"judges who favour some systems, {N_SHOWN} labels; Holm over all pairs at 5 %.",
-        ),
-        f"False claims with equal systems: {false[0]:.1%} (wanted: 5 % or less).",
+    def estimate(shown: Ints, weights: Floats | None = None) -> list[float]:
+        labels, proxy = proxy_of(shown)
+        rate = estimate_rates(proxy, Sample.of(labels, weights=weights)).rate
+        return [float(end[0]) for end in rate]
+
+    chance = np.clip(proxy_of(pilot)[1], 0.02, 0.98)
+    spread = np.sqrt(chance * (1.0 - chance))
+    strata = np.searchsorted(np.quantile(chance, (0.25, 0.5, 0.75)), chance, side="right")
+    sizes = np.bincount(strata, minlength=4)
+    wanted = BUDGET * np.bincount(strata, spread, 4) / spread.sum()
+    wanted = np.maximum(wanted - np.bincount(strata[pilot], minlength=4), 0.0)
+    wanted *= (BUDGET - PILOT) / wanted.sum()
+    counts = np.floor(wanted).astype(int)
+    counts[np.argsort(counts - wanted)[: BUDGET - PILOT - counts.sum()]] += 1
+    more = [free[strata[free] == h][: counts[h]] for h in range(4)]
+    neyman = np.concatenate([pilot, *more])
+    each = sizes / np.maximum(np.bincount(strata[neyman], minlength=4), 1)
+    chosen = (BUDGET - PILOT) * spread / spread[free].sum()
+    ends = np.cumsum(np.minimum(chosen[free], 1.0))
+    staged = np.concatenate([pilot, free[np.searchsorted(ends, np.arange(rng.random(), ends[-1]))]])
+    likely = PILOT / n + (1.0 - PILOT / n) * np.minimum(chosen, 1.0)
+    return np.array(
+        [
+            estimate(order[:BUDGET]),
+            estimate(neyman, each[strata]),
+            estimate(staged, 1.0 / likely),
+        ]
     )
 
 
-N_ITEMS = 1000
-RATES, FEW = (0.5, 0.9, 0.97), (10, 20, 30, 50, 100)
-EXPLAINED = {"nothing": 0.0, "half": 0.5, "five sixths": 5.0 / 6.0}
-"""Shares of the labels' variance that proxies explain."""
-SURE = {"calibrated": 1.0, "too sure": 2.0, "too unsure": 0.5}
-"""Factors of the proxies' logits."""
-
-
-def simulated_cell(explained: float, factor: float, rate: float, n_labels: int, n: int) -> Floats:
-    """How often (2,) our interval and Student's t on the same estimate hold the file's rate."""
-    rng = np.random.default_rng([int(6 * explained), int(2 * factor), int(100 * rate), n_labels])
-    spread = 1.0 / (explained or 0.5) - 1.0
-    held = np.zeros(2)
-    for _ in range(n):
-        chance = rng.beta(rate * spread, (1.0 - rate) * spread, N_ITEMS).clip(1e-9, 1.0 - 1e-9)
-        truth = (rng.random(N_ITEMS) < (chance if explained else rate)).astype(float)
-        proxy = 1.0 / (1.0 + (1.0 / chance - 1.0) ** factor)
-        labels = np.where(rng.permutation(N_ITEMS) < n_labels, truth, np.nan)
-        ours = estimate_rates(proxy, Sample.of(labels))
-        value, lo, hi = (float(end[0]) for end in ours.rate)
-        residual = (labels - float(ours.tuning[0]) * proxy)[np.isfinite(labels)]
-        error = residual.std(ddof=1) * np.sqrt((1.0 - n_labels / N_ITEMS) / n_labels)
-        reach = float(t_ppf(0.975, n_labels - 1.0)) * error
-        held += [lo <= truth.mean() <= hi, abs(value - truth.mean()) <= reach]
-    return held / n
-
-
-def simulated_table(n: int) -> tuple[Table, str]:
-    """How often intervals of the file hold in simulations: ours, and Student's t."""
-    cells = [(r, k, e, s) for e in EXPLAINED for s in SURE for r in RATES for k in FEW]
-
-    def work(cell: tuple[float, int, str, str]) -> Floats:
-        rate, n_labels, explained, sure = cell
-        return simulated_cell(EXPLAINED[explained], SURE[sure], rate, n_labels, n)
-
-    with Parallel(n_jobs=cores()) as pool:
-        held = np.array(pool(delayed(work)(cell) for cell in cells))
+def designs_table(replays: int) -> Table:
+    """How wrong estimates are whose labels are drawn by a design, against those drawn at random."""
     rows = []
-    for explained in EXPLAINED:
-        for sure in SURE:
-            mine = [i for i, cell in enumerate(cells) if cell[2:] == (explained, sure)]
-            ends = (f"{end(held[mine, k]):.1%}" for k in (0, 1) for end in (np.min, np.max))
-            rows.append((explained, sure, *ends))
-    say(f"simulated: coverage {held[:, 0].min():.1%} to {held[:, 0].max():.1%}")
-    inside = sum(LOWEST <= share <= HIGHEST for share in held[:, 0])
-    return (
-        Table(
-            "Coverage in simulations",
-            (
-                *("proxies explain", "and are", "panel, lowest", "panel, highest"),
-                *("Student's t, lowest", "Student's t, highest"),
-            ),
-            rows,
-            f"{n:,} files of {N_ITEMS:,} items a cell; each row is over rates of "
-            f"{', '.join(map(str, RATES))} and {', '.join(map(str, FEW))} labels.",
-        ),
-        f"Coverage in simulations: {held[:, 0].min():.1%} to {held[:, 0].max():.1%}, {inside} of "
-        f"{len(cells)} cells between {LOWEST:.0%} and {HIGHEST:.0%}; Student's t "
-        f"{held[:, 1].min():.1%} to {held[:, 1].max():.1%}.",
+    for name in TARGETS:
+        matrix = Matrix.real(name)
+        ends = parallel(partial(drawn, matrix), replays)
+        truth = matrix.truth.mean()
+        error = (ends[..., 0] - truth) ** 2
+        means = error.mean(axis=0)
+        ratios = means / means[0]
+        off = (error - ratios * error[:, :1]).std(axis=0) / means[0] / np.sqrt(replays)
+        held = ((ends[..., 1] <= truth) & (truth <= ends[..., 2])).mean(axis=0)
+        errors = (f"{ratios[k]:.2f} ± {off[k]:.2f}" for k in (1, 2))
+        rows.append((name, *errors, *(f"{share:.1%}" for share in held)))
+        say(f"designs on {name}: {ratios.round(2).tolist()}")
+    return Table(
+        "Sampling designs: mean squared error over that of random sampling",
+        ("file", *DESIGNS[1:], *(f"coverage, {design}" for design in DESIGNS)),
+        rows,
+        f"{BUDGET} labels, of which {PILOT} are drawn at random first; {replays:,} replays, ± one "
+        "standard error. Neyman strata: quarters of the predicted probability, allocation by its "
+        "standard deviation. Two stages: inclusion in proportion to it.",
     )

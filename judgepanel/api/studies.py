@@ -499,7 +499,9 @@ def estimate(votes: AnyVotes, by: str | None = None, **options: Any) -> StudyRes
     return StudyResult(*_run(ESTIMATE, f"the study {ESTIMATE.name}", votes, Workers(1), given))
 
 
-def items_to_label(estimates: StudyResult, n: int, seed: int = 0) -> pd.DataFrame:
+def items_to_label(
+    estimates: StudyResult, n: int, seed: int = 0, texts: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Draw the items to label next: at random, where they narrow differences of groups most.
 
     Parameters
@@ -510,26 +512,36 @@ def items_to_label(estimates: StudyResult, n: int, seed: int = 0) -> pd.DataFram
         How many items, at most as many as have no label.
     seed : int
         Of the draw.
+    texts : DataFrame, optional
+        What those who label are to read, such as the columns ``prompt`` and ``answer`` of the file,
+        with the ids of items as its index.
 
     Returns
     -------
     DataFrame
-        One row per item: ``id``, its features and an empty ``label``. Filled in and saved, it is
-        read by :func:`load` as ``labels`` and joined to the labels there are.
+        One row per item: ``id``, its texts and features and an empty ``label``. Filled in and
+        saved, it is read by :func:`load` as ``labels`` and joined to the labels there are.
 
     Raises
     ------
     InputError
-        More items than have no label, or fewer than 1.
+        More items than have no label, fewer than 1, or texts of none of them.
 
     References
     ----------
     docs/estimate.md: why items are drawn at random.
     """
-    from judgepanel.studies.decide.label_next import items_to_label as drawn  # noqa: PLC0415
+    from judgepanel.studies.decide import label_next  # noqa: PLC0415
+    from judgepanel.votes.texts import ID  # noqa: PLC0415
 
     spec: Any = estimates.spec
-    return drawn(estimates.votes.matrix, spec, estimates.result, n, seed=seed)
+    drawn = label_next.items_to_label(estimates.votes.matrix, spec, estimates.result, n, seed=seed)
+    if texts is not None:
+        texts = texts.set_axis(texts.index.map(str)).rename_axis(ID).astype(object)
+        if not texts.index.isin(drawn[ID]).any():
+            raise InputError("no item is in the index of `texts`", remedy="make its ids the index")
+        texts = texts[~texts.index.duplicated()].reset_index()
+    return label_next.with_texts(drawn, texts)
 
 
 def _run(

@@ -13,8 +13,7 @@ from 0 to 1. Strengths have the prior N(0, ``PRIOR_SD``^2): a system that won al
 items has no largest likelihood.
 
 What is reported is the win rate of a system against the others, each met equally often. Its
-variance comes from the influences of units (the sandwich), its interval from Wilson's formula at
-the effective number of labels, as for rates (:mod:`judgepanel.scoring.prediction_powered`).
+variance comes from the influences of units (the sandwich), its interval is Student's t.
 """
 
 from __future__ import annotations
@@ -215,7 +214,8 @@ def _gradients(
     (HC3). It is as if ``PRIOR_CASES`` more labels erred as much as the strengths imply: a variance
     from few labels, or from labels that agree with all strengths, is too small too often. As far as
     the proxy explains the labels, it is also as if it were wrong about ``PRIOR_ERRORS`` more items
-    of every system: errors of a good panel are rare, and may be those of one system.
+    of every system, less the more errors were seen there: errors of a good panel are rare, and may
+    be those of one system.
     """
     rows, n = matches.rows, len(matches.rows)
     left = matches.shares * (gap - panel) / (1.0 - _leverage(wins, bread, matches))
@@ -224,7 +224,9 @@ def _gradients(
     implied = float(np.mean(rate * (1.0 - rate))) * unexplained if n else 0.0
     assumed = matches.shares * np.sqrt(PRIOR_CASES * implied / max(n, 1))
     # An item that is wrong counts for both of its systems.
-    rare = math.sqrt(PRIOR_ERRORS / 2.0 * max(0.0, 1.0 - unexplained)) / max(n, 1)
+    both = np.concatenate([matches.first[rows], matches.second[rows]])
+    errors = np.bincount(both, np.tile((gap - panel)[rows] ** 2, 2), matches.n_groups)
+    rare = np.sqrt(PRIOR_ERRORS / 2.0 * max(0.0, 1.0 - unexplained) / (1.0 + errors)) / max(n, 1)
     if target == "file":
         unseen = math.sqrt(1.0 - n / max(len(matches.met), 1))
         left, assumed, rare = unseen * left, unseen * assumed, unseen * rare
@@ -236,7 +238,7 @@ def _gradients(
         [
             _by_unit(left, matches, matches.units),
             _by_unit(assumed, matches, alone),
-            rare * (np.eye(n_groups) - others),
+            rare[:, None] * (np.eye(n_groups) - others),
         ]
     )
 

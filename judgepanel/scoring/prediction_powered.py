@@ -24,12 +24,9 @@ documents), with weights, divided by that of single items without weights.
 
 Intervals are Wilson's (1927, doi:10.1080/01621459.1927.10502953) at 1 / kappa labels with Student's
 quantile. rho is estimated as if ``PRIOR_CASES`` more labels had the variance that the proxies
-themselves imply. In simulations (10 to 100 labels of 1,000 items, rates .5, .9 and .97, proxies
-that explain nothing, half and 5/6 of the variance, calibrated, too sure and too unsure) this
-covers in 94 to 100 %, Student's t on the estimated variance in 12 to 97 %, and t on the logit scale
-with such a prior in 89 to 100 %, with wider intervals near 0 and 1; at a rate of one half they
-agree from 50 labels on. A bootstrap has no errors to draw where none was seen, which is where t
-fails.
+themselves imply, and ``PRIOR_ERRORS`` more were errors as long as few were seen. Student's t on the
+estimated variance and t on the logit scale cover less often, and a bootstrap has no errors to draw
+where none was seen (docs/estimate.md).
 
 Intervals of differences combine the arms of both intervals (Zou and Donner 2008,
 doi:10.1002/sim.3095), with the correlation due to units in both groups.
@@ -58,7 +55,8 @@ PRIOR_CASES = 2.0
 """Labels that have the variance which the proxies imply, beside those there are."""
 PRIOR_ERRORS = 1.0
 """Labels that a proxy gets wrong, beside those there are, as far as it explains labels: errors of a
-good panel are rare, and z^2 / 4 more is what the score interval of a rare count has."""
+good panel are rare, and z^2 / 4 more is what the score interval of a rare count has. The more
+errors were seen (squares in sum), the less it counts: divided by one more than those."""
 PSEUDO_LABELS = 4.0
 """Labels, half of them 1, that are added to a rate before it implies a variance."""
 
@@ -268,7 +266,8 @@ def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample
     # Proxies that are tuned and moved to the rate, as if they were probabilities.
     implied = np.clip(rate[inside] + tuning[inside] * (proxy - middle[inside]), 0.0, 1.0)
     prior = sample.sums(implied * (1.0 - implied)) / np.maximum(sample.n_items, 1.0)
-    after = sample.sums_labelled(sample.gaps(residual) ** 2) + PRIOR_CASES * prior
+    errors = sample.sums_labelled(sample.gaps(residual) ** 2)
+    after = errors + PRIOR_CASES * prior
     before = sample.gaps(sample.labels[sample.rows]) ** 2
     known = sample.sums_labelled(before) + PRIOR_CASES * rate * (1.0 - rate)
     if sample.n_groups > 1:
@@ -277,7 +276,8 @@ def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample
         spread = PRIOR_LABELS * rate * (1.0 - rate)
         after, known = after + common * spread, known + spread
     share = after / known
-    return np.asarray(share + PRIOR_ERRORS * (1.0 - np.minimum(share, 1.0)) / known)
+    unseen = PRIOR_ERRORS / (1.0 + errors) * (1.0 - np.minimum(share, 1.0))
+    return np.asarray(share + unseen / known)
 
 
 def _influence(used: Floats, residual: Floats, seen: Floats, sample: Sample, target: Target) -> Any:

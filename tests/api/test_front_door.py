@@ -48,6 +48,17 @@ def recommended(votes):
     return jp.recommend(votes, folds=2, **QUICK)
 
 
+def test_items_to_label_bring_their_texts(frame):
+    few = frame.assign(truth=frame["truth"].where(frame.index % 2 == 0))
+    estimates = jp.estimate(jp.from_frame(few, label="truth", item_id="name"))
+    asked = pd.DataFrame({"answer": "says " + frame["name"]}).set_index(frame["name"])
+    drawn = jp.items_to_label(estimates, 5, texts=pd.concat([asked, asked]))
+    assert drawn.columns.tolist() == ["id", "answer", "label"]
+    assert drawn["answer"].tolist() == ["says " + name for name in drawn["id"]]
+    with pytest.raises(jp.InputError, match="make its ids the index"):
+        jp.items_to_label(estimates, 5, texts=asked.reset_index(drop=True))
+
+
 def test_importing_the_package_imports_no_library():
     code = "import sys, judgepanel; print([m for m in sys.modules if m.startswith('judgepanel')])"
     heavy = "print([m for m in ('numpy', 'pandas', 'plotly', 'scipy') if m in sys.modules])"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -86,11 +87,19 @@ def test_two_equal_systems_are_undecided_with_what_would_settle_it():
     [
         ((0.3, 0.5, 0.9), "The best system is S2."),
         ((0.3, 0.8, 0.8), "Any of S1 or S2 may be the best system."),
-        ((0.6, 0.6, 0.6), "No system is shown to be better than another."),
     ],
 )
 def test_of_several_systems_those_are_named_that_may_be_best(rates, words):
     assert estimate_sentence(result_of(rates)).endswith(words)
+
+
+def test_what_would_settle_the_clearest_of_several_undecided_pairs_is_said():
+    sentence = estimate_sentence(result_of((0.6, 0.6, 0.6)))
+    assert re.search(
+        r"No system is shown to be better than another. About \d+ more labels would settle S\d and "
+        r"S\d.$",
+        sentence,
+    )
 
 
 def test_features_that_are_no_systems_are_not_called_good():
@@ -134,8 +143,15 @@ def test_every_pair_has_a_row_the_clearest_first():
     result = result_of((0.3, 0.5, 0.9))
     tables = [b for b in flat(present(result, EstimateSpec(by="system"))) if isinstance(b, Table)]
     pairs = tables[1].texts()
-    assert list(pairs["stands"][:1]) == ["decided"]
-    assert pairs.iloc[0][["group", "minus"]].tolist() == ["S0", "S2"]
+    assert list(pairs["status"][:1]) == ["decided"]
+    assert pairs.iloc[0][["group", "minus"]].tolist() == ["S2", "S0"]
+    assert pairs["points"].str.startswith("+").all()
+
+
+def test_of_pairs_that_are_alike_by_p_the_clearest_is_first():
+    alike = replace(result_of((0.3, 0.5, 0.9)), p=np.ones(3), more_labels=np.array([0, 7, 0]))
+    assert alike.decided.sum() == 0
+    assert estimate_sentence(alike).endswith("About 7 more labels would settle S0 and S2.")
 
 
 def test_pages_group_by_system_at_first():

@@ -93,12 +93,11 @@ def test_what_a_proxy_leaves_is_the_share_of_residual_variance_beside_what_it_im
     residual = labels[known] - tuning * proxy[known]
     p = (100 * float(rates.rate.value[0]) + PSEUDO_LABELS / 2) / (100 + PSEUDO_LABELS)
     implied = np.clip(p + tuning * (proxy - proxy.mean()), 0.0, 1.0)
-    after = ((residual - residual.mean()) ** 2).sum() + PRIOR_CASES * np.mean(
-        implied * (1.0 - implied)
-    )
+    errors = ((residual - residual.mean()) ** 2).sum()
+    after = errors + PRIOR_CASES * np.mean(implied * (1.0 - implied))
     before = 100 * np.var(labels[known]) + PRIOR_CASES * p * (1.0 - p)
     share = after / before
-    assert float(rates.left[0]) == pytest.approx(share + (1.0 - share) / before)
+    assert float(rates.left[0]) == pytest.approx(share + (1.0 - share) / (1.0 + errors) / before)
 
 
 @pytest.mark.parametrize("proxy", [np.full(200, 0.7), np.linspace(1.0, 0.0, 200)])

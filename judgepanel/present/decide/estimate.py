@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from judgepanel.arrays import Ints
 from judgepanel.figures.dots import groups_figure
 from judgepanel.present.blocks import (
     Answer,
@@ -45,6 +46,7 @@ MOST_DRAWN = 25
 LITTLE = 1.05
 """A panel that is worth less than this many times as many labels does not help."""
 _NAME = 40
+_FAVOURS = "favours its family"
 
 
 def estimate_sentence(result: Estimates) -> str:
@@ -97,7 +99,7 @@ def _groups(result: Estimates) -> str:
     is_system = result.pairs or result.by.lower() in SYSTEM_NAMES
     if not result.decided.any():
         than = "be better than" if is_system else "have a higher rate than"
-        return f"No {_noun(result)} is shown to {than} another."
+        return f"No {_noun(result)} is shown to {than} another.{_nearest(result)}"
     what = (
         f"the best {_noun(result)}" if is_system else f"the {_noun(result)} with the highest rate"
     )
@@ -105,6 +107,15 @@ def _groups(result: Estimates) -> str:
         return f"{capital(what)} is {best[0]}."
     shown = best if len(best) <= 4 else [*best[:3], f"{len(best) - 3} more"]
     return f"Any of {listed(shown, 'or')} may be {what}."
+
+
+def _nearest(result: Estimates) -> str:
+    """Say how many labels would settle the clearest of several undecided pairs."""
+    place = _clearest(result)[0]
+    more = int(result.more_labels[place])
+    ends = [one_line(result.group[side[place]], _NAME) for side in (result.first, result.second)]
+    settle = f" About {counted(more, 'more label')} would settle {listed(ends, 'and')}."
+    return settle if more > 0 else ""
 
 
 def _pair(result: Estimates, place: int) -> str:
@@ -173,7 +184,9 @@ def rates_table(result: Estimates) -> dict[str, Column]:
     """Return rates by group, and what one gets elsewhere."""
     table = result_table(result)
     table["group"] = text([one_line(name, _NAME) for name in result.group])
-    table["their bias"] = numbers(100.0 * result.judges_bias, "signed", of="judges_bias")
+    bias = 100.0 * result.judges_bias
+    words = {row: fixed(x, 1, sign=True) for row, x in enumerate(bias) if np.isfinite(x)}
+    table["their bias"] = Column(bias, "signed", words, "judges_bias")
     return table
 
 
@@ -192,21 +205,35 @@ def _shares(rates: Interval, of: str) -> Column:
     return Column(rates, "share level", of=of)
 
 
+def _clearest(result: Estimates) -> Ints:
+    """Return the pairs in the order of their p-values; many of those are 1 after adjustment."""
+    value, lo, hi = result.difference
+    return np.lexsort((-np.abs(value) / np.maximum(hi - lo, 1e-12), result.p))
+
+
 def pairs_table(result: Estimates) -> dict[str, Column]:
-    """Return all pairs of groups, the clearest difference first."""
-    order = np.argsort(result.p, kind="stable")
+    """Return all pairs of groups, the clearest difference first, and in it the better group."""
+    order = _clearest(result)
+    ahead = np.where(result.difference.value[order] < 0.0, -1, 1)
+    pairs = np.stack([result.first[order], result.second[order]])
+    (better, worse) = np.where(ahead > 0, pairs, pairs[::-1])
     names = [one_line(name, _NAME) for name in result.group]
-    more = [
+    status = [
         "decided" if decided else f"about {n:,} more labels" if n > 0 else "undecided"
         for decided, n in zip(result.decided[order], result.more_labels[order], strict=True)
     ]
+
+    def points(gap: Interval) -> Column:
+        value, lo, hi = (100.0 * ahead * end[order] for end in gap)
+        return differences(Interval(value, np.minimum(lo, hi), np.maximum(lo, hi), unit="points"))
+
     return {
-        "group": text([names[i] for i in result.first[order]]),
-        "minus": text([names[i] for i in result.second[order]]),
-        "points": differences(result.difference[order].scaled(100.0, "points")),
-        "labels alone": differences(result.difference_alone[order].scaled(100.0, "points")),
+        "group": text([names[i] for i in better]),
+        "minus": text([names[i] for i in worse]),
+        "points": points(result.difference),
+        "labels alone": points(result.difference_alone),
         "p (Holm)": numbers(result.p[order], "p", of="p_holm"),
-        "stands": text(more),
+        "status": text(status),
     }
 
 
@@ -233,7 +260,7 @@ def judges_table(result: Estimates) -> dict[str, Column]:
     }
     if np.isfinite(result.alone.own_family.value).any():
         favours = result.alone.own_family[order].scaled(100.0, "points")
-        table["favours its family"] = differences(favours)
+        table[_FAVOURS] = differences(favours)
     return table
 
 
@@ -286,38 +313,37 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
     return [
         *blocks,
         Heading("By other estimates", 3),
-        Table(elsewhere_table(result)),
+        Table(
+            elsewhere_table(result),
+            "Corrected majority, corrected best judge, and rates of items like these.",
+        ),
         Paragraph(_fair(result), quiet=True),
         Method(
             "Every item has a proxy of its label: an average of ridge regressions on the share of "
             "votes for 1, on the verdict of the majority and on the votes of all judges, fitted to "
             "the labels of other items. The rate is the mean proxy of all items, corrected by the "
             "mean error of the proxies on labelled items (prediction-powered, the proxy counting "
-            "as much as makes the variance "
-            "smallest). Intervals are Wilson's at the effective number of labels, for "
-            f"{ABOUT[result.about]}; items of one group of items count once. "
+            "as much as makes the variance smallest). Intervals are Wilson's at the effective "
+            f"number of labels, for {ABOUT[result.about]}; items of one group of items count once. "
             + WIN_RATES
             * result.pairs
             + "p-values of "
-            "differences are adjusted by Holm over all pairs. Items to label are best drawn at "
-            "random."
+            "differences are adjusted by Holm over all pairs."
         ),
     ]
 
 
 def _order(result: Estimates) -> list[Block]:
-    sentence = order_sentence(result)
+    sentence, table = order_sentence(result), judges_table(result)
     if not sentence:
         return []
+    what = "Share of pairs of groups in the order of the estimates; judges that agree least first."
+    if _FAVOURS in table:
+        what += " What a judge favours is in points, beyond the estimates."
     return [
         Heading("Would another judge change the order?", 3),
         Paragraph(sentence),
-        Table(
-            judges_table(result),
-            "Share of pairs of groups in the order of the estimates; judges that agree least "
-            "first. What a judge favours is in points, beyond the estimates.",
-            height=320,
-        ),
+        Table(table, what, height=320),
     ]
 
 

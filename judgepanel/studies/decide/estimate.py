@@ -144,7 +144,9 @@ class Estimates:
     )
     population: Interval = column("The rate of items like these, of which the items are a sample.")
     worth: Floats = column(
-        "How many times as many labels alone would give an interval as narrow.", "worth", "number"
+        "How many times as many labels alone would give an interval as narrow.",
+        "worth",
+        "significant",
     )
     tuning: Floats = column("What a proxy counts, 0 (labels alone) to 1.")
     may_be_best: Bools = column(

@@ -1,9 +1,8 @@
 """Which items to label next: drawn at random, where they narrow the asked differences most.
 
-Sampling the items on which judges disagree has not beaten random items in replays
-(docs/estimate.md). Within groups items are drawn at random; how many of each group is chosen so
-that the sum of the variances of the groups' rates becomes smallest, and with it the mean variance
-of their differences.
+Within groups items are drawn at random; how many of each group is chosen so that the sum of the
+variances of the groups' rates becomes smallest, and with it the mean variance of their differences.
+Drawing uncertain items more often helps on some files only (docs/estimate.md).
 """
 
 from __future__ import annotations

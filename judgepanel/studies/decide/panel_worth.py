@@ -54,7 +54,9 @@ class PanelWorth(Declared):
         *("rate", "share level"),
     )
     worth: Floats = column(
-        "How many times as many labels alone would give an interval as narrow.", "worth", "number"
+        "How many times as many labels alone would give an interval as narrow.",
+        "worth",
+        "significant",
     )
     nll: Floats = column(
         "NLL of these judges' proxies of labelled items, fitted to other labels, in nats; blank "

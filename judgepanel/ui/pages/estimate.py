@@ -22,7 +22,7 @@ from judgepanel.words.tables import csv_text
 _NONE = ""
 _DRAW, _DRAWN_FILE = "Draw items to label (CSV)", "items_to_label.csv"
 _MOST_WITH_TEXTS = 1_000
-_ABOUT = {"auto": "as it suits", **ABOUT}
+_ABOUT = {"auto": "automatic", **ABOUT}
 
 
 def page(context: PageContext) -> None:
