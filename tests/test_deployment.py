@@ -25,7 +25,7 @@ from packaging.specifiers import SpecifierSet
 from sqlalchemy import make_url
 
 from judgepanel.cli import main
-from judgepanel.cli.health import SERVED
+from judgepanel.cli.upkeep import SERVED
 from judgepanel.service.database import connect
 from judgepanel.service.jobs import BACKENDS
 from judgepanel.service.sql import TOKEN

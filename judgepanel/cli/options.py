@@ -50,9 +50,9 @@ _COMMANDS = {
     "collect": ("collecting", "ask judges and turn their answers into votes"),
     "import": ("importing", "what another tool wrote"),
     "app": ("serving", "serve the dashboard on this machine"),
-    "health": ("health", "do the dashboard and its database answer?"),
-    "backup": ("backups", "copy the dashboard's SQLite database"),
-    "restore": ("backups", "bring a backup back, while no server runs"),
+    "health": ("upkeep", "do the dashboard and its database answer?"),
+    "backup": ("upkeep", "copy the dashboard's SQLite database"),
+    "restore": ("upkeep", "bring a backup back, while no server runs"),
 }
 """Module of judgepanel.cli and purpose of every command."""
 

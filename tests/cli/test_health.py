@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from sqlalchemy import text
 
-from judgepanel.cli import health
+from judgepanel.cli import upkeep
 from judgepanel.service.database import FILE, VARIABLE, connect, prepare, transaction
 from tests.service.postgres import programs, running
 
@@ -24,7 +24,7 @@ def serve():
     """Serves (status, body, path wanted) on this machine; gives the address."""
     servers = []
 
-    def start(status, body, wanted=health.SERVED):
+    def start(status, body, wanted=upkeep.SERVED):
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 self.send_response(status if self.path == wanted else 404)
@@ -158,7 +158,7 @@ def test_postgresql_from_nothing_to_a_newer_schema(cli, monkeypatch, caplog):
 
 def test_a_dashboard_that_answers(cli, made, serve):
     url = serve(200, b"ok")
-    for address in (url, f"{url}/", url + health.SERVED):
+    for address in (url, f"{url}/", url + upkeep.SERVED):
         ran = cli("health", "--url", address)
         assert (ran.status, ran.out) == (0, f"{ANSWERS}\nThe SQLite {CURRENT}\n")
 

@@ -1,4 +1,4 @@
-"""`health`: checks, without changes, that the server answers and its database is in order."""
+"""The server and its database: `health` checks both, `backup` and `restore` copy the database."""
 
 from __future__ import annotations
 
@@ -15,14 +15,22 @@ from judgepanel.service.basics import VARIABLE, DatabaseProblem
 from judgepanel.service.database import (
     FILE,
     GONE,
+    Copied,
+    back_up,
     check_connection,
     check_schema,
     connect,
+    default_url,
     expected_identity,
+    file_of,
     is_current,
+    restore,
     transaction,
 )
 from judgepanel.service.workspace import default_home
+from judgepanel.votes import InputError
+from judgepanel.votes.errors import documentation
+from judgepanel.words.text import counted, printable
 
 SERVED = "/_stcore/health"
 """Streamlit's health endpoint: 'ok' while it accepts browsers, 503 otherwise."""
@@ -33,14 +41,30 @@ _WRONG_URL = "--url is not the address of a server: it can be http://HOST:PORT o
 _SILENT = "The server does not answer: check that it is running and that its address is right."
 _NOT_READY = "The server is not ready: it is starting or ending."
 _NO_FILE = "There is no SQLite database yet: the first page that is opened makes it."
+_POSTGRESQL = (
+    "this is for SQLite: the database is PostgreSQL, whose pg_dump and pg_restore do it "
+    f"({documentation('team')}, Backups)"
+)
 
 
-def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
-    """Add the options of the command."""
-    parser.add_argument(
-        "--url", metavar="URL", help="where a dashboard is served, such as http://localhost:8501"
-    )
-    parser.set_defaults(command=run_health)
+def add_options(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the options of a command."""
+    if name == "health":
+        where = "where a dashboard is served, such as http://localhost:8501"
+        parser.add_argument("--url", metavar="URL", help=where)
+        parser.set_defaults(command=run_health)
+        return
+    file, replaced, run = {
+        "backup": ("the copy to write", "replace FILE if it is there", run_backup),
+        "restore": (
+            "a copy that `backup` wrote",
+            "replace the database; the old one is kept beside it",
+            run_restore,
+        ),
+    }[name]
+    parser.add_argument("file", type=Path, metavar="FILE", help=file)
+    parser.add_argument("--force", action="store_true", help=replaced)
+    parser.set_defaults(command=run)
 
 
 def run_health(options: argparse.Namespace) -> int:
@@ -140,3 +164,62 @@ def _address() -> tuple[str | None, Path | None]:
     query |= {"mode": "ro", "uri": "true"}
     url = URL.create("sqlite", database=file.as_uri(), query=query)
     return url.render_as_string(), file
+
+
+def run_backup(options: argparse.Namespace) -> None:
+    """Run `backup`: copy the database configured in the environment."""
+    target: Path = options.file
+    _refuse_to_overwrite(target, options.force)
+    database = _database()
+    if not database.exists():
+        raise InputError("there is no database to back up", file=database.name)
+    if target.exists() and target.samefile(database):
+        raise InputError("this is the database itself", file=target.name)
+    try:
+        copied = back_up(database, target)
+    except DatabaseProblem as error:
+        raise InputError(str(error).rstrip("."), file=database.name) from None
+    print(printable(f"{target.name} holds {_content(copied)}; it was read back and is intact."))
+
+
+def run_restore(options: argparse.Namespace) -> None:
+    """Run `restore`: replace the database configured in the environment by a backup."""
+    backup: Path = options.file
+    if not backup.is_file():
+        raise InputError("there is no such file", file=backup.name)
+    database = _database()
+    if database.exists():
+        if backup.samefile(database):
+            raise InputError("this is the database itself", file=backup.name)
+        if database.stat().st_size:  # An emptied file holds nothing to lose.
+            _refuse_to_overwrite(database, options.force)
+    try:
+        copied = restore(backup, database)
+    except DatabaseProblem as error:
+        raise InputError(str(error).rstrip("."), file=backup.name) from None
+    print(printable(f"{database.name} holds {_content(copied)} of {backup.name}."))
+    if copied.earlier is not None:
+        print(printable(f"The previous database is {copied.earlier.name}, in the same folder."))
+
+
+def _database() -> Path:
+    """Return the database file; InputError if it is PostgreSQL or the address is wrong."""
+    try:
+        engine = connect(default_url(default_home()), make=False)
+    except DatabaseProblem as error:
+        raise InputError(str(error).rstrip(".")) from None
+    file = file_of(engine)
+    engine.dispose()
+    if file is None:
+        raise InputError(_POSTGRESQL)
+    return file
+
+
+def _refuse_to_overwrite(file: Path, force: bool) -> None:
+    if file.exists() and not force:
+        raise InputError("this file already exists: add --force to replace it", file=file.name)
+
+
+def _content(copied: Copied) -> str:
+    analyses = counted(copied.analyses, "analysis", "analyses")
+    return f"{analyses} and {counted(copied.results, 'result')}"
