@@ -15,12 +15,12 @@ from scipy.special import expit
 from benchmarks.report import Table, cores
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.permutation import PERMUTATION, PermutationSpec
-from judgepanel.studies.robustness.difficulty_transfer import (
+from judgepanel.studies.runner import run as run_study
+from judgepanel.studies.trust.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
 )
-from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.studies.runner import run as run_study
+from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.votes import VoteMatrix
 
 N_SETS = 100

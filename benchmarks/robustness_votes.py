@@ -19,8 +19,8 @@ from judgepanel.studies.paper.reliability_weighting import (
     ReliabilityWeighting,
     ReliabilityWeightingSpec,
 )
-from judgepanel.studies.robustness.corruption import CORRUPTION, Corruption, CorruptionSpec
 from judgepanel.studies.runner import run as run_study
+from judgepanel.studies.trust.corruption import CORRUPTION, Corruption, CorruptionSpec
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 SAMPLES = 20_000

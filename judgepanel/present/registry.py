@@ -63,9 +63,9 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
         BUDGET_PAGE: ("trust.label_budget",),
         SCOPE_PAGE: ("trust.scope", "trust.group_change"),
         ROBUSTNESS_PAGE: (
-            "robustness.difficulty_transfer",
-            "robustness.slice_transfer",
-            "robustness.corruption",
+            "trust.difficulty_transfer",
+            "trust.slice_transfer",
+            "trust.corruption",
         ),
         JUDGES_PAGE: ("understand.judges", "understand.agreement"),
         METHODS_PAGE: ("understand.method_grid",),

@@ -19,8 +19,8 @@ from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.distortion import DistortionSpec
-from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.runner import run
+from judgepanel.studies.trust.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.trust.reliability import ReliabilitySpec
 from judgepanel.votes.simulate import sample_votes
 from judgepanel.words.sentences import panel_pipelines

@@ -34,8 +34,8 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.decide.what_if import WHAT_IF
 from judgepanel.studies.panel.recommended import AVERAGE
-from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.runner import run
+from judgepanel.studies.trust.corruption import CORRUPTION
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET
 from judgepanel.studies.trust.scope import SCOPE
 from judgepanel.votes import load_votes

@@ -14,15 +14,15 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import CURATE_FILL
 from judgepanel.present.blocks import Answer
 from judgepanel.present.paper.permutation import permutation_figure, permutation_sentence
-from judgepanel.present.robustness.difficulty_transfer import (
+from judgepanel.present.trust.difficulty_transfer import (
     difficulty_sentence,
     remedy_sentence,
     transfer_figure,
     transfer_sentence,
     transfer_table,
 )
-from judgepanel.present.robustness.slice_transfer import present as slices_present
-from judgepanel.present.robustness.slice_transfer import (
+from judgepanel.present.trust.slice_transfer import present as slices_present
+from judgepanel.present.trust.slice_transfer import (
     slice_figure,
     slice_sentence,
     slice_table,
@@ -31,13 +31,13 @@ from judgepanel.present.robustness.slice_transfer import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.permutation import PERMUTATION, PermutationSpec
-from judgepanel.studies.robustness.difficulty_transfer import (
+from judgepanel.studies.runner import run
+from judgepanel.studies.slices import NO_FEATURES
+from judgepanel.studies.trust.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
 )
-from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.studies.runner import run
-from judgepanel.studies.slices import NO_FEATURES
+from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=3)

@@ -25,8 +25,8 @@ from judgepanel.present.paper.jury import (
 )
 from judgepanel.present.paper.narrow_band import band_figure, band_sentence, placed_sentence
 from judgepanel.present.paper.reliability_weighting import weighting_figure, weighting_sentence
-from judgepanel.present.robustness import corruption
-from judgepanel.present.robustness.corruption import (
+from judgepanel.present.trust import corruption
+from judgepanel.present.trust.corruption import (
     SCENARIO_NAMES,
     corruption_figure,
     corruption_sentence,
@@ -42,8 +42,8 @@ from judgepanel.studies.paper.reliability_weighting import (
     RELIABILITY_WEIGHTING,
     ReliabilityWeightingSpec,
 )
-from judgepanel.studies.robustness.corruption import ABSENT, CORRUPTION, SCENARIOS, CorruptionSpec
 from judgepanel.studies.runner import run
+from judgepanel.studies.trust.corruption import ABSENT, CORRUPTION, SCENARIOS, CorruptionSpec
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)

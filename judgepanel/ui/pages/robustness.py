@@ -14,19 +14,19 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import METHODS
 from judgepanel.present.pages import ROBUSTNESS_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.robustness import difficulty_transfer, slice_transfer
-from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
-from judgepanel.present.robustness.difficulty_transfer import CARRIED, METHOD_NAMES, TransferView
-from judgepanel.present.robustness.slice_transfer import worst_finding
 from judgepanel.present.study import REFITTED, Entry, Pipeline, pipeline_of
+from judgepanel.present.trust import difficulty_transfer, slice_transfer
+from judgepanel.present.trust.corruption import SCENARIO_NAMES, CorruptionView
+from judgepanel.present.trust.difficulty_transfer import CARRIED, METHOD_NAMES, TransferView
+from judgepanel.present.trust.slice_transfer import worst_finding
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.recommended import AVERAGE
-from judgepanel.studies.robustness.corruption import CORRUPTION, SCENARIOS
-from judgepanel.studies.robustness.difficulty_transfer import (
+from judgepanel.studies.trust.corruption import CORRUPTION, SCENARIOS
+from judgepanel.studies.trust.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransfer,
 )
-from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
+from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import (
     aggregator_control,

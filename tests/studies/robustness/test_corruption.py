@@ -16,7 +16,8 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.recommended import average_on
-from judgepanel.studies.robustness.corruption import (
+from judgepanel.studies.runner import run
+from judgepanel.studies.trust.corruption import (
     CORRUPTION,
     DRAWS,
     Condition,
@@ -27,7 +28,6 @@ from judgepanel.studies.robustness.corruption import (
     merge,
     run_chunk,
 )
-from judgepanel.studies.runner import run
 from tests.helpers import make_ballots, make_votes
 
 SETTINGS = Settings(splits=6)

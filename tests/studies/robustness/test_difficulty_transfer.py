@@ -11,15 +11,17 @@ import pytest
 
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.residual import disagreement
-from judgepanel.present.robustness.difficulty_transfer import present
-from judgepanel.present.robustness.slice_transfer import worst_finding
+from judgepanel.present.trust.difficulty_transfer import present
+from judgepanel.present.trust.slice_transfer import worst_finding
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.results import combine
-from judgepanel.studies.robustness.difficulty_transfer import (
+from judgepanel.studies.runner import run
+from judgepanel.studies.slices import difficulty_strata
+from judgepanel.studies.trust.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     NO_SPLIT,
     DifficultyTransfer,
@@ -28,8 +30,6 @@ from judgepanel.studies.robustness.difficulty_transfer import (
     run_chunk,
     source_rows,
 )
-from judgepanel.studies.runner import run
-from judgepanel.studies.slices import difficulty_strata
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import make_votes

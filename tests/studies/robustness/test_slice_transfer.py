@@ -14,7 +14,9 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
-from judgepanel.studies.robustness.slice_transfer import (
+from judgepanel.studies.runner import run
+from judgepanel.studies.slices import NO_FEATURES, slices_of
+from judgepanel.studies.trust.slice_transfer import (
     SLICE_TRANSFER,
     SliceTransfer,
     SliceTransferSpec,
@@ -22,8 +24,6 @@ from judgepanel.studies.robustness.slice_transfer import (
     panels,
     run_chunk,
 )
-from judgepanel.studies.runner import run
-from judgepanel.studies.slices import NO_FEATURES, slices_of
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 

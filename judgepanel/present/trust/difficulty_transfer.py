@@ -24,7 +24,7 @@ from judgepanel.present.study import Entry, Pipeline, spec_under
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE
-from judgepanel.studies.robustness.difficulty_transfer import (
+from judgepanel.studies.trust.difficulty_transfer import (
     ABROAD,
     DIFFICULTY_TRANSFER,
     SOURCES,

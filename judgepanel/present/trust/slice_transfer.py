@@ -24,22 +24,22 @@ from judgepanel.figures.style import (
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.decide.candidate_rows import absent_sentence, worst_absence
-from judgepanel.present.robustness.difficulty_transfer import (
+from judgepanel.present.study import Entry, Pipeline, spec_under
+from judgepanel.present.trust.difficulty_transfer import (
     WAITING,
     abroad,
     fails,
     transfer_sentence,
 )
-from judgepanel.present.study import Entry, Pipeline, spec_under
 from judgepanel.studies.contract import Settings, grouped_votes, prepare
-from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransfer
-from judgepanel.studies.robustness.slice_transfer import (
+from judgepanel.studies.slices import slices_of
+from judgepanel.studies.trust.difficulty_transfer import DifficultyTransfer
+from judgepanel.studies.trust.slice_transfer import (
     SLICE_TRANSFER,
     Outcome,
     SliceTransfer,
     SliceTransferSpec,
 )
-from judgepanel.studies.slices import slices_of
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text

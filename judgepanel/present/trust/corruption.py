@@ -26,7 +26,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.study import Entry, under_pipeline
 from judgepanel.studies.panel.recommended import AVERAGE, COMPARED
-from judgepanel.studies.robustness.corruption import (
+from judgepanel.studies.trust.corruption import (
     ABSENT,
     CLEAN,
     CORRUPTION,

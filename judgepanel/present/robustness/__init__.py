@@ -1,1 +1,0 @@
-"""Presentation of robustness: other items, and damaged votes."""

@@ -1,1 +1,0 @@
-"""Robustness studies: transfer to other items, and corrupted votes."""
