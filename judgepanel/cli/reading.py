@@ -26,7 +26,11 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     for option in OPTIONS:
         parser.add_argument(option.flag, dest=option.choice, help=option.help, **_kind(option))
     parser.add_argument(
-        "--labels", type=Path, metavar="FILE", help="the labels, one row per item with its id"
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        action=_Once,
+        help="the labels, one row per item with its id",
     )
     parser.add_argument(
         "--roles",
@@ -44,6 +48,22 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write how the file was read, for --roles with the next one",
     )
+
+
+class _Once(argparse.Action):
+    """Keeps the value of an option, and refuses a second one instead of dropping the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value."""
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice: put the rows of both files into one")
+        setattr(namespace, self.dest, values)
 
 
 def _kind(option: Option) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from judgepanel.votes.matrix import POLICIES, PROTOCOLS
 from judgepanel.votes.texts import ID
 from judgepanel.words.outputs import write_whole
 from judgepanel.words.tables import csv_text
-from judgepanel.words.text import printable
+from judgepanel.words.text import counted, printable
 
 __all__ = ["add_options", "similar_option", "spec_of", "study_named", "unknown_option"]
 
@@ -185,11 +185,23 @@ def run_estimate(options: argparse.Namespace) -> int:
         raise InputError(
             "items to label need their number and a file", allowed="--draw N --draw-to FILE.csv"
         )
+    if options.draw_to is not None and options.draw_to.exists():
+        raise InputError(
+            "this file already exists, and labels may have been filled in",
+            remedy="give --draw-to another name, or delete it",
+            file=options.draw_to.name,
+        )
     result = _run_and_print(options)
     if options.draw is not None:
         drawn = items_to_label(result, options.draw, options.seed)
         drawn = with_texts(drawn, texts_of(options, drawn[ID].tolist()))
         write_whole(options.draw_to, csv_text(drawn).encode())
+        print(
+            printable(
+                f"{counted(len(drawn), 'item')} to label written to {options.draw_to.name}: fill in "
+                "its column label, then run this again with --labels and without --draw."
+            )
+        )
     pair = options.fail_unless_better
     reasons = failures(result.result, options.fail_under, None if pair is None else tuple(pair))
     for sentence in reasons:

@@ -153,9 +153,13 @@ def with_labels(
     frame = table.frame.assign(**{name: cells})
     n_labelled = int((there & column.present[row_of_item]).sum())
     have = "items have" if n_labelled != 1 else "item has"
+    more = ""
+    if roles.label_column is not None:
+        n_all = len(np.unique(items[Column(name, pd.Series(cells)).present]))
+        more = f" With those of the votes, {n_all:,} have a label."
     notes = [
         f"Labels are read from {file}, column {quote_value(source.column)}, by the ids in "
-        f"{quote_value(source.id_column)}: {n_labelled:,} of {len(ids):,} {have} one."
+        f"{quote_value(source.id_column)}: {n_labelled:,} of {len(ids):,} {have} one there.{more}"
     ]
     if unused:
         what = "items that are" if len(unused) > 1 else "item that is"

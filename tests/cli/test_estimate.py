@@ -93,3 +93,20 @@ def test_items_to_label_need_a_number_and_a_file(cli, llmbar):
     ran = cli("estimate", llmbar, "--draw", 50)
     assert ran.status == 2
     assert "items to label need their number and a file; allowed: --draw N --draw-to" in ran.err
+
+
+def test_labels_that_were_filled_in_are_not_drawn_over(cli, llmbar, tmp_path):
+    known = pd.read_csv(llmbar, dtype=str)
+    votes, drawn = tmp_path / "votes.csv", tmp_path / "draw.csv"
+    known.assign(label=known["label"].where(known.index % 4 == 0, "")).to_csv(votes, index=False)
+    drawn.write_text("id,label\n1,1\n", "utf-8")
+    ran = cli("estimate", votes, "--draw", 20, "--draw-to", drawn)
+    assert ran.status == 2
+    assert "draw.csv: this file already exists, and labels may have been filled in" in ran.err
+    assert drawn.read_text("utf-8") == "id,label\n1,1\n"
+
+
+def test_a_second_file_of_labels_is_refused_instead_of_the_first_dropped(cli, llmbar, tmp_path):
+    ran = cli("estimate", llmbar, "--labels", tmp_path / "a.csv", "--labels", tmp_path / "b.csv")
+    assert ran.status == 2
+    assert "--labels is given twice: put the rows of both files into one" in ran.err

@@ -68,7 +68,7 @@ def test_items_without_a_label_are_not_labelled_and_a_note_counts_both_kinds():
     assert loaded.votes.labels.tolist() == [1, 0, 1, -1, -1, 0]
     assert (
         "Labels are read from 'the label table', column 'gold', by the ids in 'item_id': 4 of 6 "
-        "items have one." in loaded.warnings
+        "items have one there." in loaded.warnings
     )
     assert (
         "'the label table' has labels for 2 items that are not among the votes: 'q8', 'q9'."

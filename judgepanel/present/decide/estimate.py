@@ -163,7 +163,8 @@ def worth_sentence(result: Estimates) -> str:
     reach = percent(REACH, 1).removesuffix(" %")
     if needed <= n:
         return worth
-    return f"{worth} For ± {reach} points, label {needed - n:,} more items drawn at random."
+    more = counted(needed - n, "more item")
+    return f"{worth} For ± {reach} points, label about {more} drawn at random."
 
 
 def judges_sentence(result: Estimates) -> str:
@@ -328,7 +329,8 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
             + WIN_RATES
             * result.pairs
             + "p-values of "
-            "differences are adjusted by Holm over all pairs."
+            "differences are adjusted by Holm over all pairs, which decides; their intervals are "
+            "of one pair alone."
         ),
     ]
 

@@ -47,9 +47,9 @@ def _label_next(context: PageContext, spec: EstimateSpec) -> None:
     st.header("Label next")
     caption(
         "Items are drawn at random, from groups whose rates are least certain more of them. Votes "
-        "are not in the file, so that they do not lead those who label. Fill in the column label "
-        "and give the file to Start as labels, beside the votes: it is joined to the labels there "
-        "are."
+        "are not in the file, so that they do not lead those who label. Fill in its column label. "
+        "Then choose New analysis, give the votes again, and this file under *Labels in another "
+        "file*: it is joined to the labels there are."
     )
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     n = int(left.number_input("Items", 1, free, min(50, free), key="draw"))
