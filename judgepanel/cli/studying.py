@@ -196,12 +196,8 @@ def run_estimate(options: argparse.Namespace) -> int:
         drawn = items_to_label(result, options.draw, options.seed)
         drawn = with_texts(drawn, texts_of(options, drawn[ID].tolist()))
         write_whole(options.draw_to, csv_text(drawn).encode())
-        print(
-            printable(
-                f"{counted(len(drawn), 'item')} to label written to {options.draw_to.name}: fill in "
-                "its column label, then run this again with --labels and without --draw."
-            )
-        )
+        drawn_items = f"{counted(len(drawn), 'item')} to label written to {options.draw_to.name}"
+        print(printable(f"{drawn_items}: fill in its column 'label', and give it with --labels."))
     pair = options.fail_unless_better
     reasons = failures(result.result, options.fail_under, None if pair is None else tuple(pair))
     for sentence in reasons:
