@@ -73,8 +73,8 @@ TERMS: dict[str, str] = {
     "Fallback": "A simpler score that is used for an item when judges with much of the panel's "
     "weight did not vote on it.",
     "Family": "Judges that belong together in the judge table, such as models of one vendor.",
-    "Filter": "The rule of check P1 that drops judges whose verdicts are mostly unreadable or "
-    "nearly all the same, and judges below chance that the aggregator cannot use.",
+    "Filter": "The rule of check P1 (parse rate) that drops judges whose verdicts are mostly "
+    "unreadable or nearly all the same, and judges below chance that the aggregator cannot use.",
     "Fingerprint": "The first digits of the SHA-256 of the votes and labels. Equal fingerprints "
     "mean equal data.",
     "Frontier": "The candidates or panels whose NLL is not reached by anything smaller or cheaper.",

@@ -505,7 +505,7 @@ def draw_study(  # noqa: PLR0913
     """
     key = key or entry.name
     blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
-    parts = list(_parts(blocks))
+    parts = list(parts_of(blocks))
     if quiet:
         notes = [part for part in parts[0][1] if isinstance(part, Paragraph) and part.quiet]
         parts[0] = "", [part for part in parts[0][1] if part not in notes]
@@ -532,7 +532,7 @@ def draw_study(  # noqa: PLR0913
     draw_how(how, key=key)
 
 
-def _parts(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
+def parts_of(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
     """Yield what precedes the first heading, under an empty name, then the part of each."""
     name, part = "", list[Block]()
     for block in blocks:

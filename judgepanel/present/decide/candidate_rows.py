@@ -204,7 +204,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         "difference": Column(delta.value, "signed", reference, "delta"),
         "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),
         "Brier": numbers([row.brier for row in rows]),
-        "accuracy": numbers([row.accuracy for row in rows], "share"),
+        "accuracy": numbers([float(row.accuracy.value) for row in rows], "share"),
         "ECE": numbers([row.ece for row in rows]),
         "weight": numbers([row.weight for row in rows], "share", of="weight"),
         "chosen in": numbers([row.chosen_share for row in rows], "share", of="chosen_share"),

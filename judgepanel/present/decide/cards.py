@@ -21,6 +21,7 @@ from judgepanel.decision.recommend_result import (
     saved_cost,
 )
 from judgepanel.present.blocks import Facts, Table
+from judgepanel.present.decide.cost import amount
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.words.sentences import pipeline_name
@@ -35,10 +36,10 @@ from judgepanel.words.text import (
     listed,
     percent,
     plain,
-    sig,
     with_interval,
 )
 
+ALONE = "The best judge alone"
 MOST_NAMES = 6
 """Judges of a card that are named; more are counted."""
 _NAME = 40
@@ -55,20 +56,26 @@ WAYS: dict[Preference, str] = {
 """Names of the preferences."""
 
 
-def cards_block(result: Recommendation, price: float) -> Facts:
-    """Return both cards, their difference and the rule as pairs of names and sentences."""
+def cards_block(result: Recommendation, price: float, unit: str = "") -> Facts:
+    """Return both cards, their difference and the rule as pairs of names and sentences.
+
+    ``unit`` is that of the costs.
+    """
     cards = cards_of(result, price)
-    return Facts(tuple(_pairs(result, cards)))
+    return Facts(tuple(_pairs(result, cards, unit)))
 
 
-def _pairs(result: Recommendation, cards: Cards) -> Iterator[tuple[str, str]]:
+def _pairs(result: Recommendation, cards: Cards, unit: str) -> Iterator[tuple[str, str]]:
     for card in cards.all:
         name = f"{card.name} (recommended)" if card.name == cards.marked else card.name
         who = f"{capital(_who(result, card))} with {_pipeline_words(card)}."
-        yield name, " ".join(filter(None, (who, use_words(result, card), price_words(card))))
+        words = (who, use_words(result, card), price_words(card, unit))
+        yield name, " ".join(filter(None, words))
     if cards.lean is not None:
         yield "Lean against Best", difference_words(cards)
     yield "Which of them", rule_sentence(cards)
+    if alone := alone_words(result, cards):
+        yield ALONE, alone
 
 
 def card_sentence(result: Recommendation, card: Card) -> str:
@@ -104,9 +111,31 @@ def use_words(result: Recommendation, card: Card) -> str:
     return "" if result.measures_coding or constant else use_sentence(card.reading)
 
 
-def price_words(card: Card) -> str:
-    """Return a card's NLL, calls and cost."""
-    return f"NLL {level(*card.reading.nll)}; {cost_words(card)}."
+def price_words(card: Card, unit: str) -> str:
+    """Return a card's NLL, and the number of calls of an item with their cost if it is known."""
+    calls = f"{counted(len(card.reading.judges), 'call')} per item"
+    cost = "" if card.panel.cost is None else f", cost {amount(card.panel.cost, unit)}"
+    return f"NLL {level(*card.reading.nll)}; {calls}{cost}."
+
+
+def title_words(cards: Cards, card: Card) -> tuple[str, str]:
+    """Return a card's name, and what it stands for."""
+    if card.name == "Best":
+        return "Best" if cards.lean else "Best and Lean", "lowest expected loss"
+    fewest = "fewest judges" if card.panel.cost is None else "lowest cost"
+    return "Lean", f"{fewest} within {price_text(cards.price)} of that loss"
+
+
+def alone_words(result: Recommendation, cards: Cards) -> str:
+    """Say what the best judge alone does on new items; empty where :func:`use_words` is."""
+    row, card = result.best_judge, cards.marked_card
+    if row is None or len(card.reading.judges) == 1 or not use_words(result, card):
+        return ""
+    change = with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
+    return (
+        f"right on {_share(row.accuracy)}; NLL {level(*row.nll)}, {change} against the "
+        "recommended panel."
+    )
 
 
 def use_sentence(reading: Reading) -> str:
@@ -132,12 +161,6 @@ def _share(right: Interval) -> str:
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return f"{fixed(value, 0)} %"
     return f"{fixed(value, 0)} % [{fixed(lo, 0)}, {fixed(hi, 0)}]"
-
-
-def cost_words(card: Card) -> str:
-    """Return the number of calls of an item, and their cost if it is known."""
-    calls = f"{counted(len(card.reading.judges), 'call')} an item"
-    return calls if card.panel.cost is None else f"{calls}, cost {sig(card.panel.cost)}"
 
 
 def difference_words(cards: Cards) -> str:
@@ -227,7 +250,7 @@ def ways_table(result: Recommendation, price: float = PRICE) -> Table:
         "way to choose": text([WAYS[row.prefer] for row in rows]),
         "judges": numbers([len(row.judges) for row in rows], "whole"),
         **cost,
-        "accuracy": numbers([row.accuracy for row in rows], "share"),
+        "accuracy": numbers([float(row.right.value) for row in rows], "share"),
         "NLL": numbers([float(row.nll.value) for row in rows]),
         "against Best": differences(against, same),
     }
