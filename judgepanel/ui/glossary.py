@@ -184,6 +184,7 @@ _TERM = re.compile(
     r"(?![\w-]| test| about)",
     re.IGNORECASE,
 )
+_SHARE = re.compile(r"\d[\d.,]* %")
 
 
 def with_terms(text: str, length: int = 400) -> str:
@@ -203,4 +204,5 @@ def with_terms(text: str, length: int = 400) -> str:
         meaning = in_html(f"{term}: {TERMS[term]}")
         return f'<span class="jp-term" tabindex="-1" data-meaning="{meaning}">{mention[0]}</span>'
 
-    return _TERM.sub(explain, in_html(on_page(text), length))
+    unbroken = _SHARE.sub(r'<span class="jp-whole">\g<0></span>', in_html(on_page(text), length))
+    return _TERM.sub(explain, unbroken)

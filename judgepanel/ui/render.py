@@ -84,6 +84,7 @@ def small(figure: Figure) -> Figure:
     def draw() -> go.Figure:
         drawn = go.Figure(figure.figure)
         named = sum(bool(part.name) and part.showlegend is not False for part in drawn.data)
+        named += sum(part.showlegend is True for part in drawn.layout.shapes)
         return drawn.update_layout(height=_SMALL + _LINE * max(0, named - 2))
 
     return replace(figure, draw=draw)
@@ -108,7 +109,7 @@ def check_card(
     brief = f"{_first_words(check.why)} {first_sentence(check.advice)}"
     if check.outcome == "pass":
         brief = ""
-    with st.container(border=True):
+    with st.container(border=True, height="stretch"):
         st.html(
             f'<p class="jp-note"><b>{with_terms(check.title)}: {mark}.</b> '
             f"{with_terms(brief, 2000)}</p>"

@@ -398,8 +398,8 @@ class RecommendationView:
 
 NOTHING_KNOWN = RecommendationView()
 _TURNED = (
-    " A weight below 0 counts a vote for the other verdict: the judge is below chance, or corrects "
-    "errors that it shares with others."
+    " A weight below 0 counts a vote for the other verdict (reversed): the judge is below chance, "
+    "or corrects errors that it shares with others."
 )
 
 
@@ -473,7 +473,7 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     table = weights_table(result, view)
     return Table(
         table,
-        f"{counted(len(table['judge']), 'judge')}, {order}.",
+        f"{counted(len(table['judge']), 'judge')}, {order}.{_turned(result)}",
         height=420,
         help={"weight": weight_note(result)},
         hidden=("correct", "voted", *alike),
@@ -483,5 +483,9 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
 def weight_note(result: Recommendation) -> str:
     """Say what the weights of the judges are, and what one below 0 means."""
     pipeline = " in the heaviest pipeline" if result.averages else ""
-    turned = _TURNED if any(weight < 0.0 for weight in result.model.main_weights) else ""
-    return f"The weight is that of a judge's vote{pipeline}.{turned}"
+    return f"The weight is that of a judge's vote{pipeline}.{_turned(result)}"
+
+
+def _turned(result: Recommendation) -> str:
+    """Say what a weight below 0 means, if there is one."""
+    return _TURNED if any(weight < 0.0 for weight in result.model.main_weights) else ""

@@ -113,9 +113,10 @@ def use_words(result: Recommendation, card: Card) -> str:
 
 def price_words(card: Card, unit: str) -> str:
     """Return a card's NLL, and the number of calls of an item with their cost if it is known."""
-    calls = f"{counted(len(card.reading.judges), 'call')} per item"
-    cost = "" if card.panel.cost is None else f", cost {amount(card.panel.cost, unit)}"
-    return f"NLL {level(*card.reading.nll)}; {calls}{cost}."
+    calls, cost = counted(len(card.reading.judges), "call"), ""
+    if card.panel.cost is not None:
+        cost = f", {'' if unit else 'cost '}{amount(card.panel.cost, unit)}"
+    return f"NLL {level(*card.reading.nll)}; {calls}{cost} per item."
 
 
 def title_words(cards: Cards, card: Card) -> tuple[str, str]:
@@ -123,7 +124,7 @@ def title_words(cards: Cards, card: Card) -> tuple[str, str]:
     if card.name == "Best":
         return "Best" if cards.lean else "Best and Lean", "lowest expected loss"
     fewest = "fewest judges" if card.panel.cost is None else "lowest cost"
-    return "Lean", f"{fewest} within {price_text(cards.price)} of that loss"
+    return "Lean", f"{fewest} within {price_text(cards.price)} of Best"
 
 
 def alone_words(result: Recommendation, cards: Cards) -> str:
@@ -132,10 +133,7 @@ def alone_words(result: Recommendation, cards: Cards) -> str:
     if row is None or len(card.reading.judges) == 1 or not use_words(result, card):
         return ""
     change = with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
-    return (
-        f"right on {_share(row.accuracy)}; NLL {level(*row.nll)}, {change} against the "
-        "recommended panel."
-    )
+    return f"right on {_share(row.accuracy)}; NLL {level(*row.nll)}, {change} against {card.name}."
 
 
 def use_sentence(reading: Reading) -> str:
@@ -164,27 +162,13 @@ def _share(right: Interval) -> str:
 
 
 def difference_words(cards: Cards) -> str:
-    """Return what Lean loses against Best on new items, and what it saves; empty without Lean."""
+    """Return what Lean loses against Best on new items; empty without Lean."""
     if cards.lean is None:
         return ""
     share = 1.0 / float(cards.best.reading.nll.value)
-    loss = f"NLL changes by {with_interval(*cards.loss, sign=True)}"
+    loss = f"NLL {with_interval(*cards.loss, sign=True)}"
     relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
-    return f"{loss} ({relative} %); {_savings(cards)}."
-
-
-def _savings(cards: Cards) -> str:
-    if cards.lean is None:
-        return ""
-    best, lean = cards.best.reading.judges, cards.lean.reading.judges
-    fewer = len(best) - len(lean)
-    parts = [f"{counted(fewer, 'judge')} fewer"] if fewer > 0 else []
-    if fewer < 0:
-        parts = [f"{counted(-fewer, 'judge')} more"]
-    cheaper = saved_cost(cards.best, cards.lean)
-    if cheaper:
-        parts.append(f"{percent(cheaper)} less cost")
-    return listed(parts)
+    return f"{loss} ({relative} %)."
 
 
 def price_text(price: float) -> str:
@@ -212,7 +196,7 @@ def rule_sentence(cards: Cards) -> str:
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."
         )
     if saved(cards.best, cards.lean) < SAVES:
-        return "Best is recommended: Lean saves less than a third of the judges or of the cost."
+        return "Best is recommended: Lean saves less than a third of judges or cost."
     return (
         f"Best is recommended: Lean saves {_share_saved(cards)}, but is not shown to lose less "
         f"than {accepted}."

@@ -78,7 +78,7 @@ def _card(result: Recommendation, cards: Cards, card: Card, unit: str, *, brief:
     badge = ' <span class="jp-badge">Recommended</span>' * (card.name == cards.marked)
     use = use_words(result, card)
     st.html(
-        f'<p class="jp-note"><b>{in_html(title)}</b>{badge} {in_html(meaning)}</p>'
+        f'<p class="jp-note"><b>{in_html(title)}</b>: {in_html(meaning)}{badge}</p>'
         f'<p class="jp-text">{with_terms(judges_words(result, card), 1000)}</p>'
         + f'<p class="jp-text"><b>{with_terms(use, 1000)}</b></p>' * bool(use)
         + f'<p class="jp-reading">{with_terms(price_words(card, unit), 1000)}</p>' * (not brief)
