@@ -124,7 +124,7 @@ def title_words(cards: Cards, card: Card) -> tuple[str, str]:
     if card.name == "Best":
         return "Best" if cards.lean else "Best and Lean", "lowest expected loss"
     fewest = "fewest judges" if card.panel.cost is None else "lowest cost"
-    return "Lean", f"{fewest} within {price_text(cards.price)} of Best"
+    return "Lean", f"{fewest} within {price_text(cards.price)}"
 
 
 def alone_words(result: Recommendation, cards: Cards) -> str:
@@ -138,20 +138,20 @@ def alone_words(result: Recommendation, cards: Cards) -> str:
 
 def use_sentence(reading: Reading) -> str:
     """Say what a panel does on new items: how often it is right, and how often it is sure."""
-    return f"Right on {_share(reading.right)} of new items; {_sure(reading, 'them')}."
+    return f"Right on {_share(reading.right)} of new items; {_sure(reading)}."
 
 
 def sure_words(result: Recommendation, card: Card) -> str:
     """Say only how often a panel is sure, and then right; empty where :func:`use_words` is."""
-    return f"{capital(_sure(card.reading, 'new items'))}." if use_words(result, card) else ""
+    return f"{capital(_sure(card.reading, ' of new items'))}." if use_words(result, card) else ""
 
 
-def _sure(reading: Reading, items: str) -> str:
+def _sure(reading: Reading, items: str = "") -> str:
     sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
     if not sure > 0.0 or not math.isfinite(sure_right):
         return "never 90 % sure"
     on_these = f"and right on {fixed(100.0 * sure_right, 0)} % of those"
-    return f"at least 90 % sure on {fixed(100.0 * sure, 0)} % of {items}, {on_these}"
+    return f"at least 90 % sure on {fixed(100.0 * sure, 0)} %{items}, {on_these}"
 
 
 def _share(right: Interval) -> str:

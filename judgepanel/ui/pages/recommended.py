@@ -335,12 +335,10 @@ def page(context: PageContext) -> None:
 
     One run serves all preferences and candidates: another choice is read from its result.
     """
-    verdict, price = st.container(), st.container()
+    verdict = st.container()
     ways = st.expander(WAYS_TITLE, key="ways", bind="query-params")
     try:
-        with price:
-            asked = recommend_spec(context, ways)
-        spec = with_candidate(context, asked, ways)
+        spec = with_candidate(context, recommend_spec(context, ways), ways)
         _recommendation(context, spec, verdict, ways)
     except InputError as error:  # The costs or the budget allow no panel.
         with verdict:

@@ -103,15 +103,12 @@ def with_candidate(
 
 
 def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
-    """The spec that the controls ask for; costs are offered if they are known.
-
-    The largest loss accepted is drawn here, all other controls in ``ways``.
-    """
+    """The spec that the controls in ``ways`` ask for; costs are offered if they are known."""
     known = known_of(context)
     costs = known.costs
     unknown = {"cheapest": costs is None, "robust": not families_absent(known.families)}
     offered = [prefer for prefer in PREFERENCES if not unknown.get(prefer, False)]
-    left, _ = st.columns([1, 2])
+    left, _ = ways.columns([1, 2])
     price = left.select_slider(
         "Largest loss accepted",
         PRICES,
