@@ -164,6 +164,8 @@ _WIDEST_TEXT = 260
 """Pixels that a column of texts takes at most; a click on a cell shows all of it."""
 _PHONE, _PAGE = 356, 1042
 """Pixels that a table has on a phone, and at most."""
+_NEARLY = 0.9
+"""Share of that room above which the browser would cut off texts to share what is left."""
 _PHONES = ("Mobi", "Android")
 """Parts of the names by which browsers of phones call themselves."""
 _MEASURED = 200
@@ -228,7 +230,7 @@ def table(block: Table, *, key: str) -> None:
     if hidden and st.toggle(f"All {len(frame)} columns", key=f"columns-{key}"):
         hidden = []
     total = sum(width for name, width in widths.items() if name not in hidden)
-    if total > _PAGE:  # Else the browser shares the room that is left.
+    if total > _NEARLY * _PAGE:  # Else the browser shares the room that is left.
         for name in texts_only:
             config[name]["width"] = widths[name]
     cells = pd.DataFrame(frame)
@@ -639,7 +641,8 @@ def _several(block: Row | Box, key: str, skip: Collection[str], folded: Sequence
             with column:
                 _draw(part, f"{key}-{i}", skip, folded)
         return
-    with st.container(border=True, key=f"coding_{key}" if block.coding else None):
+    name = f"coding_{key}" if block.coding else None
+    with st.container(border=True, key=name, height="stretch"):
         _text(block.words, "jp-text")
         draw_blocks(block.blocks, key=key, skip=skip, folded=folded)
 

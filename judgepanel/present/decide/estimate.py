@@ -285,8 +285,7 @@ def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
         ]
     return [
         *blocks,
-        Heading("By other estimates", 3),
-        Table(elsewhere_table(result)),
+        Table(elsewhere_table(result), "By other estimates."),
         Paragraph(_fair(result), quiet=True),
         Method(
             "Every item has a proxy of its label: an average of ridge regressions on the share of "
