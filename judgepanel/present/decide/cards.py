@@ -182,7 +182,7 @@ def no_smaller_sentence(cards: Cards) -> str:
 
 
 def _none_smaller(cards: Cards) -> str:
-    return f"none of the smaller panels compared comes within {price_text(cards.price)} of its NLL."
+    return f"no smaller candidate comes within {price_text(cards.price)} of its NLL."
 
 
 def rule_sentence(cards: Cards) -> str:

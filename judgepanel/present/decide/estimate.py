@@ -170,11 +170,11 @@ def judges_sentence(result: Estimates) -> str:
 
 
 def rates_table(result: Estimates) -> dict[str, Column]:
-    """Return rates by group, and what one gets elsewhere."""
+    """Return rates by group, and what one gets elsewhere; counts last, as phones show less."""
     table = result_table(result)
     table["group"] = text([one_line(name, _NAME) for name in result.group])
     table["their bias"] = numbers(100.0 * result.judges_bias, "signed", of="judges_bias")
-    return table
+    return table | {name: table.pop(name) for name in ("items", "labels")}
 
 
 def elsewhere_table(result: Estimates) -> dict[str, Column]:

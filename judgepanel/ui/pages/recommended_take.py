@@ -62,7 +62,7 @@ from judgepanel.votes.companions import judges_csv
 from judgepanel.votes.errors import listed
 from judgepanel.words.sentences import pipeline_name, recommend_command, so_far
 from judgepanel.words.tables import csv_text
-from judgepanel.words.text import csv_name, in_html
+from judgepanel.words.text import csv_name, first_sentence, in_html
 
 _HELD = (0, 10, 20, 30)
 
@@ -378,7 +378,7 @@ def safety(context: PageContext, recommendation: Recommendation) -> Scope | None
     filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
     if result is not None:
         sentence = scope_sentence(result, harmless=does_no_harm(filtered))
-        section_answer(f"{so_far(result)}{sentence}")
+        section_answer(f"{so_far(result)}{first_sentence(sentence)}")
     st.page_link(
         SCOPE_PAGE.file,
         label=f"{SCOPE_PAGE.title}: {'not looked at yet' if result is None else 'all checks'}",
