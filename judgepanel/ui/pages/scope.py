@@ -159,7 +159,8 @@ def _cards(
     others = [check for check in cards if check not in drawn]
     rows = [row for row in (drawn, others) if row]
     rows.sort(key=lambda row: _WORST_FIRST.index(row[0].outcome))
-    places = [place for row in rows for place in st.columns(len(row), gap="medium")]
+    with st.container(key="checks"):
+        places = [place for row in rows for place in st.columns(len(row), gap="medium")]
     for place, card in zip(places, [card for row in rows for card in row], strict=True):
         harmless = card.code == "P1" and card.outcome == "fail" and does_no_harm(filtered)
         check = replace(card, advice=_HARMLESS) if harmless else card
