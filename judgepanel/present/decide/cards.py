@@ -162,9 +162,7 @@ def _share(right: Interval) -> str:
 
 
 def difference_words(cards: Cards) -> str:
-    """Return what Lean loses against Best on new items; empty without Lean."""
-    if cards.lean is None:
-        return ""
+    """Return what Lean loses against Best on new items."""
     share = 1.0 / float(cards.best.reading.nll.value)
     loss = f"NLL {with_interval(*cards.loss, sign=True)}"
     relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
@@ -178,11 +176,7 @@ def price_text(price: float) -> str:
 
 def no_smaller_sentence(cards: Cards) -> str:
     """Say that there is no Lean beside Best."""
-    return capital(_none_smaller(cards))
-
-
-def _none_smaller(cards: Cards) -> str:
-    return f"no smaller candidate comes within {price_text(cards.price)} of its NLL."
+    return f"No smaller candidate comes within {price_text(cards.price)} of its NLL."
 
 
 def rule_sentence(cards: Cards) -> str:
@@ -190,7 +184,7 @@ def rule_sentence(cards: Cards) -> str:
     price = price_text(cards.price)
     accepted = f"the {price} accepted"
     if cards.lean is None:
-        return f"Best is Lean too: {_none_smaller(cards)}"
+        return f"Best is Lean too. {no_smaller_sentence(cards)}"
     if cards.marked == "Lean":
         return (
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."

@@ -263,11 +263,9 @@ def reading_sentence(result: LabelBudget, calibrator: str) -> str:
     )
     if abs(constant - null) > 0.001:
         text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
-    text += " Dotted lines on grey, right of the last marker, are extrapolated."
-    if result.needed_for(calibrator, result.arms[-1]) is not None:
-        low = f": the estimate itself is too low after {_splits(result)}"
-        end = "" if result.settled else f", the upper end of their interval{low}"
-        text += f" Dashed vertical line: the labels that come near the plateau{end}."
+    if not result.settled:
+        low = f"the estimate is too low after {_splits(result)}"
+        text += f" The labels needed are the upper end of their interval: {low}."
     return text
 
 
