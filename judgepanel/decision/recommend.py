@@ -161,7 +161,7 @@ def readings_of(
     def achieved(arm: int) -> dict[str, Any]:
         return {
             "nll": levels["nll"][arm],
-            **{name: float(levels[name].value[arm]) for name in ("brier", "accuracy", "ece")},
+            **{name: float(levels[name].value[arm]) for name in ("brier", "ece")},
             "delta": delta[arm],
             "p": float(p[arm]),
         }
@@ -171,6 +171,7 @@ def readings_of(
         return CandidateFigures(
             **described,
             **achieved(arm),
+            accuracy=levels["accuracy"][arm],
             skill=1.0 - float(levels["nll"].value[arm]) / null,
             chosen_share=0.0,
             weight=0.0,
@@ -357,6 +358,7 @@ def taking(
         chosen=row,
         instead_of=replace(result.chosen, nll=result.nll),
         **{name: getattr(row, name) for name in _OF_CHOICE},
+        accuracy=float(row.accuracy.value),
         chosen_on=row.inner_nll,
         optimism=float(row.nll.value) - row.inner_nll,
         verdict=verdict_on(row.delta, result.margin),
@@ -430,7 +432,7 @@ def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation)
     return replace(result, absence=absence, model=replace(result.model, fallback=absence.fallback))
 
 
-_OF_CHOICE = ("nll", "brier", "accuracy", "ece", "delta", "p")
+_OF_CHOICE = ("nll", "brier", "ece", "delta", "p")
 _OF_READING = ("prefer", "price", *_OF_CHOICE, "chosen_on", "position")
 """Fields of a recommendation that are those of its reading."""
 
@@ -451,6 +453,7 @@ def fields_of(
     return {
         "model": model,
         **{name: getattr(reading, name) for name in _OF_READING},
+        "accuracy": float(reading.right.value),
         "chosen": chosen,
         "lowest": min((row for row in rows[:-1] if row.allowed), key=lambda row: row.smoothed_nll),
         "runner_up": runner,

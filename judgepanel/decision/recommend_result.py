@@ -62,6 +62,7 @@ from judgepanel.studies.panel.curator import affordable as is_affordable
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
     EVERYONE,
+    FEW_MEMBER,
     FOLDS,
     LISTS,
     Candidate,
@@ -316,7 +317,7 @@ class CandidateFigures:
     calibrator: Calibrator
     nll: Interval = column(bounds=("lo", "hi"))
     brier: float
-    accuracy: float
+    accuracy: Interval
     ece: float
     skill: float
     delta: Interval = column(
@@ -378,7 +379,6 @@ class Reading:
     behind: Interval
     nll: Interval
     brier: float
-    accuracy: float
     ece: float
     chosen_on: float
     delta: Interval
@@ -535,6 +535,12 @@ class Recommendation(Declared):
             if row.panel != AVERAGE and row.allowed and (row.k == self.n_judges) == everyone
         ]
         return min(rows, key=lambda row: float(row.nll.value), default=None)
+
+    @property
+    def best_judge(self) -> CandidateFigures | None:
+        """The judge ranked first in every split, alone; None if there is only one judge."""
+        rows = self.panels(*FEW_MEMBER)
+        return rows[0] if rows and rows[0].k < self.n_judges and rows[0].k == 1 else None
 
     @property
     def undecided(self) -> tuple[CandidateFigures, ...]:

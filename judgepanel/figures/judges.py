@@ -309,7 +309,7 @@ def judge_card(result: Judges, judge: str, names: Mapping[str, str] | None = Non
         showlegend=False,
     )
     laid_out(figure, x="", y="", height=30 + 38 * max(len(rows), 1))
-    figure.update_xaxes(range=[-0.08, 1.2], showticklabels=False)
+    figure.update_xaxes(range=[-0.18, 1.2], showticklabels=False)
     figure.update_yaxes(
         tickvals=rows,
         ticktext=[escaped(name).replace(": ", ":<br>") for name in scales],

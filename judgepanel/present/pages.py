@@ -20,7 +20,7 @@ CURVE_PAGE = Page("pages/panel_curve.py", "Panel curve", "Keep all judges, or th
 RECOMMENDED_PAGE = Page(
     "pages/recommended_panel.py",
     "Recommended panel",
-    "Which judges, and which pipeline?",
+    "Which judges?",
     "Decide",
 )
 ESTIMATE_PAGE = Page("pages/estimate.py", "Estimate", "How good are the systems?", "Decide")

@@ -248,9 +248,10 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         f"<span>{counted(votes.n_items, 'item')} x {counted(votes.n_judges, 'judge')}</span>"
         f"<span>{known}</span>"
         f"{_meaning(analysis)}"
-        f'<span class="jp-badge">orientation: {in_html(policy.replace("_", " "))}</span>'
-        + '<span class="jp-badge">protocol: paper</span>' * (analysis.settings.protocol == "paper")
-        + f"<span>data <code>{votes.sha256[:10]}</code></span>"
+        + '<span class="jp-badge">protocol: paper</span>'
+        * (analysis.settings.protocol == "paper")
+        + f'<span><span class="jp-badge">orientation: {in_html(policy.replace("_", " "))}</span>'
+        f" data <code>{votes.sha256[:10]}</code></span>"
         + '<span class="jp-badge">read-only</span>' * is_reader()
         + "</div>"
     )

@@ -73,8 +73,8 @@ TERMS: dict[str, str] = {
     "Fallback": "A simpler score that is used for an item when judges with much of the panel's "
     "weight did not vote on it.",
     "Family": "Judges that belong together in the judge table, such as models of one vendor.",
-    "Filter": "The rule of check P1 that drops judges whose verdicts are mostly unreadable or "
-    "nearly all the same, and judges below chance that the aggregator cannot use.",
+    "Filter": "The rule of check P1 (parse rate) that drops judges whose verdicts are mostly "
+    "unreadable or nearly all the same, and judges below chance that the aggregator cannot use.",
     "Fingerprint": "The first digits of the SHA-256 of the votes and labels. Equal fingerprints "
     "mean equal data.",
     "Frontier": "The candidates or panels whose NLL is not reached by anything smaller or cheaper.",
@@ -184,6 +184,7 @@ _TERM = re.compile(
     r"(?![\w-]| test| about)",
     re.IGNORECASE,
 )
+_SHARE = re.compile(r"\d[\d.,]* %")
 
 
 def with_terms(text: str, length: int = 400) -> str:
@@ -203,4 +204,5 @@ def with_terms(text: str, length: int = 400) -> str:
         meaning = in_html(f"{term}: {TERMS[term]}")
         return f'<span class="jp-term" tabindex="-1" data-meaning="{meaning}">{mention[0]}</span>'
 
-    return _TERM.sub(explain, in_html(on_page(text), length))
+    unbroken = _SHARE.sub(r'<span class="jp-whole">\g<0></span>', in_html(on_page(text), length))
+    return _TERM.sub(explain, unbroken)

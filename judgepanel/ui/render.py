@@ -84,6 +84,7 @@ def small(figure: Figure) -> Figure:
     def draw() -> go.Figure:
         drawn = go.Figure(figure.figure)
         named = sum(bool(part.name) and part.showlegend is not False for part in drawn.data)
+        named += sum(part.showlegend is True for part in drawn.layout.shapes)
         return drawn.update_layout(height=_SMALL + _LINE * max(0, named - 2))
 
     return replace(figure, draw=draw)
@@ -108,7 +109,7 @@ def check_card(
     brief = f"{_first_words(check.why)} {first_sentence(check.advice)}"
     if check.outcome == "pass":
         brief = ""
-    with st.container(border=True):
+    with st.container(border=True, height="stretch"):
         st.html(
             f'<p class="jp-note"><b>{with_terms(check.title)}: {mark}.</b> '
             f"{with_terms(brief, 2000)}</p>"
@@ -163,6 +164,8 @@ _WIDEST_TEXT = 260
 """Pixels that a column of texts takes at most; a click on a cell shows all of it."""
 _PHONE, _PAGE = 356, 1042
 """Pixels that a table has on a phone, and at most."""
+_NEARLY = 0.9
+"""Share of that room above which the browser would cut off texts to share what is left."""
 _PHONES = ("Mobi", "Android")
 """Parts of the names by which browsers of phones call themselves."""
 _MEASURED = 200
@@ -227,7 +230,7 @@ def table(block: Table, *, key: str) -> None:
     if hidden and st.toggle(f"All {len(frame)} columns", key=f"columns-{key}"):
         hidden = []
     total = sum(width for name, width in widths.items() if name not in hidden)
-    if total > _PAGE:  # Else the browser shares the room that is left.
+    if total > _NEARLY * _PAGE:  # Else the browser shares the room that is left.
         for name in texts_only:
             config[name]["width"] = widths[name]
     cells = pd.DataFrame(frame)
@@ -505,7 +508,7 @@ def draw_study(  # noqa: PLR0913
     """
     key = key or entry.name
     blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
-    parts = list(_parts(blocks))
+    parts = list(parts_of(blocks))
     if quiet:
         notes = [part for part in parts[0][1] if isinstance(part, Paragraph) and part.quiet]
         parts[0] = "", [part for part in parts[0][1] if part not in notes]
@@ -532,7 +535,7 @@ def draw_study(  # noqa: PLR0913
     draw_how(how, key=key)
 
 
-def _parts(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
+def parts_of(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
     """Yield what precedes the first heading, under an empty name, then the part of each."""
     name, part = "", list[Block]()
     for block in blocks:
@@ -638,7 +641,8 @@ def _several(block: Row | Box, key: str, skip: Collection[str], folded: Sequence
             with column:
                 _draw(part, f"{key}-{i}", skip, folded)
         return
-    with st.container(border=True, key=f"coding_{key}" if block.coding else None):
+    name = f"coding_{key}" if block.coding else None
+    with st.container(border=True, key=name, height="stretch"):
         _text(block.words, "jp-text")
         draw_blocks(block.blocks, key=key, skip=skip, folded=folded)
 

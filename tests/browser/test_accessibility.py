@@ -88,7 +88,7 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
 
 def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
     """Pages of studies with all that they show unasked."""
-    opened = dict.fromkeys(("ways", "why-this-panel", "all-candidates", "what-if"), "true")
+    opened = dict.fromkeys(("ways", "why-this-panel", "what-if"), "true")
     page.goto(address(server, RECOMMENDED, analysis, **opened))
     finished_panel(page)
     yield "panel, filled"

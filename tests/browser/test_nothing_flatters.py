@@ -23,7 +23,7 @@ from tests.browser.service import prepared_votes
 PAGES = (START, *(page.file for page in MENU))
 PAPER = PAPER_PAGE.file
 SECTIONS = {entry.name: "true" for entry in entries_of(PAPER_PAGE) if entry.name != CLAIM.name}
-OPENED = (*("ways", "why-this-panel", "the-panel", "all-candidates", "what-if", "value", "cost"),)
+OPENED = ("ways", "why-this-panel", "what-if", "value", "cost")
 ASKED_FOR = {
     "pages/recommended_panel.py": dict.fromkeys(OPENED, "true"),
     PAPER: SECTIONS,

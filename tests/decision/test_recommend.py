@@ -542,7 +542,24 @@ def test_best_differs_from_itself_by_nothing_and_names_its_judges(votes, lean_re
     best = lean_result.reading("nll", PRICE)
     assert tuple(best.against_best) == (0.0, 0.0, 0.0)
     assert set(best.judges) == set(lean_result.model.judges)
-    assert float(best.right.value) == pytest.approx(best.accuracy)
+    assert float(best.right.value) == lean_result.accuracy
+
+
+def test_the_best_judge_alone_is_ranked_in_every_split_and_scored_on_the_others():
+    votes = make_votes(3, 80, 5, missing=0.0)
+    result = run(RECOMMEND, votes, SPEC, jobs=1)
+    alone, units = result.best_judge, prepare(votes, SPEC.settings).ballots.units
+    right, times = np.zeros(80), np.zeros(80)
+    agree = votes.votes == votes.labels[:, None]
+    for number in range(4):
+        drawn = split(units, number)
+        best = agree[drawn.calibration].sum(axis=0).argmax()
+        right[drawn.evaluation] += agree[drawn.evaluation, best]
+        times[drawn.evaluation] += 1
+    seen = times > 0
+    assert alone.k == 1
+    assert alone.accuracy.value == pytest.approx((right[seen] / times[seen]).mean())
+    assert alone.accuracy.lo < alone.accuracy.value < alone.accuracy.hi
 
 
 def carded(lean_result, *, judges, loss, cost=(None, None)):

@@ -133,7 +133,7 @@ def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
     (table,) = app.dataframe
     assert table.value["panel"].tolist()[:4] == ["all 24", "top-3", "top-5", "top-10"]
     assert downloads_of(app) == ["Download CSV", "Download JSON"]
-    assert links(app) == ["Next: which judges, and which pipeline?"]
+    assert links(app) == ["Next: which judges?"]
 
 
 def test_the_same_link_shows_the_same_answer_to_another_visitor() -> None:

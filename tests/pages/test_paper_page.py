@@ -105,7 +105,7 @@ def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
     assert len(published) == 9
     assert joint["step"].tolist()[1] == "joint in place of one-coin"
     assert any("study claim " in code.value for code in app.code)
-    assert links(app) == ["Next: which judges, and which pipeline?"]
+    assert links(app) == ["Next: which judges?"]
 
 
 def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatters() -> None:

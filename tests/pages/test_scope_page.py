@@ -45,8 +45,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     assert answer_of(app) == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items."
     sentence = htmls(app)
     assert any(
-        text.startswith("Of the 4 checks P0 to P3, none pass. Drop judges with ")
-        for text in sentence
+        text.startswith("Of the 4 checks, none pass. Drop judges with ") for text in sentence
     )
     for title in ("P0 Item order: needs review.", "P1 ", "P2 ", "P3 "):
         assert any(text.startswith(title) for text in sentence)
@@ -84,7 +83,7 @@ def test_the_recommended_panel_and_its_file_say_whether_checks_fail(
     sentence = answer_of(checks)
     assert sentence.startswith("Safe to use, with 2 reservations. The first: ")
     app = until_done(open_app(panel, analysis=analysis("hard_panel")))
-    assert sentence in htmls(app, "jp-result")
+    assert sentence.partition(" The first")[0] in htmls(app, "jp-result")
     assert "Scope: all checks" in links(app)
     file = json.loads(made["Download panel.json"]())
     outcomes = {check["code"]: check["outcome"] for check in file["checks"]}

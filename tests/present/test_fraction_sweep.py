@@ -131,7 +131,7 @@ def test_lines_bands_and_null_are_the_two_shares():
     np.testing.assert_array_equal(by_name["all 9"].y, two_shares().nll.value[0, 1])
     np.testing.assert_array_equal(by_name["top-3"].y, two_shares().nll.value[0, 0])
     np.testing.assert_array_equal(by_name["base rate"].y, two_shares().null_nll)
-    np.testing.assert_array_equal(by_name["all 9: 95 % interval"].y[:2], two_shares().nll.hi[0, 1])
+    np.testing.assert_array_equal(by_name["95 % interval"].y[:2], two_shares().nll.hi[0, 1])
     np.testing.assert_array_equal(by_name["all 9"].customdata, [[24, 96], [60, 60]])
 
 

@@ -255,8 +255,7 @@ def test_the_figure_is_read_with_its_yardsticks():
         f"NLL of all 9 with 60 labels, on average over panels: {level(*result().nll[0, -1, -1])}. "
         f"Base rate alone: {null[-1]:.3f}; with 20 labels {null[0]:.3f}."
     )
-    assert "right of the last marker, are extrapolated" in reading.text
-    assert "near the plateau, the upper end of their interval: the estimate" in reading.text
+    assert "The labels needed are the upper end of their interval: the estimate" in reading.text
     assert reading.text.endswith(f" is too low after {result().n_splits} splits.")
 
 
@@ -294,8 +293,8 @@ def test_both_panels_and_the_null_are_lines_over_the_labels():
 def test_what_lies_beyond_the_data_is_another_line_that_says_so():
     given = run(LABEL_BUDGET, make_votes(1, 120, 9), SPEC, jobs=1)
     figure = label_budget(given, "temperature", ("top-3",))
-    for arm in given.arms:
-        tail = trace(figure, f"{arm}: extrapolated")
+    for name in ("top-3: extrapolated", "extrapolated"):
+        tail = trace(figure, name)
         assert tail.x.min() >= given.labels[-1] - 1e-9
         assert tail.x.max() == pytest.approx(220)
         assert tail.line.dash == "dot"
@@ -308,21 +307,21 @@ def test_a_curve_that_misses_the_last_level_is_not_drawn_beyond_it():
     nll[0, :, -1] *= 1.2
     off = label_budget(replace(result(), nll=Interval.alone(nll)), "beta", ("top-3",))
     assert not [line for line in off.data if line.name.endswith("extrapolated")]
-    assert trace(label_budget(result(), "beta"), "all 9: extrapolated").showlegend
+    assert trace(label_budget(result(), "beta"), "extrapolated").showlegend
 
 
 def test_bands_hold_their_lines():
     figure = label_budget(result(), "beta", ("top-3",))
-    band = trace(figure, "all 9: 95 % interval")
+    band = trace(figure, "95 % interval")
     np.testing.assert_array_equal(band.y[:4], result().nll.hi[0, 1])
     np.testing.assert_array_equal(band.y[4:], result().nll.lo[0, 1][::-1])
 
 
 def test_the_legend_names_each_kind_of_line_once():
-    displayed = [
-        line.name for line in label_budget(result(), "beta", ("top-3",)).data if line.showlegend
-    ]
-    assert displayed == ["all 9: 95 % interval", "all 9: extrapolated"]
+    figure = label_budget(result(), "beta", ("top-3",))
+    displayed = [part.name for part in (*figure.data, *figure.layout.shapes) if part.showlegend]
+    assert displayed[:2] == ["95 % interval", "extrapolated"]
+    assert displayed[-1] == f"you have {result().have}: enough"
 
 
 def test_colour_is_not_the_only_difference_between_the_panels():

@@ -151,7 +151,7 @@ def test_the_terminal_gets_all_of_it():
         shapley_sentence(result()),
         copies_sentence(result()),
         roles_sentence(result()),
-        "Statuses here leave out the scope checks P0 and P1.",
+        "Statuses here leave out the scope checks of item order (P0) and parse rate (P1).",
     ):
         assert part in text
 

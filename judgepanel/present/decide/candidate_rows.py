@@ -204,7 +204,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         "difference": Column(delta.value, "signed", reference, "delta"),
         "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),
         "Brier": numbers([row.brier for row in rows]),
-        "accuracy": numbers([row.accuracy for row in rows], "share"),
+        "accuracy": numbers([float(row.accuracy.value) for row in rows], "share"),
         "ECE": numbers([row.ece for row in rows]),
         "weight": numbers([row.weight for row in rows], "share", of="weight"),
         "chosen in": numbers([row.chosen_share for row in rows], "share", of="chosen_share"),
@@ -398,8 +398,8 @@ class RecommendationView:
 
 NOTHING_KNOWN = RecommendationView()
 _TURNED = (
-    " A weight below 0 counts a vote for the other verdict: the judge is below chance, or corrects "
-    "errors that it shares with others."
+    " A weight below 0 counts a vote for the other verdict (reversed): the judge is below chance, "
+    "or corrects errors that it shares with others."
 )
 
 
@@ -473,7 +473,7 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     table = weights_table(result, view)
     return Table(
         table,
-        f"{counted(len(table['judge']), 'judge')}, {order}.",
+        f"{counted(len(table['judge']), 'judge')}, {order}.{_turned(result)}",
         height=420,
         help={"weight": weight_note(result)},
         hidden=("correct", "voted", *alike),
@@ -483,5 +483,9 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
 def weight_note(result: Recommendation) -> str:
     """Say what the weights of the judges are, and what one below 0 means."""
     pipeline = " in the heaviest pipeline" if result.averages else ""
-    turned = _TURNED if any(weight < 0.0 for weight in result.model.main_weights) else ""
-    return f"The weight is that of a judge's vote{pipeline}.{turned}"
+    return f"The weight is that of a judge's vote{pipeline}.{_turned(result)}"
+
+
+def _turned(result: Recommendation) -> str:
+    """Say what a weight below 0 means, if there is one."""
+    return _TURNED if any(weight < 0.0 for weight in result.model.main_weights) else ""

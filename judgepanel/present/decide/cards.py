@@ -21,6 +21,7 @@ from judgepanel.decision.recommend_result import (
     saved_cost,
 )
 from judgepanel.present.blocks import Facts, Table
+from judgepanel.present.decide.cost import amount
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.words.sentences import pipeline_name
@@ -35,10 +36,10 @@ from judgepanel.words.text import (
     listed,
     percent,
     plain,
-    sig,
     with_interval,
 )
 
+ALONE = "The best judge alone"
 MOST_NAMES = 6
 """Judges of a card that are named; more are counted."""
 _NAME = 40
@@ -55,20 +56,26 @@ WAYS: dict[Preference, str] = {
 """Names of the preferences."""
 
 
-def cards_block(result: Recommendation, price: float) -> Facts:
-    """Return both cards, their difference and the rule as pairs of names and sentences."""
+def cards_block(result: Recommendation, price: float, unit: str = "") -> Facts:
+    """Return both cards, their difference and the rule as pairs of names and sentences.
+
+    ``unit`` is that of the costs.
+    """
     cards = cards_of(result, price)
-    return Facts(tuple(_pairs(result, cards)))
+    return Facts(tuple(_pairs(result, cards, unit)))
 
 
-def _pairs(result: Recommendation, cards: Cards) -> Iterator[tuple[str, str]]:
+def _pairs(result: Recommendation, cards: Cards, unit: str) -> Iterator[tuple[str, str]]:
     for card in cards.all:
         name = f"{card.name} (recommended)" if card.name == cards.marked else card.name
         who = f"{capital(_who(result, card))} with {_pipeline_words(card)}."
-        yield name, " ".join(filter(None, (who, use_words(result, card), price_words(card))))
+        words = (who, use_words(result, card), price_words(card, unit))
+        yield name, " ".join(filter(None, words))
     if cards.lean is not None:
         yield "Lean against Best", difference_words(cards)
     yield "Which of them", rule_sentence(cards)
+    if alone := alone_words(result, cards):
+        yield ALONE, alone
 
 
 def card_sentence(result: Recommendation, card: Card) -> str:
@@ -104,27 +111,47 @@ def use_words(result: Recommendation, card: Card) -> str:
     return "" if result.measures_coding or constant else use_sentence(card.reading)
 
 
-def price_words(card: Card) -> str:
-    """Return a card's NLL, calls and cost."""
-    return f"NLL {level(*card.reading.nll)}; {cost_words(card)}."
+def price_words(card: Card, unit: str) -> str:
+    """Return a card's NLL, and the number of calls of an item with their cost if it is known."""
+    calls, cost = counted(len(card.reading.judges), "call"), ""
+    if card.panel.cost is not None:
+        cost = f", {'' if unit else 'cost '}{amount(card.panel.cost, unit)}"
+    return f"NLL {level(*card.reading.nll)}; {calls}{cost} per item."
+
+
+def title_words(cards: Cards, card: Card) -> tuple[str, str]:
+    """Return a card's name, and what it stands for."""
+    if card.name == "Best":
+        return "Best" if cards.lean else "Best and Lean", "lowest expected loss"
+    fewest = "fewest judges" if card.panel.cost is None else "lowest cost"
+    return "Lean", f"{fewest} within {price_text(cards.price)}"
+
+
+def alone_words(result: Recommendation, cards: Cards) -> str:
+    """Say what the best judge alone does on new items; empty where :func:`use_words` is."""
+    row, card = result.best_judge, cards.marked_card
+    if row is None or len(card.reading.judges) == 1 or not use_words(result, card):
+        return ""
+    change = with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
+    return f"right on {_share(row.accuracy)}; NLL {level(*row.nll)}, {change} against {card.name}."
 
 
 def use_sentence(reading: Reading) -> str:
     """Say what a panel does on new items: how often it is right, and how often it is sure."""
-    return f"Right on {_share(reading.right)} of new items; {_sure(reading, 'them')}."
+    return f"Right on {_share(reading.right)} of new items; {_sure(reading)}."
 
 
 def sure_words(result: Recommendation, card: Card) -> str:
     """Say only how often a panel is sure, and then right; empty where :func:`use_words` is."""
-    return f"{capital(_sure(card.reading, 'new items'))}." if use_words(result, card) else ""
+    return f"{capital(_sure(card.reading, ' of new items'))}." if use_words(result, card) else ""
 
 
-def _sure(reading: Reading, items: str) -> str:
+def _sure(reading: Reading, items: str = "") -> str:
     sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
     if not sure > 0.0 or not math.isfinite(sure_right):
         return "never 90 % sure"
     on_these = f"and right on {fixed(100.0 * sure_right, 0)} % of those"
-    return f"at least 90 % sure on {fixed(100.0 * sure, 0)} % of {items}, {on_these}"
+    return f"at least 90 % sure on {fixed(100.0 * sure, 0)} %{items}, {on_these}"
 
 
 def _share(right: Interval) -> str:
@@ -134,34 +161,12 @@ def _share(right: Interval) -> str:
     return f"{fixed(value, 0)} % [{fixed(lo, 0)}, {fixed(hi, 0)}]"
 
 
-def cost_words(card: Card) -> str:
-    """Return the number of calls of an item, and their cost if it is known."""
-    calls = f"{counted(len(card.reading.judges), 'call')} an item"
-    return calls if card.panel.cost is None else f"{calls}, cost {sig(card.panel.cost)}"
-
-
 def difference_words(cards: Cards) -> str:
-    """Return what Lean loses against Best on new items, and what it saves; empty without Lean."""
-    if cards.lean is None:
-        return ""
+    """Return what Lean loses against Best on new items."""
     share = 1.0 / float(cards.best.reading.nll.value)
-    loss = f"NLL changes by {with_interval(*cards.loss, sign=True)}"
+    loss = f"NLL {with_interval(*cards.loss, sign=True)}"
     relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
-    return f"{loss} ({relative} %); {_savings(cards)}."
-
-
-def _savings(cards: Cards) -> str:
-    if cards.lean is None:
-        return ""
-    best, lean = cards.best.reading.judges, cards.lean.reading.judges
-    fewer = len(best) - len(lean)
-    parts = [f"{counted(fewer, 'judge')} fewer"] if fewer > 0 else []
-    if fewer < 0:
-        parts = [f"{counted(-fewer, 'judge')} more"]
-    cheaper = saved_cost(cards.best, cards.lean)
-    if cheaper:
-        parts.append(f"{percent(cheaper)} less cost")
-    return listed(parts)
+    return f"{loss} ({relative} %)."
 
 
 def price_text(price: float) -> str:
@@ -171,11 +176,7 @@ def price_text(price: float) -> str:
 
 def no_smaller_sentence(cards: Cards) -> str:
     """Say that there is no Lean beside Best."""
-    return capital(_none_smaller(cards))
-
-
-def _none_smaller(cards: Cards) -> str:
-    return f"none of the smaller panels compared comes within {price_text(cards.price)} of its NLL."
+    return f"No smaller candidate comes within {price_text(cards.price)} of its NLL."
 
 
 def rule_sentence(cards: Cards) -> str:
@@ -183,13 +184,13 @@ def rule_sentence(cards: Cards) -> str:
     price = price_text(cards.price)
     accepted = f"the {price} accepted"
     if cards.lean is None:
-        return f"Best is Lean too: {_none_smaller(cards)}"
+        return f"Best is Lean too. {no_smaller_sentence(cards)}"
     if cards.marked == "Lean":
         return (
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."
         )
     if saved(cards.best, cards.lean) < SAVES:
-        return "Best is recommended: Lean saves less than a third of the judges or of the cost."
+        return "Best is recommended: Lean saves less than a third of judges or cost."
     return (
         f"Best is recommended: Lean saves {_share_saved(cards)}, but is not shown to lose less "
         f"than {accepted}."
@@ -227,7 +228,7 @@ def ways_table(result: Recommendation, price: float = PRICE) -> Table:
         "way to choose": text([WAYS[row.prefer] for row in rows]),
         "judges": numbers([len(row.judges) for row in rows], "whole"),
         **cost,
-        "accuracy": numbers([row.accuracy for row in rows], "share"),
+        "accuracy": numbers([float(row.right.value) for row in rows], "share"),
         "NLL": numbers([float(row.nll.value) for row in rows]),
         "against Best": differences(against, same),
     }

@@ -182,13 +182,13 @@ def judges_sentence(result: Estimates) -> str:
 
 
 def rates_table(result: Estimates) -> dict[str, Column]:
-    """Return rates by group, and what one gets elsewhere."""
+    """Return rates by group, and what one gets elsewhere; counts last, as phones show less."""
     table = result_table(result)
     table["group"] = text([one_line(name, _NAME) for name in result.group])
     bias = 100.0 * result.judges_bias
     words = {row: fixed(x, 1, sign=True) for row, x in enumerate(bias) if np.isfinite(x)}
     table["their bias"] = Column(bias, "signed", words, "judges_bias")
-    return table
+    return table | {name: table.pop(name) for name in ("items", "labels")}
 
 
 def elsewhere_table(result: Estimates) -> dict[str, Column]:

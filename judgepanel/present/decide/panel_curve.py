@@ -56,6 +56,7 @@ from judgepanel.words.sentences import (
     CODING,
     SAME_PANEL,
     if_positions_mean_nothing,
+    panel_pipelines,
     pipeline_name,
     so_far,
     tie_words,
@@ -218,8 +219,8 @@ def curve_against(curve: PanelCurve, calibrator: str, recommendation: Recommenda
 
 def level_sentence(recommendation: Recommendation) -> str:
     """Return the NLL of the recommended panel, which the figure marks."""
-    nll = level(*recommendation.nll)
-    return f"{so_far(recommendation)}The recommended panel has NLL {nll}."
+    nll, pipelines = level(*recommendation.nll), panel_pipelines(recommendation.model)
+    return f"{so_far(recommendation)}The recommended panel, {pipelines}, has NLL {nll}."
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:

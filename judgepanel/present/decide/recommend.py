@@ -45,7 +45,8 @@ from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.value import VALUE
-from judgepanel.studies.panel.recommended import AVERAGE, DRAWS, EVERYONE, LEAD
+from judgepanel.studies.panel.curator import prices_of
+from judgepanel.studies.panel.recommended import AVERAGE, DRAWS, EVERYONE, FEW_MEMBER, LEAD
 from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
@@ -72,6 +73,7 @@ from judgepanel.words.text import (
 )
 
 WAYS_TITLE = "Other ways to choose"
+_FEW = pipeline_name(*FEW_MEMBER)
 
 
 def recommendation_sentence(result: Recommendation) -> str:
@@ -319,7 +321,7 @@ def present(
     """Present the verdict, the judges, losses under absence, and all candidates."""
     return [
         Answer(recommendation_sentence(result)),
-        cards_block(result, spec.price),
+        cards_block(result, spec.price, "" if view.votes is None else prices_of(view.votes)[1]),
         _evidence(result, view),
         *paragraphs(
             *_certainty(result),
@@ -437,8 +439,8 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
         f"of the average: over {DRAWS} Bayesian bootstraps of the items, prior × exp(−summed NLL); "
         f"the prior is {LEAD} for joint over all judges{shared_lead(result)}; the rest is shared "
         "equally by other pipelines on all judges and on the better half, and by one-coin on the "
-        "best "
-        "few. The reference is the paper's default: all judges, one-coin, beta. "
+        "best few. The reference is the paper's default: all judges, one-coin, beta. The best "
+        f"judge alone is the most accurate on the calibration items of a split, under {_FEW}. "
         f"{weight_note(result)}"
     )
 

@@ -227,7 +227,12 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
         Table(status_table(result, view.statuses), height=360),
     ]
     if view.statuses is None:
-        blocks.append(Paragraph("Statuses here leave out the scope checks P0 and P1.", quiet=True))
+        blocks.append(
+            Paragraph(
+                "Statuses here leave out the scope checks of item order (P0) and parse rate (P1).",
+                quiet=True,
+            )
+        )
     blocks += paragraphs(roles_sentence(result), copies_sentence(result))
     if result.groups:
         blocks.append(

@@ -263,11 +263,9 @@ def reading_sentence(result: LabelBudget, calibrator: str) -> str:
     )
     if abs(constant - null) > 0.001:
         text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
-    text += " Dotted lines on grey, right of the last marker, are extrapolated."
-    if result.needed_for(calibrator, result.arms[-1]) is not None:
-        low = f": the estimate itself is too low after {_splits(result)}"
-        end = "" if result.settled else f", the upper end of their interval{low}"
-        text += f" Dashed vertical line: the labels that come near the plateau{end}."
+    if not result.settled:
+        low = f"the estimate is too low after {_splits(result)}"
+        text += f" The labels needed are the upper end of their interval: {low}."
     return text
 
 
@@ -402,7 +400,7 @@ SECOND = Look("#2F7D5B", "#2F7D5B", "square", "dashdot")
 def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = ()) -> go.Figure:
     """NLL against the number of labels: all judges and these panels (``top-5``).
 
-    Extrapolation is shaded and dotted.
+    Extrapolation is shaded and dotted, and the user's number of labels is marked.
     """
     c, everyone = result.row(calibrator), len(result.panels) - 1
     last = float(result.labels[-1])
@@ -417,8 +415,8 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
         if _goes_on(tail, float(result.nll.value[c, p, -1])):
             faint = Look(look.fill, look.colour, "", "dot", 1.5)
             hover = f"{name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
-            more = f"{name}: extrapolated"
-            add_series(figure, beyond, tail, faint, more, hover, showlegend=p == everyone)
+            more = "extrapolated" if listed else f"{name}: extrapolated"
+            add_series(figure, beyond, tail, faint, more, hover, showlegend=listed)
             if p == everyone:
                 figure.add_vrect(
                     x0=beyond[0],
@@ -427,12 +425,16 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
                     line_width=0,
                     layer="below",
                 )
-    mark = {"color": NEUTRAL, "width": 1, "dash": "dash"}
+    mark = {"line": {"color": NEUTRAL, "width": 1, "dash": "dash"}, "showlegend": True}
     needed = result.needed_for(calibrator, result.arms[everyone])
     if needed is not None and np.isfinite(result.quoted(needed)):
-        figure.add_vline(x=result.quoted(needed), line=mark)
+        x = result.quoted(needed)
+        figure.add_vline(x=x, name=f"near the plateau: {round(x):,}", **mark)
     if result.target is not None:
-        figure.add_hline(y=result.target, line=mark)
+        figure.add_hline(y=result.target, name="target", **mark)
+    mark["line"] = {"color": NEUTRAL, "width": 2}
+    enough = "" if needed is None else _suffice(result, c, needed)
+    figure.add_vline(x=result.have, name=f"you have {result.have:,}{enough}", **mark)
     laid_out(figure, x="labels the panel is fitted on", y="NLL (nats per item)")
     _log_axis(figure, np.append(result.labels, beyond))
     return figure
@@ -455,7 +457,8 @@ def add_line(
 
     Only one band of a figure goes into the legend, or a phone has no room for the plot.
     """
-    add_band(figure, x, nll, look.fill, name=f"{name}: 95 % interval", showlegend=listed)
+    band = "95 % interval" if listed else f"{name}: 95 % interval"
+    add_band(figure, x, nll, look.fill, name=band, showlegend=listed)
     add_series(figure, x, nll.value, look, name, f"{name}, {what}: %{{y:.3f}}")
 
 

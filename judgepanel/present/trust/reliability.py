@@ -220,8 +220,8 @@ def bins_table(result: Reliability, name: str) -> dict[str, Column]:
     for stage, when in ((AFTER, ""),) if result.calibrator == "none" else stages:
         items = bins.items[stage, rows]
         columns |= {
-            f"{when}says on average": numbers(bins.confidence[stage, rows], "share"),
             f"{when}right": Column(bins.accuracy[stage, rows], "share level"),
+            f"{when}says on average": numbers(bins.confidence[stage, rows], "share"),
             f"{when}items": items_column(np.where(items > 0, items, np.nan)),
         }
     return columns

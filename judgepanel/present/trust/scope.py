@@ -120,7 +120,7 @@ def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
     apart = f"{none} {'does' if none == 1 else 'do'} not apply" if none else ""
     if raised:
         passing = "1 passes" if passed == 1 else f"{passed or 'none'} pass"
-        passes = f"Of the {total} checks P0 to P3, {passing}"
+        passes = f"Of the {total} checks, {passing}"
         first = [first_sentence(check.advice) for check in _blocking(result, harmless=harmless)]
         return " ".join([f"{passes}, {apart}." if apart else f"{passes}.", *first[:1]])
     course = result.saturation
@@ -492,7 +492,7 @@ def _gapped(result: Scope) -> list[Block]:
             blocks.append(
                 Paragraph(
                     f"Aggregators are compared on {result.n_compared} of the {result.n_splits} "
-                    "splits, so an NLL here differs a little from the same one under P2.",
+                    "splits, so an NLL here differs a little from the same one under saturation.",
                     quiet=True,
                 )
             )

@@ -373,7 +373,7 @@ def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -
                 result, every_column=view.every_column, recommendation=view.recommendation
             ),
             most=200,
-            height=420,
+            height=385,
             hidden=_repeated(result) if view.every_column else (),
         ),
         *_clusters(result),

@@ -518,7 +518,7 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
             Curator("exhaustive", "every union of groups", every_union),
             Curator("one_per_family", "one per family", one_per_family, needs="families"),
             Curator("one_per_cluster", "one per cluster found", one_per_cluster),
-            Curator("checks", "without P1 failures", without_failures),
+            Curator("checks", "without parse-rate failures (P1)", without_failures),
             Curator("above_chance", "without judges below chance", above_chance),
             Curator("cheapest", "the k cheapest", cheapest_k, uses_labels=True, needs="costs"),
             Curator(

@@ -482,7 +482,7 @@ def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> st
         parts.append("Leave the partly missing judges out, or have their votes filled in.")
     if missing.n_related:
         parts.append(
-            "Find out why these votes are missing: what is learned about such a judge does not "
+            "Find out why these votes are missing. What is learned about such a judge does not "
             "hold for the items it misses."
         )
     return " ".join(parts) or "Nothing to do."

@@ -229,14 +229,14 @@ def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
         return (
             "fail",
             f"The last {n_last} judges cost: adding them changes NLL by {_change(result, last)}.",
-            "Drop them, or switch to an aggregator that sees the votes jointly; see P3.",
+            "Drop them, or use an aggregator that sees the votes jointly: see P3, missing votes.",
         )
     if result.delta[half].above(result.margin):
         return (
             "fail",
             "The better half of the judges alone is better: adding the others changes NLL by "
             f"{_change(result, half)}.",
-            "Curate, or switch to an aggregator that sees the votes jointly; see P3.",
+            "Curate, or use an aggregator that sees the votes jointly: see P3, missing votes.",
         )
     return None
 

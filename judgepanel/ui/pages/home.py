@@ -58,7 +58,7 @@ _CARDS = (
     ),
     (
         _FOREST,
-        "Which judges, and which pipeline?",
+        "Which judges?",
         "One recommendation, what it costs to follow other advice, and a file that scores new "
         "votes.",
     ),

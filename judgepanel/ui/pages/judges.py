@@ -26,6 +26,7 @@ from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.understand.judge_table import grade_curve, positions
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec
 from judgepanel.ui.frame import PageContext, caption
+from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, chart, section_answer, show_closed, show_study, table
 from judgepanel.ui.session import judges_of
@@ -126,7 +127,7 @@ def labels_of(names: list[str]) -> dict[str, str]:
 def _card(result: Judges, judge: str) -> None:
     st.subheader("One judge")
     j = result.judges.index(judge)
-    st.html(f'<p class="jp-note"><b>{in_html(judge)}</b> {in_html(_about(result, j))}</p>')
+    st.html(f'<p class="jp-note"><b>{in_html(judge)}</b> {with_terms(_about(result, j))}</p>')
     if result.set_aside[j] or not result.voted[j]:
         return
     chart(

@@ -63,7 +63,7 @@ def page(context: PageContext) -> None:
         _link(context, RECOMMENDED_PAGE, "Download this panel, or choose another")
     pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or _has_more(context.votes)]
     columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
-    with columns[-1] if len(pages) % 2 else st.container():
+    with columns[-1].container(border=True, height="stretch") if len(pages) % 2 else st.container():
         _read_as(context)
     places = dict(zip(pages, columns, strict=False))
     asked = {shown: _spec(context, shown, recommendation) for shown in pages}
@@ -133,14 +133,14 @@ def _card(
             sentence = f"{so_far(result)}{preliminary_sentence(result)}"
         section_answer(sentence)
         if quick:
-            caption(f"By {other}. {page.title} has the recommended panel.")
+            caption(f"By a quicker pipeline, {other}; {page.title} has the recommended panel.")
         elif isinstance(result, PanelCurve) and recommendation is not None:
             caption(level_sentence(recommendation))
         if figure is not None:
             draw_blocks([small(figure)], key=f"small-{entry.name}")
         caveats = sum(isinstance(block, Caveat) for block in blocks)
         if caveats:
-            caption(f"{counted(caveats, 'note')} on its page.")
+            caption(f"{page.title} adds {counted(caveats, 'note')} of caution.")
 
     return show_result(entry.study, context, spec, draw)
 
@@ -161,11 +161,11 @@ def _view(context: PageContext, spec: Spec, recommendation: Recommendation | Non
 def _read_as(context: PageContext) -> None:
     """Say how the file was read, and where to look at it."""
     analysis = context.analysis
+    st.page_link(START, label="How the file was read", query_params=link_parameters(analysis))
     reading = "" if analysis.reading is None else analysis.reading.sentence
-    notes = f" {counted(len(analysis.notes), 'note')} on it." if analysis.notes else ""
+    notes = f" Start has {counted(len(analysis.notes), 'note')} on this." if analysis.notes else ""
     if reading or notes:
         caption(f"{reading}{notes}")
-    st.page_link(START, label="How the file was read", query_params=link_parameters(analysis))
 
 
 def _link(context: PageContext, page: Page, label: str) -> None:

@@ -23,10 +23,9 @@ from judgepanel.present.blocks import (
     Block,
     Caveat,
     Figure,
-    Heading,
     Paragraph,
-    Row,
     Table,
+    flat,
 )
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.recommend import (
@@ -72,6 +71,7 @@ from judgepanel.ui.render import (
     draw_blocks,
     draw_how,
     page_blocks,
+    parts_of,
     section_answer,
     show_closed,
     show_study,
@@ -84,7 +84,7 @@ from judgepanel.words.sentences import recommend_command, so_far
 from judgepanel.words.text import in_html, percent, sig
 
 WITHOUT = "without"
-WHY_TITLE = "Why this panel"
+WHY_TITLE, _WHY = "Why this panel, and not another", "why-this-panel"
 _VERSION, _BASE = "what-if-version", "what-if-base"
 
 
@@ -335,12 +335,10 @@ def page(context: PageContext) -> None:
 
     One run serves all preferences and candidates: another choice is read from its result.
     """
-    verdict, price = st.container(), st.container()
+    verdict = st.container()
     ways = st.expander(WAYS_TITLE, key="ways", bind="query-params")
     try:
-        with price:
-            asked = recommend_spec(context, ways)
-        spec = with_candidate(context, asked, ways)
+        spec = with_candidate(context, recommend_spec(context, ways), ways)
         _recommendation(context, spec, verdict, ways)
     except InputError as error:  # The costs or the budget allow no panel.
         with verdict:
@@ -370,23 +368,25 @@ def _recommendation(
         ended = show_result(RECOMMEND, context, run, draw)
     if not blocks:
         return
-    opened, sections = _sections(blocks)
-    listed = sections.pop(WAYS_TITLE)
+    parts = dict(parts_of(blocks))
+    first, listed = list(flat(parts.pop(""))), parts.pop(WAYS_TITLE)[1:]
+    judges = [block for block in first if isinstance(block, Table)]
     if ways.open:
         with ways:
             draw_blocks(listed, key="ways")
     general = stored_result(RECOMMEND, context, run) if ended else None
     if general is None or general.partial:
-        draw_blocks(_tables(opened), key=RECOMMEND.name)
+        draw_blocks(judges, key=RECOMMEND.name)
         draw_how(how, key=RECOMMEND.name)
         return
     result = as_asked(context.votes, spec, general)
     scope = safety(context, result)
-    draw_blocks(_tables(opened), key=RECOMMEND.name)
+    draw_blocks(judges, key=RECOMMEND.name)
     exports(context, spec, result, scope)
-    why: list[Block] = [block for block in opened if isinstance(block, Figure | Paragraph)]
-    for title, part in {WHY_TITLE: why, **sections}.items():
-        closed(title, partial(draw_blocks, part, key=_key(title)), key=_key(title))
+    why: list[Block] = [block for block in first if isinstance(block, Figure | Paragraph)]
+    why += [block for part in parts.values() for block in part]
+    folded = [block for block in why if isinstance(block, Table)]
+    closed(WHY_TITLE, partial(draw_blocks, why, key=_WHY, folded=folded), key=_WHY)
     _more(context, spec, result, caveats)
     draw_how(how, key=RECOMMEND.name)
 
@@ -406,26 +406,6 @@ def _more(
         closed(title, partial(draw, context, spec, result, caveats), key=name)
     drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
     show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
-
-
-def _key(title: str) -> str:
-    return title.lower().replace(" ", "-")
-
-
-def _sections(blocks: list[Block]) -> tuple[list[Block], dict[str, list[Block]]]:
-    """Return what stands before the first heading, and the blocks of each heading."""
-    opened, sections = list[Block](), dict[str, list[Block]]()
-    part = opened
-    for block in blocks:
-        if isinstance(block, Heading):
-            part = sections.setdefault(block.text, [])
-        else:
-            part += block.blocks if isinstance(block, Row) else (block,)
-    return opened, sections
-
-
-def _tables(blocks: list[Block]) -> list[Block]:
-    return [block for block in blocks if isinstance(block, Table)]
 
 
 def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:

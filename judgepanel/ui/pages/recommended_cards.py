@@ -7,15 +7,19 @@ import streamlit as st
 from judgepanel.decision.lean import CARD_NAMES, PanelInUse
 from judgepanel.decision.recommend_result import Card, Cards, Recommendation, cards_of
 from judgepanel.present.decide.cards import (
+    ALONE,
+    alone_words,
     difference_words,
     judges_words,
     no_smaller_sentence,
     price_words,
     rule_sentence,
     sure_words,
+    title_words,
     use_words,
 )
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
+from judgepanel.studies.panel.curator import prices_of
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.session import is_reader, workspace
@@ -40,13 +44,12 @@ def draw_cards(
             column,
             st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"),
         ):
-            _card(result, cards, card, brief=brief)
+            _card(result, cards, card, prices_of(context.votes)[1], brief=brief)
             _choice(context, cards, card, shown, brief=brief)
     lines = [] if brief and cards.lean is None else [rule_sentence(cards)]
     if cards.lean is not None:
         lines.append(f"Lean against Best: {difference_words(cards)}")
-    if lines:
-        st.html("".join(f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines))
+    _notes([*lines, _alone(result, cards)])
 
 
 def draw_only_card(result: Recommendation, cards: Cards) -> None:
@@ -56,17 +59,29 @@ def draw_only_card(result: Recommendation, cards: Cards) -> None:
         f"<b>{with_terms(sure_words(result, cards.best), 1000)}</b> "
         f"{with_terms(no_smaller_sentence(cards), 1000)}</p>"
     )
+    _notes([_alone(result, cards)])
 
 
-def _card(result: Recommendation, cards: Cards, card: Card, *, brief: bool) -> None:
-    title = card.name if cards.lean is not None else "Best and Lean"
+def _alone(result: Recommendation, cards: Cards) -> str:
+    words = alone_words(result, cards)
+    return words and f"{ALONE}: {words}"
+
+
+def _notes(lines: list[str]) -> None:
+    texts = [f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines if line]
+    if texts:
+        st.html("".join(texts))
+
+
+def _card(result: Recommendation, cards: Cards, card: Card, unit: str, *, brief: bool) -> None:
+    title, meaning = title_words(cards, card)
     badge = ' <span class="jp-badge">Recommended</span>' * (card.name == cards.marked)
     use = use_words(result, card)
     st.html(
-        f'<p class="jp-note"><b>{in_html(title)}</b>{badge}</p>'
+        f'<p class="jp-note"><b>{in_html(title)}</b>: {in_html(meaning)}{badge}</p>'
         f'<p class="jp-text">{with_terms(judges_words(result, card), 1000)}</p>'
         + f'<p class="jp-text"><b>{with_terms(use, 1000)}</b></p>' * bool(use)
-        + f'<p class="jp-reading">{with_terms(price_words(card), 1000)}</p>' * (not brief)
+        + f'<p class="jp-reading">{with_terms(price_words(card, unit), 1000)}</p>' * (not brief)
     )
 
 

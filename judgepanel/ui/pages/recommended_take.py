@@ -23,14 +23,13 @@ from judgepanel.decision.recommend_result import (
     Preference,
     Recommendation,
     RecommendSpec,
-    cards_of,
     contest_of,
     families_absent,
 )
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.blocks import Document
 from judgepanel.present.decide.candidate_rows import weights_frame
-from judgepanel.present.decide.cards import WAYS, difference_words, price_text
+from judgepanel.present.decide.cards import WAYS, price_text
 from judgepanel.present.decide.cost import cost_spec
 from judgepanel.present.decide.escalation import escalation_spec
 from judgepanel.present.decide.value import ValueView, value_spec
@@ -62,7 +61,7 @@ from judgepanel.votes.companions import judges_csv
 from judgepanel.votes.errors import listed
 from judgepanel.words.sentences import pipeline_name, recommend_command, so_far
 from judgepanel.words.tables import csv_text
-from judgepanel.words.text import csv_name, in_html
+from judgepanel.words.text import csv_name, first_sentence
 
 _HELD = (0, 10, 20, 30)
 
@@ -103,15 +102,12 @@ def with_candidate(
 
 
 def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
-    """The spec that the controls ask for; costs are offered if they are known.
-
-    The largest loss accepted is drawn here, all other controls in ``ways``.
-    """
+    """The spec that the controls in ``ways`` ask for; costs are offered if they are known."""
     known = known_of(context)
     costs = known.costs
     unknown = {"cheapest": costs is None, "robust": not families_absent(known.families)}
     offered = [prefer for prefer in PREFERENCES if not unknown.get(prefer, False)]
-    left, _ = st.columns([1, 2])
+    left, _ = ways.columns([1, 2])
     price = left.select_slider(
         "Largest loss accepted",
         PRICES,
@@ -234,9 +230,6 @@ def costs(
     if recommendation.n_judges < 2:
         st.caption("There is only one judge, so there is nothing to save.")
         return
-    words = difference_words(cards_of(recommendation, spec.price))
-    if words:
-        st.html(f'<p class="jp-text">Lean against Best: {in_html(words)}</p>')
     priced = cost_spec(spec, recommendation)
     escalated = escalation_spec(spec, recommendation)
     _name_pipeline(frontier, priced, recommendation)
@@ -381,7 +374,7 @@ def safety(context: PageContext, recommendation: Recommendation) -> Scope | None
     filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
     if result is not None:
         sentence = scope_sentence(result, harmless=does_no_harm(filtered))
-        section_answer(f"{so_far(result)}{sentence}")
+        section_answer(f"{so_far(result)}{first_sentence(sentence)}")
     st.page_link(
         SCOPE_PAGE.file,
         label=f"{SCOPE_PAGE.title}: {'not looked at yet' if result is None else 'all checks'}",

@@ -147,18 +147,24 @@ def _cards(
     filtered: GroupChange | None,
     result: Scope,
 ) -> None:
-    """Draw a card per check, and one for items that repeat, in two columns, the worst first."""
+    """Draw a card per check, and one for items that repeat, the worst first.
+
+    Cards with a figure are in one row, those without in another.
+    """
     settings = context.analysis.settings
     repeats = check_repeats(context.votes, group_duplicates=settings.group_duplicates)
     repeats = replace(repeats, title="Repeated items")
-    columns, heights = st.columns(2, gap="medium"), [0, 0]
     cards = sorted([*result.checks, repeats], key=lambda check: _WORST_FIRST.index(check.outcome))
-    for card in cards:
+    drawn = [check for check in cards if check is not repeats and _drawn(result, check)]
+    others = [check for check in cards if check not in drawn]
+    rows = [row for row in (drawn, others) if row]
+    rows.sort(key=lambda row: _WORST_FIRST.index(row[0].outcome))
+    with st.container(key="checks"):
+        places = [place for row in rows for place in st.columns(len(row), gap="medium")]
+    for place, card in zip(places, [card for row in rows for card in row], strict=True):
         harmless = card.code == "P1" and card.outcome == "fail" and does_no_harm(filtered)
         check = replace(card, advice=_HARMLESS) if harmless else card
-        shorter = heights.index(min(heights))
-        heights[shorter] += 1 if check is repeats else 1 + 3 * len(_drawn(result, check))
-        with columns[shorter]:
+        with place:
             if check is repeats:
                 check_card(check, partial(offer_grouping, context))
                 continue
