@@ -228,8 +228,10 @@ def _gradients(
     errors = np.bincount(both, np.tile((gap - panel)[rows] ** 2, 2), matches.n_groups)
     rare = np.sqrt(PRIOR_ERRORS / 2.0 * max(0.0, 1.0 - unexplained) / (1.0 + errors)) / max(n, 1)
     if target == "file":
-        unseen = math.sqrt(1.0 - n / max(len(matches.met), 1))
-        left, assumed, rare = unseen * left, unseen * assumed, unseen * rare
+        # An item that stands for itself alone leaves nothing unseen.
+        unseen = np.sqrt(np.maximum(1.0 - matches.every / np.maximum(matches.shares, 1e-300), 0.0))
+        rare = rare * math.sqrt(1.0 - n / max(len(matches.met), 1))
+        left, assumed = unseen * left, unseen * assumed
     else:
         left = left + matches.every * panel
     alone, n_groups = np.arange(len(gap)), matches.n_groups

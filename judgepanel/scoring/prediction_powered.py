@@ -59,6 +59,8 @@ good panel are rare, and z^2 / 4 more is what the score interval of a rare count
 errors were seen (squares in sum), the less it counts: divided by one more than those."""
 PSEUDO_LABELS = 4.0
 """Labels, half of them 1, that are added to a rate before it implies a variance."""
+_ROUNDING = 1e-12
+"""Rates that differ by less are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +201,12 @@ def estimate_rates(
     influence = _influence(used, residual, seen, sample, target)
     kappa = kappa * _design_effect(influence, used, residual, seen, sample, target)
     df = np.maximum(sample.n_units - 1.0, 1.0)
-    return Rates(_wilson(value, kappa, df), tuning, left, kappa, df, influence)
+    _, lo, hi = _wilson(value, kappa, df)
+    # Proxies may lower a rate whose labels are all 1, but do not show that it is not 1.
+    ones, some = sample.sums_labelled(sample.labels[sample.rows]), sample.n_labels > 0
+    lo, hi = np.where(some & (ones == 0), 0.0, lo), np.where(some & (ones == n), 1.0, hi)
+    rate = Interval(value, lo, hi, unit="share")
+    return Rates(rate, tuning, left, kappa, df, influence)
 
 
 def tunings(proxy: Floats, sample: Sample) -> Floats:
@@ -223,6 +230,9 @@ def differences(rates: Rates, pairs: Ints) -> tuple[Interval, Floats]:
     """
     first, second = pairs.T
     alike = np.clip(correlations(rates)[first, second], -1.0, 1.0)
+    # Few labels may agree by chance: as if ``PRIOR_CASES`` more were unrelated.
+    n = np.minimum(rates.df[first], rates.df[second]) + 1.0
+    alike = np.where(alike > 0.0, alike * n / (n + PRIOR_CASES), alike)
     value, lo, hi = rates.rate
     down, up = value - lo, hi - value
 
@@ -230,6 +240,7 @@ def differences(rates: Rates, pairs: Ints) -> tuple[Interval, Floats]:
         return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2.0 * alike * one * other, 0.0)))
 
     gap = value[first] - value[second]
+    gap = np.where(np.abs(gap) < _ROUNDING, 0.0, gap)
     below, above = reach(down[first], up[second]), reach(up[first], down[second])
     interval = Interval(gap, gap - below, gap + above, unit="share")
     spread = [((down + up) / _quantile(rates.df))[side] ** 2 for side in (first, second)]
@@ -270,12 +281,14 @@ def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample
     after = errors + PRIOR_CASES * prior
     before = sample.gaps(sample.labels[sample.rows]) ** 2
     known = sample.sums_labelled(before) + PRIOR_CASES * rate * (1.0 - rate)
+    alone = after / known
     if sample.n_groups > 1:
         # The few labels of a group may show no error by chance.
         common = np.nansum(after) / max(float(np.nansum(known)), 1e-300)
         spread = PRIOR_LABELS * rate * (1.0 - rate)
         after, known = after + common * spread, known + spread
-    share = after / known
+    # A panel that fails in one group is not good there because it is elsewhere.
+    share = np.maximum(after / known, alone)
     unseen = PRIOR_ERRORS / (1.0 + errors) * (1.0 - np.minimum(share, 1.0))
     return np.asarray(share + unseen / known)
 
@@ -298,7 +311,8 @@ def _added(
     of_group = sample.groups[sample.rows]
     own = shares * sample.gaps(residual)
     if target == "file":
-        own = own * np.sqrt(1.0 - sample.n_labels / np.maximum(sample.n_items, 1.0))[of_group]
+        # An item that stands for itself alone leaves nothing unseen.
+        own = own * np.sqrt(np.maximum(1.0 - 1.0 / (shares * sample.n_items[of_group]), 0.0))
     else:
         inside = sample.groups >= 0
         group = sample.groups[inside]
@@ -328,7 +342,7 @@ def _design_effect(
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = clustered / single * lost * n_units / (n_units - 1.0)
     effect = np.where(single > 0.0, np.maximum(effect, 1.0), 1.0)
-    return np.asarray(np.where((n_units == 1) & (sample.n_labels > 1), sample.n_labels, effect))
+    return np.asarray(np.where(n_units == 1, sample.n_labels, effect))
 
 
 def _wilson(value: Floats, kappa: Floats, df: Floats) -> Interval:

@@ -132,3 +132,20 @@ def test_intervals_hold_and_are_narrower_than_those_of_labels_alone(n_labels):
     assert 0.93 <= np.mean(held) <= 0.98
     narrow, wide = np.mean(width, axis=0)
     assert narrow < 0.9 * wide
+
+
+def test_intervals_hold_where_one_stratum_is_labelled_and_the_other_hardly():
+    held, weights, n = np.zeros(3), np.repeat([1.0, 10.0], 500), 1000
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        first = rng.integers(0, 3, n)
+        second = (first + rng.integers(1, 3, n)) % 3
+        won = (rng.random(n) < expit(0.5 * (first - second))).astype(float)
+        shown = np.concatenate([np.ones(500, bool), rng.permutation(500) < 50])
+        labels = np.where(shown, won, np.nan)
+        matches = Matches(labels, first, second, 3, np.arange(n), weights)
+        every = matches.every
+        truth = win_rates(strengths_of(every * won, matches, every, 1e12))
+        _, lo, hi = estimate_win_rates(np.zeros(n), matches).rate
+        held += (lo <= truth) & (truth <= hi)
+    assert held.mean() >= 90.0  # 85 % with the share of all items

@@ -17,6 +17,8 @@ from judgepanel.scoring.prediction_powered import (
     tunings,
 )
 
+PAIR = np.array([[0, 1]])
+
 
 def world(
     n: int, n_labels: int, seed: int, rate: float = 0.6, strength: float = 0.5
@@ -241,3 +243,72 @@ def test_intervals_of_groups_hold_where_their_few_labels_show_no_error():
         rate = estimate_rates(proxy, Sample.of(labels, groups)).rate
         held += (rate.lo <= means) & (means <= rate.hi)
     assert (held / 300 > 0.92).all(), held / 300
+
+
+def test_labels_of_one_class_do_not_exclude_that_class():
+    rng = np.random.default_rng(0)
+    group, truth = np.repeat([0, 1, 2], 200), (rng.random(600) < 0.6).astype(float)
+    truth[:200], truth[200:400] = 1.0, 0.0
+    proxy = np.clip(0.5 + (truth - 0.5) * 0.5 + rng.normal(0.0, 0.2, 600), 0.0, 1.0)
+    for seed in range(20):
+        shown = np.random.default_rng(seed).permutation(600) < 60
+        rates = estimate_rates(proxy, Sample.of(np.where(shown, truth, np.nan), group))
+        assert rates.tuning.min() > 0.0
+        assert float(rates.rate.hi[0]) == 1.0
+        assert float(rates.rate.lo[1]) == 0.0
+
+
+def test_equal_rates_are_not_apart_by_rounding():
+    """Sums in another order differ by 1e-16, and nothing is uncertain once all are labelled."""
+    rng, group = np.random.default_rng(0), np.repeat([0, 1], 150)
+    for _ in range(20):
+        truth = (rng.random(150) < 0.6).astype(float)
+        labels = np.concatenate([truth, rng.permutation(truth)])
+        gap, p = differences(estimate_rates(rng.random(300), Sample.of(labels, group)), PAIR)
+        assert (float(gap.value[0]), float(p[0])) == (0.0, 1.0)
+
+
+def test_intervals_hold_where_one_stratum_is_labelled_and_the_other_hardly():
+    """Items that stand for themselves leave nothing unseen; the others leave nearly all."""
+    held, weights = 0, np.repeat([1.0, 10.0], 500)
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        truth = (rng.random(1000) < 0.55).astype(float)
+        shown = np.concatenate([np.ones(500, bool), rng.permutation(500) < 50])
+        sample = Sample.of(np.where(shown, truth, np.nan), weights=weights)
+        _, lo, hi = estimate_rates(np.zeros(1000), sample).rate
+        held += bool(lo[0] <= truth.mean() <= hi[0])
+    assert held >= 180  # 85 % with the share of all items
+
+
+def test_few_prompts_on_which_systems_agree_leave_their_difference_open():
+    labels = np.full(200, np.nan)
+    labels[:8] = labels[100:108] = [1, 0, 1, 1, 0, 1, 0, 1]
+    units = np.tile(np.arange(100), 2)
+    sample = Sample.of(labels, np.repeat([0, 1], 100), units)
+    gap = differences(estimate_rates(np.zeros(200), sample), PAIR)[0]
+    assert float(gap.value[0]) == pytest.approx(0.0)
+    assert float(gap.hi[0]) > 0.15
+
+
+def test_a_panel_that_fails_in_one_group_is_not_trusted_there():
+    held = 0
+    for seed in range(150):
+        rng, group = np.random.default_rng(seed), np.repeat(np.arange(10), 200)
+        proxy = rng.beta(0.12, 0.08, 2000)
+        truth = (rng.random(2000) < proxy).astype(float)
+        proxy[:200] = rng.permutation(proxy[:200])
+        shown = np.concatenate([rng.permutation(200) < 8 for _ in range(10)])
+        _, lo, hi = estimate_rates(proxy, Sample.of(np.where(shown, truth, np.nan), group)).rate
+        held += bool(lo[0] <= truth[:200].mean() <= hi[0])
+    assert held >= 138  # 85 % with the share of all groups
+
+
+def test_a_single_label_has_an_interval_for_items_like_these():
+    proxy, labels, _ = world(200, 60, seed=4)
+    labels[100:] = np.nan
+    labels[150] = 1.0
+    sample = Sample.of(labels, np.repeat([0, 1], 100))
+    rates = estimate_rates(proxy, sample, target="population")
+    assert rates.tuning[1] > 0.0
+    assert np.isfinite([*rates.rate.lo, *rates.rate.hi]).all()

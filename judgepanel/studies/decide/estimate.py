@@ -478,7 +478,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         may_be_best=_may_be_best(len(groups.names), pairs, gap, p),
         pairs=isinstance(samples[-1], Matches),
         met=_meetings(groups, samples[-1], partial.panel, about),
-        alone=_judges(votes, spec, groups, signs, by_target["file"][-1], samples[-1]),
+        alone=_judges(votes, spec, groups, signs, by_target["population"][-1], samples[-1]),
         first=pairs[:, 0] + 1,
         second=pairs[:, 1] + 1,
         difference=gap,

@@ -357,3 +357,27 @@ def test_groups_that_were_labelled_unevenly_are_reweighted():
     none = replace(votes, labels=np.where(of_second, MISSING, votes.labels).astype(np.int8))
     with pytest.raises(InputError, match="no item of a stratum by 'system' has a label"):
         run(ESTIMATE, none, EstimateSpec(strata="system"), jobs=1)
+
+
+def test_two_systems_of_equal_rates_are_undecided_once_all_is_labelled():
+    """Their rates differ by rounding, which no number of labels would settle."""
+    votes, truth = panel(300)
+    for seed in range(5):
+        truth[1::2] = np.random.default_rng(seed).permutation(truth[::2])
+        whole = replace(votes, labels=truth)
+        for about in ("file", "population"):
+            result = estimated(whole, by="system", about=about)
+            assert not result.decided.any()
+            assert result.more_labels.tolist() == [-1]
+
+
+def test_judges_who_favour_no_family_are_rarely_said_to_once_all_is_labelled():
+    """Their errors are a sample, too: with the file's own rates half of them favour theirs."""
+    said = 0
+    for seed in range(20):
+        votes, truth = panel(450, seed=seed, rates=(0.6, 0.6, 0.6))
+        families = [*("S0", "S1", "S2") * 2, "", ""]
+        table = pd.DataFrame({"family": families})
+        result = estimated(replace(votes, labels=truth, judge_table=table), by="system")
+        said += int((result.alone.own_family.lo > 0.0).sum())
+    assert said <= 12  # of 120
