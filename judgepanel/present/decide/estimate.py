@@ -163,6 +163,8 @@ def worth_sentence(result: Estimates) -> str:
     reach = percent(REACH, 1).removesuffix(" %")
     if needed <= n:
         return worth
+    if needed > int(result.items[0]):
+        return f"{worth} For ± {reach} points, the file has too few items."
     more = counted(needed - n, "more item")
     return f"{worth} For ± {reach} points, label about {more} drawn at random."
 

@@ -473,7 +473,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         majority=_joined(_rates(shares, samples, about)),
         best=_joined(_rates(partial.best, samples, about)),
         population=_joined(by_target["population"]),
-        worth=worth_of(ours, alone),
+        worth=worth_of(ours, alone, samples, about),
         tuning=np.concatenate([part.tuning for part in ours]),
         may_be_best=_may_be_best(len(groups.names), pairs, gap, p),
         pairs=isinstance(samples[-1], Matches),
@@ -485,7 +485,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         difference_alone=gap_alone,
         p=p,
         more_labels=_more_labels(pairs, gap, samples[-1], about),
-        labels_for_reach=_labels_for(ours[0], whole),
+        labels_for_reach=_labels_for(ours[0], whole, about),
         fair=fair,
         by=spec.by or "",
         strata=strata,
@@ -519,11 +519,17 @@ def _may_be_best(n_groups: int, pairs: Ints, gap: Interval, p: Floats) -> Bools:
     return best
 
 
-def worth_of(ours: list[Rates], alone: list[Rates]) -> Floats:
-    """Return how many times as many labels (n_groups + 1,); 1 where nothing is left to estimate."""
+def worth_of(ours: list[Rates], alone: list[Rates], samples: Samples, about: Target) -> Floats:
+    """Return how many times as many labels (n_groups + 1,); 1 where nothing is left to estimate.
+
+    Labels alone of all items would leave nothing unknown about a file, so they count for more the
+    larger their share of it is.
+    """
     with_panel, labels = (np.concatenate([part.kappa for part in parts]) for parts in (ours, alone))
+    seen = np.concatenate([part.n_labels / np.maximum(part.n_items, 1.0) for part in samples])
     with np.errstate(divide="ignore", invalid="ignore"):
-        worth = np.where(with_panel > 0.0, labels / with_panel, 1.0)
+        share = np.where(with_panel > 0.0, with_panel / labels, 1.0)
+    worth = 1.0 / (share + (1.0 - share) * seen * (about == "file"))
     return np.where(np.isfinite(_joined(ours).value), worth, np.nan)
 
 
@@ -546,16 +552,23 @@ def _more_labels(pairs: Ints, gap: Interval, sample: Sample | Matches, about: Ta
     return np.array(more, dtype=np.int64)
 
 
-def _labels_for(rates: Rates, sample: Sample) -> int:
-    """Labels in all for an interval of the file of ``REACH`` to either side."""
+def _labels_for(rates: Rates, sample: Sample, about: Target) -> int:
+    """Labels in all for an interval of ``REACH`` to either side; one more than there are items if
+    all of them are too few.
+    """
     p, n_items = float(rates.rate.value[0]), float(sample.n_items[0])
+    n, left, kappa = float(sample.n_labels[0]), float(rates.left[0]), float(rates.kappa[0])
     if not np.isfinite(p):
         return -1
-    n = float(sample.n_labels[0])
+    of_items = 1.0 / n_items if about == "population" else 0.0
+    even = left * (1.0 / n - 1.0 / n_items) + of_items
+    effect = kappa / even if even > 0.0 else 1.0
     p = (n * p + PSEUDO_LABELS / 2.0) / (n + PSEUDO_LABELS)
     quantile = float(t_ppf(0.975, max(n - 1.0, 1.0)))
-    spread = quantile**2 * p * (1.0 - p) * float(rates.left[0])
-    return int(np.ceil(1.0 / (REACH**2 / spread + 1.0 / n_items)))
+    wanted = REACH**2 / (quantile**2 * p * (1.0 - p) * effect) - of_items
+    if wanted < 0.0:
+        return int(n_items) + 1
+    return int(np.ceil(1.0 / (wanted / left + 1.0 / n_items)))
 
 
 def traits_of(votes: VoteMatrix, signs: Votes) -> Mapping[str, NDArray[Any]]:

@@ -113,7 +113,7 @@ def run_chunk(votes: VoteMatrix, spec: EstimateSpec, chunk: Chunk) -> Sizes:
         proxy = cross_proxies_of_best(signs, labels, units, k, seed=spec.settings.seed)
         ours = estimate_rates(proxy, sample, target=target)
         rates.append(ours.rate)
-        worth.append(worth_of([ours], [alone])[0])
+        worth.append(worth_of([ours], [alone], [sample], target)[0])
         nll.append(_nll(proxy[sample.rows], labels[sample.rows]))
     return Sizes(Interval.joined(rates), np.array(worth), np.array(nll))
 

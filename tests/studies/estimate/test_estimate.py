@@ -118,6 +118,20 @@ def test_labels_for_a_reach_give_that_reach(result):
     assert float(rate.hi[0] - rate.lo[0]) / 2 == pytest.approx(0.03, rel=0.25)
 
 
+@pytest.mark.parametrize("about", ["file", "population"])
+def test_as_many_labels_alone_as_the_panel_is_worth_are_as_narrow(about):
+    ours = estimated(panel(n_labels=60)[0], about=about)
+    alone = estimated(panel(n_labels=round(60 * float(ours.worth[0])))[0], about=about)
+    widths = [float(part.hi[0] - part.lo[0]) for part in (ours.rate, alone.labels_alone)]
+    assert widths[0] == pytest.approx(widths[1], rel=0.1)
+
+
+def test_a_reach_that_all_items_of_a_file_do_not_give_needs_more_items():
+    votes, _ = panel(n=200, n_labels=90)
+    assert estimated(votes, about="population").labels_for_reach == 201
+    assert 90 < estimated(votes, about="file").labels_for_reach < 200
+
+
 def test_a_fully_labelled_file_is_about_items_like_these():
     votes, truth = panel(n_labels=600)
     result = estimated(votes, by="system")
