@@ -98,16 +98,16 @@ def test_judges_that_do_no_harm_are_a_reservation_and_nothing_that_blocks(hard):
     assert scope_sentence(checked).startswith("Not yet: judge 'fam4-judge14' ")
     sentence = scope_sentence(checked, harmless=True)
     assert sentence.startswith("Safe to use, with 2 reservations. The first: judge 'fam4-judge14' ")
-    assert checks_sentence(checked, harmless=True) == "Of the 4 checks, 2 pass."
+    assert checks_sentence(checked, harmless=True) == "2 of the 4 numbered checks pass."
     assert checks_sentence(checked).startswith(
-        "Of the 4 checks, 2 pass. Drop judges with a verdict on "
+        "2 of the 4 numbered checks pass. Drop judges with a verdict on "
     )
     assert scope_sentence(outcomes(hard, P0="fail"), harmless=True).startswith("Not yet: ")
 
 
 def test_checks_of_another_pipeline_give_no_verdict(hard):
     assert preliminary_sentence(hard) == (
-        "To look at: judge 'fam4-judge14' gives a verdict on 51 % of the items."
+        "Look at first: judge 'fam4-judge14' gives a verdict on 51 % of the items."
     )
     fine = outcomes(hard, P0="pass", P1="pass", P2="pass", P3="pass")
     assert preliminary_sentence(fine) == "Nothing against it so far."
@@ -122,7 +122,7 @@ def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
 
 def test_one_check_passes_in_the_singular(hard):
     checked = outcomes(hard, P0="pass", P1="fail", P2="review", P3="review")
-    assert checks_sentence(checked).startswith("Of the 4 checks, 1 passes. ")
+    assert checks_sentence(checked).startswith("1 of the 4 numbered checks passes. ")
 
 
 def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):

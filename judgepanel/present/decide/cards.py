@@ -122,7 +122,7 @@ def price_words(card: Card, unit: str) -> str:
 def title_words(cards: Cards, card: Card) -> tuple[str, str]:
     """Return a card's name, and what it stands for."""
     if card.name == "Best":
-        return "Best" if cards.lean else "Best and Lean", "lowest expected loss"
+        return "Best", "lowest expected loss"
     fewest = "fewest judges" if card.panel.cost is None else "lowest cost"
     return "Lean", f"{fewest} within {price_text(cards.price)}"
 
@@ -133,7 +133,8 @@ def alone_words(result: Recommendation, cards: Cards) -> str:
     if row is None or len(card.reading.judges) == 1 or not use_words(result, card):
         return ""
     change = with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
-    return f"right on {_share(row.accuracy)}; NLL {level(*row.nll)}, {change} against {card.name}."
+    right = f"right on {_share(row.accuracy)}, guessing where it has no verdict"
+    return f"{right}; NLL {level(*row.nll)}, {change} against the recommended panel."
 
 
 def use_sentence(reading: Reading) -> str:
@@ -176,7 +177,8 @@ def price_text(price: float) -> str:
 
 def no_smaller_sentence(cards: Cards) -> str:
     """Say that there is no Lean beside Best."""
-    return f"No smaller candidate comes within {price_text(cards.price)} of its NLL."
+    within = f"within {price_text(cards.price)} of its NLL"
+    return f"No Lean panel: none of the smaller ones compared comes {within}."
 
 
 def rule_sentence(cards: Cards) -> str:
@@ -184,7 +186,7 @@ def rule_sentence(cards: Cards) -> str:
     price = price_text(cards.price)
     accepted = f"the {price} accepted"
     if cards.lean is None:
-        return f"Best is Lean too. {no_smaller_sentence(cards)}"
+        return no_smaller_sentence(cards)
     if cards.marked == "Lean":
         return (
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."

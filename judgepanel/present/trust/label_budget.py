@@ -102,11 +102,11 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
 
 def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
     """Return how many labels are enough: the estimate, or the upper end with few splits."""
-    n, _, hi = needed.n
+    n, lo, hi = needed.n
     if needed.at_start and hi == n:
         return f"{_count(n)} or fewer"
     if not result.settled:
-        return f"Up to {_count(hi)} {span(needed)}"
+        return f"Between {round(lo):,} and {_count(hi)}"
     if needed.at_start:
         return f"{_count(n)}, perhaps up to {round(hi):,},"
     return f"{_count(n)} {span(needed)}"
@@ -187,7 +187,8 @@ def next_sentence(result: LabelBudget, calibrator: str) -> str:
         )
     if result.extrapolates:
         text += (
-            f" That is extrapolated: the fitted curve ends at {round(float(result.labels[-1])):,}."
+            f" That is extrapolated: panels were fitted on at most "
+            f"{round(float(result.labels[-1])):,} labels, and the others tested them."
         )
     return text
 

@@ -119,8 +119,8 @@ def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
     none, raised = result.counted("not applicable"), _raised(result)
     apart = f"{none} {'does' if none == 1 else 'do'} not apply" if none else ""
     if raised:
-        passing = "1 passes" if passed == 1 else f"{passed or 'none'} pass"
-        passes = f"Of the {total} checks, {passing}"
+        pass_ = "passes" if passed <= 1 else "pass"
+        passes = f"{passed or 'None'} of the {total} numbered checks {pass_}"
         first = [first_sentence(check.advice) for check in _blocking(result, harmless=harmless)]
         return " ".join([f"{passes}, {apart}." if apart else f"{passes}.", *first[:1]])
     course = result.saturation
@@ -134,7 +134,9 @@ def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
 def preliminary_sentence(result: Scope) -> str:
     """Name the worst check of a pipeline that is not the recommended panel, without a verdict."""
     raised = _raised(result)
-    text = f"To look at: {headline(result, raised[0])}." if raised else "Nothing against it so far."
+    text = (
+        f"Look at first: {headline(result, raised[0])}." if raised else "Nothing against it so far."
+    )
     return f"{text} {CODING}" if result.measures_coding else text
 
 
@@ -145,15 +147,11 @@ def kept_sentence(
     if recommendation is None or not result.suggested:
         return ""
     n, remaining = len(result.suggested), len(kept_all_the_same(result, recommendation))
-    whom = counted(n, "judge")
+    whom, them = counted(n, "judge"), "it" if n == 1 else "them"
     if not remaining:
-        return f"The recommended panel leaves out the {whom} that the filter drops."
-    if remaining < n:
-        text = f"The recommended panel keeps {remaining} of the {whom} that the filter drops"
-    elif n == 1:
-        text = "The recommended panel keeps the judge that the filter drops"
-    else:
-        text = f"The recommended panel keeps the {whom} that the filter drops"
+        return f"The filter would drop {whom}; the recommended panel leaves {them} out, too."
+    which = f"{remaining} of them" if remaining < n else them
+    text = f"The filter would drop {whom}; the recommended panel keeps {which}"
     if filtered is None or not filtered.members:
         return f"{text}; the panel with and without is compared below."
     aggregator, change = filtered.aggregators[0], with_interval(*filtered.delta[0], sign=True)
@@ -161,7 +159,7 @@ def kept_sentence(
     same = aggregator == AVERAGE or alone
     under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
     helps = "helps" if filtered.delta[0].below() else "is not shown to help"
-    leaving = f"leaving {'it' if n == 1 else 'them'} out {helps}"
+    leaving = f"leaving {them} out {helps}"
     return f"{text}: {leaving}. NLL would change by {change}{under}."
 
 

@@ -377,7 +377,7 @@ def safety(context: PageContext, recommendation: Recommendation) -> Scope | None
         section_answer(f"{so_far(result)}{first_sentence(sentence)}")
     st.page_link(
         SCOPE_PAGE.file,
-        label=f"{SCOPE_PAGE.title}: {'not looked at yet' if result is None else 'all checks'}",
+        label=f"{SCOPE_PAGE.title}: {'is it safe to use?' if result is None else 'all checks'}",
         query_params=link_parameters(context.analysis),
     )
     return result

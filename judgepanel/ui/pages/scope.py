@@ -169,7 +169,7 @@ def _cards(
                 check_card(check, partial(offer_grouping, context))
                 continue
             evidence = partial(_evidence, context, result, recommendation, check)
-            mark = "fails, at no loss that is shown" if harmless else ""
+            mark = "fails, with no measurable loss" if harmless else ""
             check_card(check, partial(_figures, result, check), evidence, mark)
 
 
