@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
@@ -258,7 +258,7 @@ class FairSample:
 
 
 def fair_sample(labelled: Bools, traits: Mapping[str, NDArray[Any]], units: Ints) -> FairSample:
-    """Compare labelled items with the others.
+    """Compare labelled items with the others, units with units and items within each unit.
 
     Parameters
     ----------
@@ -270,18 +270,27 @@ def fair_sample(labelled: Bools, traits: Mapping[str, NDArray[Any]], units: Ints
     missing = labelled.astype(np.float64)
     shown = missing if single else unit_means(missing, units)
 
+    def least(p: ArrayLike) -> float:
+        known = np.asarray(p)[np.isfinite(p)]
+        return min(1.0, float(known.min()) * len(known)) if len(known) else float("nan")
+
     def p_value(values: NDArray[Any]) -> float:
         if values.dtype.kind in "fiub":
             numbers = values.astype(np.float64)
-            return rank_p(shown, numbers if single else unit_means(numbers, units))
+            if single:
+                return rank_p(shown, numbers)
+            return least(
+                [rank_p(shown, unit_means(numbers, units)), rank_p(missing, numbers, units)]
+            )
         texts = np.array(["" if value is None else str(value) for value in values.tolist()])
         names = np.unique(texts)
         if len(names) > MOST_CATEGORIES:
             return float("nan")
         inside = (texts[:, None] == names).astype(np.float64)
-        p = share_p(shown[:, None], inside if single else unit_means(inside, units))
-        known = p[np.isfinite(p)]
-        return min(1.0, float(known.min()) * len(known)) if len(known) else float("nan")
+        if single:
+            return least(share_p(shown[:, None], inside))
+        between = share_p(shown[:, None], unit_means(inside, units))
+        return least(np.concatenate([between, share_p(missing[:, None], inside, units)]))
 
     p = holm([p_value(values) for values in traits.values()])
     return FairSample(tuple(traits), tuple(p.tolist()))
