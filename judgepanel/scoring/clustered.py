@@ -225,13 +225,9 @@ def _centred(values: Floats, codes: Ints) -> Floats:
 
 def _fewest_expected(missing: Floats, inside: Floats, codes: Ints) -> Floats:
     """Expected missing count inside or outside, (J, L), the smaller one, by class shares."""
-    within, without = np.zeros((2, missing.shape[1], inside.shape[1]))
-    for code in np.unique(codes):
-        in_group = codes == code
-        row, column = missing[in_group].sum(axis=0)[:, None], inside[in_group].mean(axis=0)[None, :]
-        within += row * column
-        without += row * (1.0 - column)
-    return np.asarray(np.minimum(within, without))
+    row = unit_means(missing, codes) * unit_sizes(codes)[:, None]
+    column = unit_means(inside, codes)
+    return np.asarray(np.minimum(row.T @ column, row.T @ (1.0 - column)))
 
 
 def _is_binary(values: Floats) -> Bools:
@@ -257,31 +253,81 @@ class FairSample:
         return tuple(name for name, p in zip(self.traits, self.p, strict=True) if p < ALPHA)
 
 
-def fair_sample(labelled: Bools, traits: Mapping[str, NDArray[Any]], units: Ints) -> FairSample:
-    """Compare labelled items with the others.
+def fair_sample(
+    labelled: Bools,
+    traits: Mapping[str, NDArray[Any]],
+    units: Ints,
+    strata: Ints | None = None,
+) -> FairSample:
+    """Compare labelled items with the others, units with units and items within each unit.
 
     Parameters
     ----------
     labelled : bool (n,), which items have a label.
     traits : numbers (n,), NaN if unknown, or categories (n,), None if unknown, by name.
     units : int (n,), codes of items that are drawn together.
+    strata : int (n,), codes of items that are compared with each other only; None for all.
+
+    Notes
+    -----
+    Items that are units of their own are permuted within their stratum. A larger unit may have
+    items of several strata: units are then compared by labels that are standardised within strata,
+    which have the same mean and variance in all of them.
     """
-    single = len(np.unique(units)) == len(units)
     missing = labelled.astype(np.float64)
-    shown = missing if single else unit_means(missing, units)
+    single = len(np.unique(units)) == len(units)
+    crossed = strata is not None and not single
+    codes = _codes(strata, len(missing))
+    kept = np.ones(len(missing), dtype=bool)
+    shown = missing
+    if crossed:
+        share = unit_means(missing, codes)[codes]
+        kept = (share > 0.0) & (share < 1.0)
+        if not kept.any():
+            return FairSample(tuple(traits), (float("nan"),) * len(traits))
+        missing, codes, units, share = missing[kept], codes[kept], units[kept], share[kept]
+        shown = (missing - share) / np.sqrt(share * (1.0 - share))
+    shown = unit_means(shown, units)
+    cells = codes if single else units * (int(codes.max()) + 1) + codes
+
+    def numbers_p(values: Floats) -> list[float]:
+        p = [rank_p(missing, values, cells)]
+        if not single:
+            away = _away(values, codes) if crossed else values
+            p.append(rank_p(shown, unit_means(away, units)))
+        return p
+
+    def categories_p(inside: Floats) -> list[float]:
+        p: list[float] = share_p(missing[:, None], inside, cells)[0].tolist()
+        if crossed:
+            together = np.zeros(len(shown), dtype=np.int64)
+            both = unit_means(missing, units)[:, None], unit_means(inside, units)
+            enough = _fewest_expected(*both, together)[0] >= FEWEST_EXPECTED
+            away = unit_means(_away(inside[:, enough], codes), units)
+            p += [permutation_p(shown, level) for level in away.T]
+        elif not single:
+            p += share_p(shown[:, None], unit_means(inside, units))[0].tolist()
+        return p
 
     def p_value(values: NDArray[Any]) -> float:
+        values = values[kept]
         if values.dtype.kind in "fiub":
-            numbers = values.astype(np.float64)
-            return rank_p(shown, numbers if single else unit_means(numbers, units))
-        texts = np.array(["" if value is None else str(value) for value in values.tolist()])
-        names = np.unique(texts)
-        if len(names) > MOST_CATEGORIES:
-            return float("nan")
-        inside = (texts[:, None] == names).astype(np.float64)
-        p = share_p(shown[:, None], inside if single else unit_means(inside, units))
-        known = p[np.isfinite(p)]
-        return min(1.0, float(known.min()) * len(known)) if len(known) else float("nan")
+            p = numbers_p(values.astype(np.float64))
+        else:
+            texts = np.array(["" if value is None else str(value) for value in values.tolist()])
+            names = np.unique(texts)
+            if len(names) > MOST_CATEGORIES:
+                return float("nan")
+            p = categories_p((texts[:, None] == names).astype(np.float64))
+        known = [each for each in p if np.isfinite(each)]
+        return min(1.0, min(known) * len(known)) if known else float("nan")
 
     p = holm([p_value(values) for values in traits.values()])
     return FairSample(tuple(traits), tuple(p.tolist()))
+
+
+def _away(values: Floats, codes: Ints) -> Floats:
+    """Values (n,) or (n, m) minus the means of their strata; differences by rounding become 0."""
+    away = values - unit_means(values, codes)[_codes(codes, len(values))]
+    slip = 1e-12 * float(np.nanmax(np.abs(values), initial=0.0))
+    return np.asarray(np.where(np.abs(away) <= slip, 0.0, away))

@@ -7,6 +7,7 @@ from scipy import stats
 from judgepanel.scoring.clustered import (
     below_half_p,
     design_effect,
+    fair_sample,
     share_limits,
     unit_counts,
 )
@@ -65,3 +66,36 @@ def test_intervals_hold_the_share_when_units_succeed_together():
     units = np.repeat(np.arange(25), 8)
     lo, hi = share_limits(counted((rng.random((25, 600)) < 0.7)[units], units))
     assert ((lo <= 0.7) & (hi >= 0.7)).mean() > 0.93
+
+
+def drawn_within_strata(rng):
+    """40 labels of 400 items and 60 of 100 others, whose votes are higher."""
+    strata = np.repeat([0, 1], [400, 100])
+    good = rng.random(500) < np.repeat([0.3, 0.4, 0.5, 0.6, 0.9], 100)
+    value = rng.binomial(7, np.where(good, 0.8, 0.2)).astype(float)
+    labelled = np.zeros(500, dtype=bool)
+    labelled[rng.permutation(400)[:40]] = True
+    labelled[400 + rng.permutation(100)[:60]] = True
+    return labelled, {"value": value, "distance": np.abs(value - 3.5)}, strata
+
+
+@pytest.mark.parametrize("units", [np.arange(500), np.tile(np.arange(100), 5)])
+def test_items_drawn_at_random_within_strata_are_a_fair_sample_of_them(units):
+    """Units are items, or prompts with items of both strata."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(200):
+        labelled, traits, strata = drawn_within_strata(rng)
+        sample = fair_sample(labelled, traits, units, strata)
+        found.append(bool(sample.differing))
+    assert sum(found) <= 18  # 10 are expected; 59 and 62 if means of strata are subtracted.
+
+
+@pytest.mark.parametrize("units", [np.arange(500), np.tile(np.arange(100), 5)])
+def test_high_values_labelled_within_strata_are_no_fair_sample(units):
+    _, traits, strata = drawn_within_strata(np.random.default_rng(1))
+    value = np.round(traits["value"] + 2.0 * np.sin(np.tile(np.arange(100), 5)))
+    labelled = (value >= 5.0) & (np.arange(500) % 2 == 0)
+    high = np.where(value >= 5.0, "high", "low")
+    found = fair_sample(labelled, {"value": value, "level": high}, units, strata)
+    assert found.differing == ("value", "level")

@@ -26,7 +26,7 @@ from judgepanel.scoring.bradley_terry import (
     strengths_of,
     win_rates,
 )
-from judgepanel.scoring.clustered import ALPHA, FairSample, fair_sample, unit_means
+from judgepanel.scoring.clustered import ALPHA, FairSample, fair_sample
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.prediction_powered import (
@@ -46,6 +46,7 @@ from judgepanel.studies.decide.groups import (
     features_of,
     grouping_features,
     groups_of,
+    strata_codes,
     stratified,
     system_families,
     weights_of,
@@ -332,13 +333,8 @@ def reweighted(
         if spec.strata is not None:
             raise
         return None, "", fair  # A group without labels cannot be weighted.
-    strata_of = np.unique(weights, return_inverse=True)[1]
-    within = {
-        name: values - unit_means(values.astype(np.float64), strata_of)[strata_of]
-        for name, values in traits.items()
-        if values.dtype.kind in "fiub"
-    }
-    return weights, strata, fair_sample(votes.labelled, within, votes.units)
+    codes = strata_codes(votes, strata)
+    return weights, strata, fair_sample(votes.labelled, traits, votes.units, codes)
 
 
 Samples = list[Sample | Matches]

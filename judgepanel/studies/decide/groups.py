@@ -198,6 +198,13 @@ def weights_of(votes: VoteMatrix, name: str) -> Floats:
     return np.where(np.isfinite(weights), weights, 1.0)
 
 
+def strata_codes(votes: VoteMatrix, by: str) -> Ints:
+    """Return the stratum of each item (n,), 0 without a group; of pairs, both systems in order."""
+    strata = groups_of(votes, by)
+    codes = strata.codes + 1
+    return codes if strata.others is None else codes * (len(strata.names) + 1) + strata.others + 1
+
+
 def stratified(votes: VoteMatrix, by: str) -> Floats:
     """Weights (n,): items per label in the stratum of each item.
 
@@ -206,10 +213,7 @@ def stratified(votes: VoteMatrix, by: str) -> Floats:
     InputError
         A stratum with items and without a label.
     """
-    strata = groups_of(votes, by)
-    codes = strata.codes + 1
-    if strata.others is not None:
-        codes = codes * (len(strata.names) + 1) + strata.others + 1
+    codes = strata_codes(votes, by)
     n_items = np.bincount(codes)
     n_labels = np.bincount(codes[votes.labelled], minlength=len(n_items))
     bare = (n_items > 0) & (n_labels == 0)

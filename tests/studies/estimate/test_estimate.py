@@ -373,6 +373,23 @@ def test_groups_that_were_labelled_unevenly_are_reweighted():
         run(ESTIMATE, none, EstimateSpec(strata="system"), jobs=1)
 
 
+def test_systems_that_share_prompts_and_were_labelled_unevenly_are_reweighted():
+    """Every system answers every prompt, so prompts have the same systems: items tell."""
+    votes, truth = panel(500, rates=(0.3, 0.4, 0.5, 0.6, 0.9))
+    labels = np.full(500, MISSING, dtype=np.int8)
+    rng = np.random.default_rng(0)
+    for system, n in enumerate((10, 10, 10, 10, 60)):
+        shown = rng.choice(np.arange(system, 500, 5), n, replace=False)
+        labels[shown] = truth[shown]
+    prompts = tuple(f"p{k // 5}" for k in range(500))
+    uneven = replace(votes, labels=labels, groups=prompts)
+    assert "system" in estimated(uneven).fair.differing
+    result = estimated(uneven, by="system")
+    assert result.strata == "system"
+    assert not result.fair.differing
+    assert result.rate.lo[0] < truth.mean() < result.rate.hi[0]
+
+
 def test_two_systems_of_equal_rates_are_undecided_once_all_is_labelled():
     """Their rates differ by rounding, which no number of labels would settle."""
     votes, truth = panel(300)
