@@ -43,6 +43,7 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.decide.groups import (
     Groups,
+    feature,
     features_of,
     grouping_features,
     groups_of,
@@ -113,8 +114,8 @@ class Estimates:
     ``first`` and ``second`` (m,) are the positions of all pairs of groups, ``difference`` the rate
     of the first minus that of the second, ``p`` their p-values after Holm's correction over all
     pairs, ``more_labels`` how many more labels would decide them if the difference stays the same.
-    ``fair`` says in which traits labelled items differ from the others. ``strata`` is the feature
-    by which labels are reweighted, empty for none.
+    ``fair`` says in which traits labelled items differ from the others, within strata if there are
+    any. ``strata`` is the feature to whose values labels are weighted, empty for none.
 
     With ``pairs`` the groups are systems that met in pairs: their rate is the win rate against the
     others (Bradley-Terry), and ``met`` are the pairs one by one. ``alone`` is how judges alone rank
@@ -276,8 +277,8 @@ class EstimateSpec(StudySpec):
     strata: str | None = option(
         None,
         "feature within whose values the labelled items were drawn at random; labels are "
-        "reweighted to the items of each (default: the groups, if only they were labelled "
-        "unevenly)",
+        "weighted to the items of each (default: the groups of --by, if each has five labels or "
+        "they were labelled unevenly)",
     )
 
 
@@ -310,31 +311,57 @@ def arrays_of(votes: VoteMatrix, spec: EstimateSpec) -> tuple[Votes, Floats, Int
     return signs, labels, votes.units
 
 
-def reweighted(
-    votes: VoteMatrix, spec: EstimateSpec, traits: Mapping[str, NDArray[Any]]
-) -> tuple[Floats | None, str, FairSample]:
-    """Return the weights of labelled items, the feature of their strata, and how fair they are.
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighting:
+    """How labels are weighted, and whether the labelled items are a fair sample then.
 
-    Groups that were labelled unevenly become strata, as where items were drawn for a comparison of
-    groups; then items are compared with those of their own group.
+    ``weights`` (n,) are those of labelled items, None if all are equal; ``strata`` is the feature
+    they come from, empty for none; ``uneven`` says that the groups were labelled unevenly and are
+    the strata for that reason.
     """
-    fair = fair_sample(votes.labelled, traits, votes.units)
+
+    weights: Floats | None
+    strata: str
+    fair: FairSample
+    uneven: bool = False
+
+
+def weighting_of(
+    votes: VoteMatrix, spec: EstimateSpec, traits: Mapping[str, NDArray[Any]]
+) -> Weighting:
+    """Return how labels are weighted: to the items of each group, unless that is said otherwise.
+
+    Items that are drawn for a comparison of groups are drawn unevenly, and a test does not notice
+    a little of that. It needs ``FEWEST`` labels of each group: weights of fewer add more error than
+    they take away. With fewer, and of pairs, which are drawn evenly and of many combinations,
+    labels are weighted only if the test does notice.
+    """
+    labelled, units = votes.labelled, votes.units
     if spec.weights is not None:
-        return weights_of(votes, spec.weights), "", fair
-    strata = spec.strata
+        weights = weights_of(votes, spec.weights)
+        return Weighting(weights, "", fair_sample(labelled, traits, units))
+    strata, uneven = spec.strata, False
     if strata is None and spec.by is not None:
-        own = grouping_features(votes, spec.by)
-        strata = spec.by if {*own} & {*fair.differing} else None
-    if strata is None:
-        return None, "", fair
-    try:
-        weights = stratified(votes, strata)
-    except InputError:
-        if spec.strata is not None:
-            raise
-        return None, "", fair  # A group without labels cannot be weighted.
-    codes = strata_codes(votes, strata)
-    return weights, strata, fair_sample(votes.labelled, traits, votes.units, codes)
+        own = {name: feature(votes, name) for name in grouping_features(votes, spec.by)}
+        uneven = bool(fair_sample(labelled, own, units).differing)
+        strata = spec.by if uneven or (len(own) == 1 and _enough_labels(votes, spec.by)) else None
+    if strata is not None:
+        try:
+            weights = stratified(votes, strata)
+        except InputError:
+            if spec.strata is not None:
+                raise
+        else:
+            codes = strata_codes(votes, strata)
+            return Weighting(weights, strata, fair_sample(labelled, traits, units, codes), uneven)
+    # Nothing is asked for, or a group has no label and cannot be weighted.
+    return Weighting(None, "", fair_sample(labelled, traits, units))
+
+
+def _enough_labels(votes: VoteMatrix, by: str) -> bool:
+    codes = strata_codes(votes, by)
+    n_items, n_labels = np.bincount(codes), np.bincount(codes, votes.labelled)
+    return bool((n_labels >= np.minimum(n_items, FEWEST)).all())
 
 
 Samples = list[Sample | Matches]
@@ -440,7 +467,8 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
     """Return rates of all items and of the groups, and their differences."""
     signs, labels, units = arrays_of(votes, spec)
     groups = groups_of(votes, spec.by)
-    weights, strata, fair = reweighted(votes, spec, traits_of(votes, signs))
+    weighting = weighting_of(votes, spec, traits_of(votes, signs))
+    weights = weighting.weights
     shares = (np.sign(signs.sum(axis=1, dtype=np.int64)) + 1.0) / 2.0
     whole = Sample.of(labels, None, units, weights)
     samples: Samples = [whole]
@@ -482,16 +510,16 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         p=p,
         more_labels=_more_labels(pairs, gap, samples[-1], about),
         labels_for_reach=_labels_for(ours[0], whole, about),
-        fair=fair,
+        fair=weighting.fair,
         by=spec.by or "",
-        strata=strata,
+        strata=weighting.strata,
         about=about,
         task=votes.task,
         orientation="as_given",
         measures_coding=lopsided,
         one_class=votes.minority_share == 0.0,
         seed=spec.settings.seed,
-        warnings=warnings_of(votes, spec, groups, n_labels, fair, strata),
+        warnings=warnings_of(votes, spec, groups, n_labels, weighting),
     )
 
 
@@ -580,22 +608,21 @@ def warnings_of(
     spec: EstimateSpec,
     groups: Groups,
     n_labels: Ints,
-    fair: FairSample,
-    strata: str,
+    weighting: Weighting,
 ) -> tuple[str, ...]:
     """Return sentences about the labels, their sample and the groups."""
     warnings = []
-    if strata and spec.strata is None:
+    if weighting.uneven:
         warnings.append(
-            f"The groups by {quote_value(strata)} were labelled unevenly, so labels are reweighted "
-            "to the items of each; rates of single groups do not depend on that."
+            f"The groups by {quote_value(weighting.strata)} were labelled unevenly, so labels are "
+            "reweighted to the items of each; rates of single groups do not depend on that."
         )
-    if fair.differing and spec.weights is None:
+    if weighting.fair.differing and spec.weights is None:
         warnings.append(
             f"{UNFAIR}: they differ from the others in "
-            f"{listed(fair.differing, 3)}. Rates of all items hold only if that has nothing to do "
-            "with the labels; label items drawn at random, give their sampling weights, or name as "
-            "strata the feature within which they were drawn."
+            f"{listed(weighting.fair.differing, 3)}. Rates of all items hold only if that has "
+            "nothing to do with the labels; label items drawn at random, give their sampling "
+            "weights, or name as strata the feature within which they were drawn."
         )
     if votes.labelled.all() and spec.about == "file":
         warnings.append("Every item has a label, so the rates of the file are known exactly.")

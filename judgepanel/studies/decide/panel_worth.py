@@ -19,10 +19,10 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.decide.estimate import (
     EstimateSpec,
     arrays_of,
-    reweighted,
     target_of,
     traits_of,
     warnings_of,
+    weighting_of,
     worth_of,
 )
 from judgepanel.studies.decide.groups import groups_of
@@ -104,7 +104,7 @@ def panel_sizes(n_judges: int) -> Ints:
 def run_chunk(votes: VoteMatrix, spec: EstimateSpec, chunk: Chunk) -> Sizes:
     """Return what panels of all sizes are worth; ``chunk`` holds one round."""
     signs, labels, units = arrays_of(votes, spec)
-    weights, _, _ = reweighted(votes, spec, traits_of(votes, signs))
+    weights = weighting_of(votes, spec, traits_of(votes, signs)).weights
     sample, target = Sample.of(labels, None, units, weights), target_of(votes, spec)
     # Without tuning no proxy counts: labels alone are the same beside every panel.
     alone = estimate_rates(np.zeros(len(labels)), sample, target=target, tuned=False)
@@ -130,7 +130,7 @@ def _nll(proxy: Floats, labels: Floats) -> float:
 def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Sizes) -> PanelWorth:
     """Return worth and NLL by panel size."""
     signs, labels, _ = arrays_of(votes, spec)
-    _, strata, fair = reweighted(votes, spec, traits_of(votes, signs))
+    weighting = weighting_of(votes, spec, traits_of(votes, signs))
     known = labels[np.isfinite(labels)]
     one_class = len(np.unique(known)) < 2
     base = 0.5 if one_class else float(known.mean())
@@ -148,7 +148,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Sizes) -> PanelWorth:
         one_class=one_class,
         measures_coding=votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE,
         seed=spec.settings.seed,
-        warnings=warnings_of(votes, spec, groups_of(votes, None), n_labels, fair, strata),
+        warnings=warnings_of(votes, spec, groups_of(votes, None), n_labels, weighting),
     )
 
 

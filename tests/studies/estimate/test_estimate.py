@@ -390,6 +390,43 @@ def test_systems_that_share_prompts_and_were_labelled_unevenly_are_reweighted():
     assert result.rate.lo[0] < truth.mean() < result.rate.hi[0]
 
 
+def labelled_evenly_but_for(n: int, m: int) -> tuple[VoteMatrix, np.ndarray]:
+    """Votes of which n items of the first system and m of the second have a label."""
+    votes, truth = panel()
+    labels = np.full(600, MISSING, dtype=np.int8)
+    for system, some in enumerate((n, m)):
+        labels[system : system + 2 * some : 2] = truth[system : system + 2 * some : 2]
+    return replace(votes, labels=labels), truth
+
+
+def test_labels_are_weighted_to_the_items_of_each_group():
+    """Too little to be noticed, but what label next draws would add up."""
+    votes, _ = labelled_evenly_but_for(30, 40)
+    result = estimated(votes, by="system")
+    assert not result.warnings
+    assert result.strata == "system"
+    by_group = result.labels_alone.value[1:]
+    assert result.labels_alone.value[0] == pytest.approx(by_group.mean())
+    assert estimated(votes).labels_alone.value[0] == pytest.approx(by_group @ [3 / 7, 4 / 7])
+    assert result.rate.value[0] == estimated(votes, strata="system").rate.value[0]
+
+
+def test_groups_that_are_labelled_evenly_need_no_weights():
+    votes, _ = labelled_evenly_but_for(40, 40)
+    ours, plain = (estimated(votes, by=by).rate for by in ("system", None))
+    assert [end[0] for end in ours] == pytest.approx([end[0] for end in plain])
+
+
+def test_few_labels_of_a_group_and_given_weights_leave_labels_as_they_are():
+    few, _ = labelled_evenly_but_for(4, 7)
+    assert estimated(few, by="system").strata == ""
+    votes, _ = labelled_evenly_but_for(30, 40)
+    given = replace(votes, features=votes.features.assign(weight=1.0))
+    result = estimated(given, by="system", weights="weight")
+    assert result.strata == ""
+    assert result.rate.value[0] == pytest.approx(estimated(votes).rate.value[0])
+
+
 def test_two_systems_of_equal_rates_are_undecided_once_all_is_labelled():
     """Their rates differ by rounding, which no number of labels would settle."""
     votes, truth = panel(300)
