@@ -165,7 +165,7 @@ def _share(right: Interval) -> str:
 def difference_words(cards: Cards) -> str:
     """Return what Lean loses against Best on new items."""
     share = 1.0 / float(cards.best.reading.nll.value)
-    loss = f"NLL {with_interval(*cards.loss, sign=True)}"
+    loss = f"NLL changes by {with_interval(*cards.loss, sign=True)}"
     relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
     return f"{loss} ({relative} %)."
 
