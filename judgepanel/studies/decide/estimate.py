@@ -277,7 +277,7 @@ class EstimateSpec(StudySpec):
     strata: str | None = option(
         None,
         "feature within whose values the labelled items were drawn at random; labels are "
-        "weighted to the items of each (default: the groups of --by, if each has five labels or "
+        "weighted to the items of each (default: the groups compared, if each has five labels or "
         "they were labelled unevenly)",
     )
 
