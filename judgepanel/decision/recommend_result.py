@@ -50,11 +50,12 @@ from judgepanel.decision.training_items import check_share, fitting_votes
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.graded import has_levels
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.models.panel import Mixture
 from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.compare import ConstantPosition, blocks_of
+from judgepanel.studies.compare import CELLS, ConstantPosition
 from judgepanel.studies.contract import Prepared, grouped_votes, prepare
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.panel.curator import Rules, check_folds, known_judges
@@ -165,7 +166,8 @@ def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
     """Return which candidates (A,) are tied with the best of them by their smoothed NLL."""
     best = int(smoothed.argmin())
     variances = [
-        sampling_variance(losses[block] - losses[best], units) for block in blocks_of(*losses.shape)
+        sampling_variance(losses[block] - losses[best], units)
+        for block in column_blocks(len(losses), losses.shape[1], CELLS)
     ]
     return np.asarray(smoothed - smoothed[best] <= np.sqrt(np.concatenate(variances)))
 

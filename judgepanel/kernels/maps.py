@@ -221,9 +221,9 @@ def sigmoid(x: Floats) -> Floats:
     return np.where(x < 0.0, small, 1.0 - small)
 
 
-def column_blocks(n_columns: int, n: int) -> list[slice]:
-    """Column slices whose arrays stay in a core's cache."""
-    step = max(1, _BLOCK // max(n, 1))
+def column_blocks(n_columns: int, n: int, cells: int = _BLOCK) -> list[slice]:
+    """Column slices of at most so many cells; by default they stay in a core's cache."""
+    step = max(1, cells // max(n, 1))
     return [slice(start, min(start + step, n_columns)) for start in range(0, n_columns, step)]
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.scoring.descriptive import (
     allow_difference,
     allow_level,
@@ -53,7 +54,8 @@ RANGES: dict[str, tuple[float, float]] = {
 }
 """Ranges of scores of clipped probabilities, to which intervals of levels are clipped."""
 CHOSEN = "best k"
-_CELLS = 16_000_000
+CELLS = 16_000_000
+"""Values by item that are computed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +166,8 @@ def grid_estimates(
 
 
 def arm_blocks(tally: Tally) -> list[slice]:
-    """Arms, the chosen one last, in :func:`blocks_of`."""
-    return blocks_of(tally.n_arms + 1, len(tally.evaluated))
-
-
-def blocks_of(n_arms: int, n_items: int) -> list[slice]:
-    """Arms in blocks whose values by item take at most ``_CELLS``: all at once for most files."""
-    step = max(1, _CELLS // max(n_items, 1))
-    return [slice(start, min(start + step, n_arms)) for start in range(0, n_arms, step)]
+    """Arms, the chosen one last, in blocks: all at once for most files."""
+    return column_blocks(tally.n_arms + 1, len(tally.evaluated), CELLS)
 
 
 def arm_name(k: int) -> str:
@@ -385,7 +381,7 @@ def against_position(
                 tally.split_means[:, 0, rows[block], columns[block]] - constant[:, None],
             )
         )
-        for block in blocks_of(len(arms), len(seen))
+        for block in column_blocks(len(arms), len(seen), CELLS)
     )
     label, nll = int(share > 0.5), float(loss.mean())
     return tuple(ConstantPosition(label, nll, gap[place]) for place in range(len(rows)))

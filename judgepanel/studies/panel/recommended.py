@@ -562,7 +562,7 @@ class _Place:
     ) -> SplitScores:
         """A family on the evaluation rows; ``out`` as in :func:`evaluate`."""
         if isinstance(family, Curation):
-            return self.scored_panel(family, self.made(family))
+            return self.scored_panel(family, self.made(family), out)
         recipe = family.recipe(self.terms.seed)
         return evaluate_split(self.ballots, self.split, family.sizes, recipe, choice, out)
 
