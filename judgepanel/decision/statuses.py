@@ -195,9 +195,9 @@ def reasons_of(
             (stands == "could go", "adds little: could go at no loss that is shown"),
             (stands == "helps", "carries the panel" if carries else "helps"),
             (stands == "unsettled", "may help: too few labels to say"),
-            (weight >= CARRIES * heaviest, "large weight"),
+            (weight >= CARRIES * heaviest, "counts for much"),
         )
-        return next((words for holds, words in first if holds), "small weight")
+        return next((words for holds, words in first if holds), "counts for little")
 
     def turned(column: int) -> str:
         if errors.right[column] < -2.0 * math.sqrt(errors.voted[column]):

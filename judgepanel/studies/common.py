@@ -168,7 +168,7 @@ def not_fitted(name: str, where: str) -> str:
     )
 
 
-def first_of(sentences: Sequence[str], most: int = 3) -> str:
+def first_of(sentences: Sequence[str], most: int = 2) -> str:
     """Return the first few clauses as one sentence, and how many more there are."""
     text, n = "; ".join(sentences[:most]), len(sentences)
     return f"{text}." if n <= most else f"{text}; and {n - most} more."

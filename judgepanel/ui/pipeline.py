@@ -186,8 +186,8 @@ def pipeline_note(  # noqa: PLR0913
     ``splits`` is the number of splits of the page's study if it uses fewer than the analysis.
     ``advice`` adds the recommendation, for pages that do not state it themselves; ``awaited`` is
     for pages that compute it after their own answer, ``average`` for those that can show the
-    recommended average itself. The number of splits, and all of it where the page shows the
-    recommended average, stand in ``fold``.
+    recommended average itself. The number of splits, and the button where the page shows
+    the recommended average, stand in ``fold``.
     """
     here = pipeline_name(aggregator, calibrator)
     words, more = f"This page shows {here}.", list[str]()
@@ -213,11 +213,14 @@ def pipeline_note(  # noqa: PLR0913
     if other == (aggregator, calibrator):
         caption(words)
         return
-    place = fold if fold is not None and aggregator == AVERAGE else st.container()
-    left, right = place.columns([3, 1], vertical_alignment="center")
-    with left:
+    if fold is not None and aggregator == AVERAGE:
         caption(words)
-    right.button(
+        place = fold
+    else:
+        left, place = st.columns([3, 1], vertical_alignment="center")
+        with left:
+            caption(words)
+    place.button(
         f"Show {pipeline_name(*other)}",
         key="other_pipeline",
         on_click=_take,

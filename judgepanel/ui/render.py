@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -100,7 +101,7 @@ def check_card(
     evidence: Callable[[], None] | None = None,
     mark: str = "",
 ) -> None:
-    """Draw one check: its outcome, and unless it passes why, and what to do; the rest is closed.
+    """Draw one check: its outcome, why, and unless it passes what to do; the rest is closed.
 
     ``below`` adds to the card, ``evidence`` to its closed part; ``mark`` replaces the outcome's.
     """
@@ -108,7 +109,7 @@ def check_card(
     words = f"{check.why} {check.advice}"
     brief = f"{_first_words(check.why)} {first_sentence(check.advice)}"
     if check.outcome == "pass":
-        brief = ""
+        brief = f"{re.split(r': | [(]', _first_words(check.why))[0].rstrip('.')}."
     with st.container(border=True, height="stretch"):
         st.html(
             f'<p class="jp-note"><b>{with_terms(check.title)}: {mark}.</b> '

@@ -507,7 +507,7 @@ class Check:
 
 _NOTHING, _LOOK = "Nothing to do.", "Look at {} before you decide."
 _ADVICE_POSITION = (
-    "Swapping cannot repair position bias: if the correct response was always shown first, a "
+    "Swapping cannot repair position bias. If the correct response was always shown first, a "
     "judge's accuracy and its preference for the first position are the same number. Collect both "
     "orders, or a random order, where you can."
 )

@@ -708,8 +708,8 @@ def _why_lopsided(votes: VoteMatrix, policy: Resolved) -> str:
     swap = "used together with its swap" if policy == "symmetric" else "turned around by a coin"
     return (
         f"{text} Each item is therefore {swap}, so that no calibrator can learn the order. A "
-        "judge that prefers one position still cannot be told from a good one (or a bad one): only "
-        "both orders, or a random order, can show that."
+        "judge that prefers one position still cannot be told from a good or a bad one. Only both "
+        "orders, or a random order, can show that."
     )
 
 

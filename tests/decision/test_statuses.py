@@ -238,11 +238,11 @@ def test_what_a_judge_does_is_said_in_a_few_words():
     assert words[names[3]] == f"{spare}; {share} % missing"
     assert words[names[5]] == "not needed beside the panel"
     above = dict.fromkeys(names[:5], 1.0) | {names[4]: -1.0}
-    assert words[names[4]] == "large weight"
+    assert words[names[4]] == "counts for much"
     assert reasons_of(changed, above, rows)[names[4]].startswith("reversed: corrects ")
 
 
 def test_judges_that_all_miss_most_items_by_design_are_not_told_so():
     votes = make_votes(3, 200, 6, missing=0.8)
     words = reasons_of(votes, dict.fromkeys(votes.judges, 1.0))
-    assert set(words.values()) == {"large weight"}
+    assert set(words.values()) == {"counts for much"}

@@ -112,8 +112,8 @@ def test_nothing_is_claimed_where_nothing_can_be():
 
 def test_prices_and_panels_are_said_and_hostile_names_stay_on_their_line():
     sentence = price_sentence(frontier())
-    assert sentence.startswith("The next 1 % of NLL costs ")
-    assert " USD an item from " in sentence
+    assert " USD, the next percent of NLL costs " in sentence
+    assert " USD per item" in sentence
     nothing = replace(frontier(), points=tuple(replace(p, next=None) for p in frontier().points))
     assert price_sentence(nothing) == ""
     point = replace(frontier().points[-1], judges=("a\x1b[31m\nb", *"cdefgh"))

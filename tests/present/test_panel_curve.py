@@ -169,7 +169,7 @@ def test_honest_figures_are_not_said_to_measure_the_coding(curve):
 def test_the_optimism_of_the_chosen_k_is_shown(curve):
     arm = curve.comparison("beta", "best k")
     text = optimism_sentence(curve, "beta")
-    assert f"median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}" in text
+    assert f"median {arm.k} (mostly {arm.k_lo} to {arm.k_hi})" in text
     assert text.endswith("on untouched items: a selection bias of " + text.rpartition(" of ")[2])
 
 

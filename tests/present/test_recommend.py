@@ -309,7 +309,7 @@ def test_an_absence_above_the_base_rate_is_called_worse():
     worst = replace(outcome.absence.several[-1], delta=Interval.single(9.0, 8.0, 10.0))
     absence = replace(outcome.absence, several=(*outcome.absence.several[:-1], worst))
     bad = replace(outcome, absence=absence)
-    assert "worse than" in absence_words(bad)[0]
+    assert absence_words(bad)[0].endswith(", which is better.")
     rows = absence_table(bad)
     assert rows["worse than the base rate"].texts()[int(rows["rise"].numbers.argmax())] == "yes"
 
@@ -420,11 +420,11 @@ def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
     text = way_sentence(replace(recommendation, model=model))
     assert text.startswith(f"How: {AGGREGATOR_NAMES[aggregator]} ")
     if calibrator == "beta":
-        assert text.endswith("beta turns that into probabilities.")
+        assert text.endswith("Beta turns that into probabilities.")
     elif aggregator.startswith(("joint", "stacking")):
-        assert text.endswith("it is fitted to labels, so no calibrator follows.")
+        assert text.endswith("It is fitted to labels, so no calibrator follows.")
     else:
-        assert text.endswith("its probabilities are used without calibration.")
+        assert text.endswith("Its probabilities are used without calibration.")
 
 
 def test_candidates_come_best_first_and_the_reference_is_marked_once():

@@ -150,7 +150,7 @@ def test_a_remedy_that_is_the_plain_calibrator_is_said_to_be_that():
     result = failing()
     same = replace(result, gain=Interval.full(result.gain.shape, 0.0))
     text = remedy_sentence(same, "beta")
-    assert "stratified calibration gives the same as plain calibration" in text
+    assert "stratified calibration equals plain calibration" in text
     assert "0.00" not in text
     table = transfer_table(same, "beta")
     assert set(table["against plain"].texts()) == {"", "the same"}

@@ -98,19 +98,23 @@ def test_judges_that_do_no_harm_are_a_reservation_and_nothing_that_blocks(hard):
     assert scope_sentence(checked).startswith("Not yet: judge 'fam4-judge14' ")
     sentence = scope_sentence(checked, harmless=True)
     assert sentence.startswith("Safe to use, with 2 reservations. The first: judge 'fam4-judge14' ")
-    assert checks_sentence(checked, harmless=True) == "2 of the 4 numbered checks pass."
-    assert checks_sentence(checked).startswith(
-        "2 of the 4 numbered checks pass. Drop judges with a verdict on "
-    )
+    also = "Also: by the estimate the better half of the judges does as well as all."
+    assert checks_sentence(checked, harmless=True) == also
+    blocked = checks_sentence(checked)
+    assert blocked.startswith("Drop judges with a verdict on ")
+    assert blocked.endswith(also)
     assert scope_sentence(outcomes(hard, P0="fail"), harmless=True).startswith("Not yet: ")
 
 
-def test_checks_of_another_pipeline_give_no_verdict(hard):
+def test_quick_checks_give_a_verdict_that_says_it_is_not_the_last(hard):
     assert preliminary_sentence(hard) == (
-        "Look at first: judge 'fam4-judge14' gives a verdict on 51 % of the items."
+        "Safe so far, with 3 reservations; the first: judge 'fam4-judge14' gives a verdict on "
+        "51 % of the items."
     )
+    constant = outcomes(hard, P0="fail", P1="fail")
+    assert preliminary_sentence(constant).startswith("Not yet, by the quick checks: ")
     fine = outcomes(hard, P0="pass", P1="pass", P2="pass", P3="pass")
-    assert preliminary_sentence(fine) == "Nothing against it so far."
+    assert preliminary_sentence(fine) == "Safe so far: no objection by the quick checks."
 
 
 def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
@@ -118,11 +122,6 @@ def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
     assert scope_sentence(replace(hard, parsed=parsed)) == (
         "Not yet: 3 judges give a verdict on less than 90 % of the items."
     )
-
-
-def test_one_check_passes_in_the_singular(hard):
-    checked = outcomes(hard, P0="pass", P1="fail", P2="review", P3="review")
-    assert checks_sentence(checked).startswith("1 of the 4 numbered checks passes. ")
 
 
 def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):

@@ -36,21 +36,29 @@ from judgepanel.words.sentences import (
     pipeline_name,
 )
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
-from judgepanel.words.text import all_judges, counted, fixed, percent, plain, sig, with_interval
+from judgepanel.words.text import (
+    all_judges,
+    capital,
+    counted,
+    fixed,
+    percent,
+    plain,
+    sig,
+    with_interval,
+)
 
 _AVERAGED = "average of pipelines"
 MOST_ROWS = 12
 """Rows of the figure; the table has all candidates."""
 _BY_CHANCE = (
-    "so one near chance hardly counts, and one below chance counts for the label that it votes "
-    "against"
+    "so one near chance hardly counts. One below chance counts for the label that it votes against"
 )
 _TOGETHER = (
-    "weighs all judges in one regression, so copies share their weight and one that is mostly "
+    "weighs all judges in one regression, so copies share their weight. One that is mostly "
     "wrong counts for the label that it votes against"
 )
 _BOUNDED = (
-    "weighs all judges in one regression, so copies share their weight, and turns no judge's "
+    "weighs all judges in one regression, so copies share their weight. It turns no judge's "
     "vote around unless the labels show it to be below chance"
 )
 _WAYS = {
@@ -236,19 +244,19 @@ def way_sentence(result: Recommendation) -> str:
     if main.calibrator == "none":
         raw = calibrator_name(main.aggregator, "none") != "none"
         then = (
-            "its probabilities are used without calibration"
+            "Its probabilities are used without calibration"
             if raw
-            else "it is fitted to labels, so no calibrator follows"
+            else "It is fitted to labels, so no calibrator follows"
         )
     else:
-        then = f"{CALIBRATOR_NAMES[main.calibrator]} turns that into probabilities"
-    how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}; {then}."
+        then = f"{capital(CALIBRATOR_NAMES[main.calibrator])} turns that into probabilities"
+    how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}. {then}."
     if not result.averages:
         return f"How: {how}"
     return (
         "How: the probabilities of the pipelines are averaged, each with the weight that its "
-        f"cross-validated NLL gives it; {_favourites(result)} with a prior weight of {LEAD}. "
-        f"The heaviest: {how}"
+        f"cross-validated NLL gives it. {capital(_favourites(result))} with a prior weight of "
+        f"{LEAD}. The heaviest: {how}"
     )
 
 
@@ -277,12 +285,12 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
         return ()
     name, worst = worst_absence(result)
     nll, base = _level(result, worst), result.null_nll
-    against = "worse than" if nll > base else "against"
+    better = ", which is better" if nll > base else ""
     group = " of a group" if result.absence.groups else ""
     sentences = [
         f"The worst absence{group} that was measured is {_named(result, name)}: the NLL changes by "
-        f"{with_interval(*worst.delta, sign=True)}, to about {fixed(nll, 3)}, "
-        f"{against} {fixed(base, 3)} of the base rate alone."
+        f"{with_interval(*worst.delta, sign=True)}, to about {fixed(nll, 3)}. The base rate alone "
+        f"gives {fixed(base, 3)}{better}."
     ]
     if any(row.kind == "cluster" for row in result.absence.groups):
         sentences.append(

@@ -152,17 +152,18 @@ def price_sentence(result: Cost) -> str:
     if not steps:
         return ""
     ends = steps if len(steps) < 2 else [steps[0], steps[-1]]
-    return "The next 1 % of NLL costs " + listed([_step(result, *step) for step in ends]) + "."
+    names = ("the next percent of NLL", "it")
+    return " ".join(_step(result, *step, name) for step, name in zip(ends, names, strict=False))
 
 
-def _step(result: Cost, point: CostPoint, after: CostPoint) -> str:
+def _step(result: Cost, point: CostPoint, after: CostPoint, name: str) -> str:
     if point.next is None:
         return ""
-    unseen = "" if point.next.gain.lo > 0.0 else " (where no gain is shown)"
+    unseen = "" if point.next.gain.lo > 0.0 else ", where no gain is shown"
     price, here, there = (float(part.value) for part in (point.next.price, point.cost, after.cost))
     return (
-        f"{amount(price, result.unit)} an item from {sig(here)} to "
-        f"{amount(there, result.unit)}{unseen}"
+        f"From {sig(here)} to {amount(there, result.unit)}, {name} costs "
+        f"{amount(price, result.unit)} per item{unseen}."
     )
 
 

@@ -46,7 +46,7 @@ from judgepanel.words.text import (
     with_interval,
 )
 
-_NAMED = 5
+_NAMED = 3
 
 
 def curators_sentence(result: Curators) -> str:
@@ -104,8 +104,8 @@ def looked_best_sentence(result: Curators) -> str:
     rivals = [r for r in result.curators[:-1] if r.looked_best_share > 0]
     often = max(rivals, key=lambda r: r.looked_best_share)
     return (
-        f"What looked best (in {percent(often.looked_best_share)} of the splits {often.title}) "
-        f"promised NLL {fixed(row.seen, 3)} where it was chosen and has "
+        f"{capital(often.title)} looked best in {percent(often.looked_best_share)} of the splits. "
+        f"What looked best promised NLL {fixed(row.seen, 3)} where it was chosen and has "
         f"{level(*row.nll)} on new items: a selection bias of {signed(float(row.optimism.value))}."
     )
 
@@ -140,8 +140,8 @@ def chosen_sentence(result: Curators, curator: str) -> str:
     ]
     agree = f" Stability {row.stability:.2f}." if math.isfinite(row.stability) else ""
     return (
-        f"{capital(row.title)} chooses most often {listed(names)}; {always} of "
-        f"{counted(result.n_judges, 'judge')} in every split, {never} in none.{agree}"
+        f"{capital(row.title)} chooses {always} of {counted(result.n_judges, 'judge')} in every "
+        f"split and {never} in none. Most often: {listed(names)}.{agree}"
     )
 
 

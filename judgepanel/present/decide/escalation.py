@@ -103,9 +103,9 @@ def promise_sentence(result: Escalation) -> str:
     delta = float(row.delta.value)
     return (
         f"The threshold was chosen on calibration rows in every split (mostly "
-        f"{sig(float(result.threshold.lo))} to {sig(float(result.threshold.hi))}): there it lost "
+        f"{sig(float(result.threshold.lo))} to {sig(float(result.threshold.hi))}). There it lost "
         f"{signed(delta - result.optimism)} NLL against all judges, on new items "
-        f"{signed(delta)}, a selection bias of {signed(result.optimism)}."
+        f"{signed(delta)}: a selection bias of {signed(result.optimism)}."
     )
 
 

@@ -217,10 +217,13 @@ def curve_against(curve: PanelCurve, calibrator: str, recommendation: Recommenda
     return " ".join(part for part in parts if part)
 
 
-def level_sentence(recommendation: Recommendation) -> str:
-    """Return the NLL of the recommended panel, which the figure marks."""
+def level_sentence(recommendation: Recommendation, curve: PanelCurve) -> str:
+    """Return the NLL of the recommended panel, which the figure marks, beside the curve's."""
     nll, pipelines = level(*recommendation.nll), panel_pipelines(recommendation.model)
-    return f"{so_far(recommendation)}The recommended panel, {pipelines}, has NLL {nll}."
+    below = recommendation.nll.value < np.nanmin(curve.nll.value)
+    lower = ", lower than every panel of this curve" if below else ""
+    text = f"The recommended panel has another pipeline, {pipelines}: NLL {nll}{lower}."
+    return f"{so_far(recommendation)}{text}"
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
@@ -289,8 +292,8 @@ def optimism_sentence(curve: PanelCurve, calibrator: str) -> str:
         return ""
     nll = sig(float(arm.nll.value))
     return (
-        f"If k is chosen on the calibration items (median {arm.k}, mostly {arm.k_lo} to "
-        f"{arm.k_hi}), NLL is {sig(arm.chosen_on)} on them and {nll} on untouched items: a "
+        f"Chosen on the calibration items, k has median {arm.k} (mostly {arm.k_lo} to "
+        f"{arm.k_hi}). NLL is then {sig(arm.chosen_on)} on them and {nll} on untouched items: a "
         f"selection bias of {signed(arm.optimism)}."
     )
 

@@ -216,7 +216,7 @@ def certainty_sentence(result: Recommendation) -> str:
     return (
         f"Out of sample, {outcome}: {better}; the base rate alone gives "
         f"{fixed(result.null_nll, 3)}. In every split the panel is chosen and fitted on "
-        f"{result.n_calibration:,.0f} labels: on them it promised NLL {sig(result.chosen_on)}, on "
+        f"{result.n_calibration:,.0f} labels. On them it promised NLL {sig(result.chosen_on)}, on "
         f"the other items it gave {sig(float(result.nll.value))} (selection bias "
         f"{signed(result.optimism)})."
     )
@@ -476,7 +476,9 @@ def pipeline_sentence(
     """
     here = pipeline_name(aggregator, calibrator)
     if aggregator == AVERAGE:
-        role, rest = "the recommended panel", ""
+        size, total = len(result.model.judges), result.n_judges
+        members = all_judges(total) if result.keeps_all else f"{size} of {total} judges"
+        role, rest = f"the recommended panel: {members}", ""
         recommended = f"{so_far(result)}{recommendation_sentence(result)}"
     elif is_recommended(result, aggregator, calibrator):
         role, rest = f"{here}, {_role(result)}", ""

@@ -21,8 +21,8 @@ from judgepanel.words.text import counted, fixed, interval, sig, with_interval
 
 BY_HAND = (
     "No interval here allows for how the judges were picked. If labels influenced the choice "
-    "(accuracy, worth, the recommendation, trying until it looks best), the judges look better "
-    "here than on new items; only what `recommend` expects allows for choosing."
+    "(accuracy, worth, the recommendation, several attempts), the judges look better here than on "
+    "new items. Only what `recommend` expects allows for choosing."
 )
 _NAMES = ("these judges", "compared with")
 _FLATTERS = "if labels influenced the choice of judges, this figure flatters them."

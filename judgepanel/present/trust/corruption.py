@@ -111,8 +111,8 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
     arm, everyone = result.arms[panel], result.arms[-1]
     ahead = int(np.count_nonzero(result.delta.value[panel, places] > 0))
     return (
-        f"Of {len(places)} conditions, {_everyone(result, 'degrade')} slower than {arm} in "
-        f"{slower}, faster in {faster}, and undecided in {len(places) - slower - faster}. "
+        f"{capital(_everyone(result, 'degrade'))} slower than {arm} in {slower} of the conditions "
+        f"and faster in {faster}. Undecided: {len(places) - slower - faster} of {len(places)}. "
         f"The panel that starts better has more to lose: the NLL of {everyone} is the lower one in "
         f"{ahead} of them."
     )

@@ -135,7 +135,7 @@ def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
         if not math.isfinite(cell.gain.lo):
             return ""
         if not any(cell.gain):
-            parts.append(f"{METHOD_NAMES[method]} calibration gives the same as plain calibration")
+            parts.append(f"{METHOD_NAMES[method]} calibration equals plain calibration")
             continue
         verdict = "changes nothing that can be shown"
         if cell.gain.below():
@@ -307,8 +307,8 @@ def _matrix(result: DifficultyTransfer, calibrator: str, method: str) -> list[Bl
 def _reading(result: DifficultyTransfer) -> str:
     measure = "disagreement of the votes" if result.by == "disagreement" else plain(result.by, 60)
     return (
-        f"Easy: the {result.n_target[0]:,} items with {measure} up to {fixed(result.easy_to, 2)}; "
-        f"hard: the {result.n_target[1]:,} with {fixed(result.hard_from, 2)} or more. Every panel "
+        f"Easy: the {result.n_target[0]:,} items with {measure} up to {fixed(result.easy_to, 2)}. "
+        f"Hard: the {result.n_target[1]:,} with {fixed(result.hard_from, 2)} or more. Every panel "
         f"is fitted on {result.n_labels:,.0f} labels. In a cell: its NLL, its loss against as many "
         "labels of the items it is scored on, and the base rate of its labels. Deep blue is good, "
         "orange is worse than the base rate."

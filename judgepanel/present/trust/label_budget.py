@@ -274,7 +274,7 @@ def paper_note() -> str:
     """Return the note that must accompany the paper's test."""
     return (
         f"The paper's joint test is {PAPER_NOTE}. Splits share their items, so its t grows with "
-        "the number of splits whatever the votes say: in simulations it finds equal panels "
+        "the number of splits whatever the votes say. In simulations it finds equal panels "
         "different more often than not. It is shown for comparison, and nothing rests on it."
     )
 

@@ -178,8 +178,8 @@ def error_sentence(result: Reliability, bins: int) -> str:
         before = f"; before calibration it was {fixed(result.ece.value[BEFORE, b], 3)}"
     return (
         f"{start} gap between stated and right averages {fixed(alone, 3)} within one "
-        f"split (ECE, {bins} bins), where a perfectly calibrated panel would show "
-        f"{fixed(luck, 3)} by chance. The mean over the panels of all splits is off by {ece}, "
+        f"split (ECE, {bins} bins). A perfectly calibrated panel would show {fixed(luck, 3)} by "
+        f"chance. The mean over the panels of all splits is off by {ece}, "
         f"against {_chance(result, b)} by chance: {verdict} ({p_value(p)}). Corrected for the "
         f"noise of items it is {fixed(float(result.ece_corrected[AFTER, b]), 3)}{before}."
     )

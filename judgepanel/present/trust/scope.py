@@ -80,7 +80,7 @@ _WORST = ("fail", "review")
 def scope_reasons(
     result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
 ) -> str:
-    """Say below the answer how many checks pass, and how they go with the decision.
+    """Say below the answer what else is wrong, and how that goes with the decision.
 
     ``filtered`` is the panel with and without the judges that the filter drops, if known. Where
     leaving them out is not shown to save NLL, that they fail P1 is a reservation only.
@@ -114,15 +114,13 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
 
 
 def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
-    """Say how many checks pass, what to do first, and what is undecided; may be empty."""
-    passed, total = result.counted("pass"), len(result.checks)
-    none, raised = result.counted("not applicable"), _raised(result)
-    apart = f"{none} {'does' if none == 1 else 'do'} not apply" if none else ""
+    """Say what to do first, name the other reservations, and what is undecided; may be empty."""
+    raised, blocking = _raised(result), _blocking(result, harmless=harmless)
     if raised:
-        pass_ = "passes" if passed <= 1 else "pass"
-        passes = f"{passed or 'None'} of the {total} numbered checks {pass_}"
-        first = [first_sentence(check.advice) for check in _blocking(result, harmless=harmless)]
-        return " ".join([f"{passes}, {apart}." if apart else f"{passes}.", *first[:1]])
+        first = (blocking or raised)[0]
+        others = [headline(result, check) for check in raised if check is not first]
+        advice = first_sentence(blocking[0].advice) if blocking else ""
+        return " ".join(filter(None, (advice, *(f"Also: {other}." for other in others))))
     course = result.saturation
     if course is None or course.outcome[course.last] != "inconclusive":
         return ""
@@ -132,11 +130,18 @@ def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
 
 
 def preliminary_sentence(result: Scope) -> str:
-    """Name the worst check of a pipeline that is not the recommended panel, without a verdict."""
-    raised = _raised(result)
-    text = (
-        f"Look at first: {headline(result, raised[0])}." if raised else "Nothing against it so far."
-    )
+    """Return the verdict of quick checks, of a pipeline that is not the recommended panel.
+
+    Whether judges that fail P1 do harm is not known yet, so that they do is not assumed.
+    """
+    raised, blocking = _raised(result), _blocking(result, harmless=True)
+    text = "Safe so far: no objection by the quick checks."
+    if blocking:
+        text = f"Not yet, by the quick checks: {headline(result, blocking[0])}."
+    elif raised:
+        first = "the first: " if len(raised) > 1 else ""
+        counts = counted(len(raised), "reservation")
+        text = f"Safe so far, with {counts}; {first}{headline(result, raised[0])}."
     return f"{text} {CODING}" if result.measures_coding else text
 
 
@@ -197,7 +202,8 @@ def _blocking(result: Scope, *, harmless: bool) -> list[Check]:
 def headline(result: Scope, check: Check) -> str:
     """Return one check's problem in a few words, without a full stop."""
     words = {"P0": _order, "P1": _parsing, "P2": _course, "P3": _gaps}[check.code](result)
-    return words or check.why.split(". ")[0].rstrip(".")
+    first = check.why.split(". ")[0].rstrip(".")
+    return words or f"{first[:1].lower()}{first[1:]}"
 
 
 def _order(result: Scope) -> str:

@@ -129,7 +129,7 @@ def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
     """Present answering the most confident items first, before and after calibration."""
     moves = (
         "Within a split a calibrator that keeps the order of the scores moves the marks, not the "
-        "line; the mean over splits can move a little. "
+        "line. The mean over splits can move a little. "
     ) * (result.calibrator != "none")
     shows = "share of answers that are right against the share of items answered"
     return [

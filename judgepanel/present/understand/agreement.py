@@ -109,7 +109,7 @@ def present(result: Agreement, spec: AgreementSpec) -> list[Block]:
     return [
         *blocks,
         Paragraph(
-            "Kappa falls where nearly all labels are equal, however good a judge is: read it "
+            "Kappa falls where nearly all labels are equal, however good a judge is. Read it "
             "beside the share of label 1, and beside AC1, which does not.",
             quiet=True,
         ),

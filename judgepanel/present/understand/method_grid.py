@@ -156,7 +156,7 @@ def grid_choice_sentence(result: MethodGrid) -> str:
     return (
         "The lowest of many looks better than it is. Choosing the pair by cross-validation on the "
         f"calibration rows alone gets NLL {level(*result.chosen_nll)} (base rate: "
-        f"{fixed(result.null_nll, 3)}); it takes {often} most often, in "
+        f"{fixed(result.null_nll, 3)}). It takes {often} most often, in "
         f"{percent(float(result.chosen_share[a, c]))} of the splits."
     )
 

@@ -304,7 +304,7 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     if prepared.ballots.symmetric:
         notes.append(
             "Each item is used together with its swap, which has the other label, so coverage by "
-            "label does not apply: a set of one label counts half as {0} and half as {1}."
+            "label does not apply. A set of one label counts half as {0} and half as {1}."
         )
     if spec.feature is None and prepared.oriented.votes.features is None:
         notes.append("The votes have no item features (columns feat_...), so none is looked into.")
@@ -378,10 +378,10 @@ def _too_few(way: Grouping, name: str, level: float, splits: int, sets: SetsDone
         "difficulty": f"the stratum '{name}' has, in the held-out slice,",
         "feature": f"the value {name!r} has, in the held-out slice,",
     }[way]
-    until = f"{name} is in every set" if way == "class" else "every set is {0, 1}"
+    until = "That label is in every set" if way == "class" else "Every set is {0, 1}"
     return (
-        f"In {splits} of {len(sets.numbers)} splits {whose} fewer than the "
-        f"{labels_needed(level)} labels that sets at {level:.0%} need: {until} there."
+        f"In {splits} of {len(sets.numbers)} splits {whose} too few labels. Sets at {level:.0%} "
+        f"need {labels_needed(level)}. {until} there."
     )
 
 

@@ -312,13 +312,14 @@ def _thin(bins: Bins) -> list[str]:
     thin = (items > 0) & (items < FEW_ITEMS)
     if not thin.any():
         return []
-    names = ", ".join(
+    names = [
         f"{100 * max(0.5, bins.edges[b]):.0f}-{100 * bins.edges[b + 1]:.0f} %"
         for b in np.flatnonzero(thin)
-    )
+    ]
+    listed = ", ".join(names[:2]) + " and others" * (len(names) > 2)
     return [
-        f"After calibration fewer than {FEW_ITEMS} items fall into the bins {names}: their "
-        "shares say little; only more labelled items would help."
+        f"After calibration some bins have fewer than {FEW_ITEMS} items, and their shares say "
+        f"little: {listed}. Only more labelled items would help."
     ]
 
 

@@ -47,9 +47,12 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import report_command, so_far
 from judgepanel.words.text import counted
 
-_CHOOSES_AGAIN = (SCOPE.name, LABEL_BUDGET.name)
+_QUICK = {
+    SCOPE.name: "Checked under a quicker pipeline, {}.",
+    LABEL_BUDGET.name: "By a quicker pipeline, {}; the recommended panel may need more labels.",
+}
 """Studies that choose the recommended panel again for every point, which takes long: until they
-have done so on their page, the card shows a single pipeline.
+have done so on their page, the card shows a single pipeline and says so.
 """
 
 
@@ -113,7 +116,7 @@ def _spec(context: PageContext, page: Page, recommendation: Recommendation | Non
     """Return the spec of a page's first study: the page's own, or a quick one."""
     entry = entries_of(page)[0]
     specs = entry.specs(context.votes, context.analysis.settings, recommendation)
-    slow = entry.name in _CHOOSES_AGAIN
+    slow = entry.name in _QUICK
     return specs[-1] if slow and stored_result(entry.study, context, specs[0]) is None else specs[0]
 
 
@@ -124,7 +127,7 @@ def _card(
     entry = entries_of(page)[0]
     _link(context, page, page.title)
     other = other_pipeline(spec, pipeline_of(recommendation))
-    quick = entry.name in _CHOOSES_AGAIN and bool(other)
+    quick = entry.name in _QUICK and bool(other)
 
     def draw(result: Any) -> None:
         blocks = study_blocks(entry, result, spec, _view(context, spec, recommendation))
@@ -133,9 +136,9 @@ def _card(
             sentence = f"{so_far(result)}{preliminary_sentence(result)}"
         section_answer(sentence)
         if quick:
-            caption(f"By a quicker pipeline, {other}; {page.title} has the recommended panel.")
+            caption(f"{_QUICK[entry.name].format(other)} {page.title} has the recommended panel.")
         elif isinstance(result, PanelCurve) and recommendation is not None:
-            caption(level_sentence(recommendation))
+            caption(level_sentence(recommendation, result))
         if figure is not None:
             draw_blocks([small(figure)], key=f"small-{entry.name}")
         caveats = sum(isinstance(block, Caveat) for block in blocks)
@@ -162,10 +165,15 @@ def _read_as(context: PageContext) -> None:
     """Say how the file was read, and where to look at it."""
     analysis = context.analysis
     st.page_link(START, label="How the file was read", query_params=link_parameters(analysis))
-    reading = "" if analysis.reading is None else analysis.reading.sentence
+    votes = context.votes
+    reading = (
+        f"{counted(votes.n_items, 'item')}, {counted(votes.n_judges, 'judge')}, "
+        f"{counted(int(votes.labelled.sum()), 'label')}."
+        if analysis.reading is None
+        else analysis.reading.sentence
+    )
     notes = f" Start has {counted(len(analysis.notes), 'note')} on this." if analysis.notes else ""
-    if reading or notes:
-        caption(f"{reading}{notes}")
+    caption(f"{reading}{notes}")
 
 
 def _link(context: PageContext, page: Page, label: str) -> None:

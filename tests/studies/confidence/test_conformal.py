@@ -94,11 +94,11 @@ def test_under_symmetric_there_are_no_classes_and_that_is_said():
 
 def test_too_few_labels_for_a_level_or_a_value_say_what_it_needs():
     conformal = run(CONFORMAL, votes(3, 40), ConformalSpec(SETTINGS, feature="topic"), jobs=1)
-    needed = f"fewer than the {labels_needed(0.9)} labels that sets at 90% need"
+    needed = f"too few labels. Sets at 90% need {labels_needed(0.9)}."
     assert any(
         f"the value 'rare' has, in the held-out slice, {needed}" in w for w in conformal.warnings
     )
-    assert any("the held-out slice has fewer" in w for w in conformal.warnings)
+    assert any("the held-out slice has too few" in w for w in conformal.warnings)
     rare = conformal.groups.index("rare")
     assert conformal.infinite[3, 1] == 6
     assert conformal.coverage.value[3, 1, rare] == 1.0

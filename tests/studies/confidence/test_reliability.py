@@ -96,7 +96,7 @@ def test_bins_with_few_items_and_one_split_are_said_or_blank():
     small = make_votes(4, 24, 5)
     spec = ReliabilitySpec(Settings(splits=4))
     outcome = run(RELIABILITY, small, spec, jobs=1)
-    assert any("fewer than 10 items fall into the bins" in note for note in outcome.warnings)
+    assert any("some bins have fewer than 10 items" in note for note in outcome.warnings)
     merge = reliability.merge(small, spec, _first_split(small, spec))
     assert np.isnan(merge.bins[0].accuracy.lo).all()
     assert merge.partial
