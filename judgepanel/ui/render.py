@@ -108,8 +108,8 @@ def check_card(
     mark = mark or CHECK_MARKS[check.outcome]
     words = f"{check.why} {check.advice}"
     brief = f"{_first_words(check.why)} {first_sentence(check.advice)}"
-    if check.outcome == "pass":
-        brief = f"{re.split(r': | [(]', _first_words(check.why))[0].rstrip('.')}."
+    if check.outcome in ("pass", "not applicable"):
+        brief = f"{re.split(r': |; | [(]|, so ', _first_words(check.why))[0].rstrip('.')}."
     with st.container(border=True, height="stretch"):
         st.html(
             f'<p class="jp-note"><b>{with_terms(check.title)}: {mark}.</b> '

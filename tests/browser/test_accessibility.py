@@ -144,3 +144,46 @@ def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
             result += [f"{state}, {look}: {problem}" for problem in problems(page)]
     assert not result, "\n".join(result)
     guard.check()
+
+
+FIRST_SCREEN = 900
+MOST_WORDS = 120
+WORDS = """(height) => {
+  const main = document.querySelector('[data-testid=stMainBlockContainer]');
+  const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  const apart = '.js-plotly-plot, script, style, canvas, .jp-strip, [data-testid=stPopover]';
+  let n = 0;
+  while (texts.nextNode()) {
+    const text = texts.currentNode, holder = text.parentElement;
+    if (holder.closest(apart) || !holder.checkVisibility()) continue;
+    if (getComputedStyle(holder).fontFamily.includes('Material')) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const box = range.getBoundingClientRect();
+    if (box.height && box.width > 1 && box.top < height)
+      n += text.textContent.split(/\\s+/).filter(word => /[A-Za-z]/.test(word)).length;
+  }
+  return n;
+}"""
+"""Words that are visible above a height, without those of figures, icons and closed sections."""
+
+
+def test_the_first_screen_of_a_page_that_people_decide_with_is_short(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    analysis = prepared(server.home, "clean_pairwise", splits=10)
+    page.set_viewport_size({"width": 1440, "height": FIRST_SCREEN})
+    finished = {
+        OVERVIEW: finished_overview,
+        RECOMMENDED: finished_panel,
+        "scope": finished_table,
+        BUDGET: finished_table,
+    }
+    n_words = {}
+    for name, wait in finished.items():
+        page.goto(address(server, name, analysis))
+        wait(page)
+        settled(page)
+        n_words[name] = page.evaluate(WORDS, FIRST_SCREEN)
+    assert all(10 < n <= MOST_WORDS for n in n_words.values()), sorted(n_words.items())
+    guard.check()

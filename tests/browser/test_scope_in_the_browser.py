@@ -33,7 +33,9 @@ def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_add
     menu.get_by_role("link", name="Scope").click()
     finished(page)
     page.locator("summary").filter(has_text="Another pipeline").click()
-    expect(page.get_by_text("This page shows the recommended panel.")).to_be_visible()
+    expect(
+        page.get_by_text("This page shows the recommended panel: all 24 judges.")
+    ).to_be_visible()
     page.get_by_role("button", name="Show one-coin + beta").click()
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
     finished(page)

@@ -47,7 +47,7 @@ def test_the_recommendation_reads_grades_and_every_page_opens_beside_it(analysis
     until(app, lambda: htmls(app, "jp-answer"))
     until_done(app)
     assert "on grades" in answer_of(app)
-    assert "joint on votes and joint on grades over all judges" in text_of(app)
+    assert "Joint on votes and joint on grades over all judges" in text_of(app)
     assert "uses only the votes" not in text_of(app)
     turn_to(app, JUDGES)
     assert "What its grades tell" in [section.label for section in app.expander]

@@ -31,7 +31,7 @@ ASKED, NOT_ASKED = 41, 43
 """Seeds of analyses with and without a recommendation: equal votes and settings share results."""
 DEFAULT = "This page shows one-coin + beta."
 OTHER = "This page shows one-coin + beta, which is not the recommended pipeline."
-AVERAGE = "This page shows the recommended panel."
+AVERAGE = "This page shows the recommended panel: all 24 judges."
 MAIN = r"This page shows joint, the main pipeline of the recommended average \(\d+ %"
 
 

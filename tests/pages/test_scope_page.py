@@ -77,7 +77,7 @@ def test_the_recommended_panel_and_its_file_say_whether_checks_fail(
     )
     checks = open_app(SCOPE, analysis=analysis("hard_panel"))
     # With what the filter changes, which is computed for the answer.
-    until(checks, lambda: any("NLL would change by" in text for text in htmls(checks, "jp-text")))
+    until(checks, lambda: any("Leaving them out " in text for text in htmls(checks, "jp-text")))
     sentence = answer_of(checks)
     assert sentence.startswith("Safe to use, with 2 reservations. The first: ")
     app = until_done(open_app(panel, analysis=analysis("hard_panel")))

@@ -405,10 +405,7 @@ class RecommendationView:
 
 
 NOTHING_KNOWN = RecommendationView()
-_TURNED = (
-    " A weight below 0 counts a vote for the other verdict (reversed): the judge is below chance, "
-    "or corrects errors that it shares with others."
-)
+_TURNED = " A weight below 0 counts a vote for the other verdict."
 
 
 def weights_frame(result: Recommendation) -> pd.DataFrame:

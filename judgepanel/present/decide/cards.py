@@ -127,14 +127,20 @@ def title_words(cards: Cards, card: Card) -> tuple[str, str]:
     return "Lean", f"{fewest} within {price_text(cards.price)}"
 
 
-def alone_words(result: Recommendation, cards: Cards) -> str:
-    """Say what the best judge alone does on new items; empty where :func:`use_words` is."""
+def alone_words(result: Recommendation, cards: Cards, *, nll: bool = True) -> str:
+    """Say what the best judge alone does on new items; empty where :func:`use_words` is.
+
+    Without ``nll`` only how often it is right.
+    """
     row, card = result.best_judge, cards.marked_card
     if row is None or len(card.reading.judges) == 1 or not use_words(result, card):
         return ""
+    right = f"right on {_share(row.accuracy)}"
+    if not nll:
+        return f"{right}, guesses included."
     change = with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
-    right = f"right on {_share(row.accuracy)}, guessing where it has no verdict"
-    return f"{right}; NLL {level(*row.nll)}, {change} against the recommended panel."
+    nll_words = f"NLL {level(*row.nll)}, {change} against the recommended panel"
+    return f"{right}, guessing where it has no verdict; {nll_words}."
 
 
 def use_sentence(reading: Reading) -> str:
@@ -151,7 +157,7 @@ def _sure(reading: Reading, items: str = "") -> str:
     sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
     if not sure > 0.0 or not math.isfinite(sure_right):
         return "never 90 % sure"
-    on_these = f"and right on {fixed(100.0 * sure_right, 0)} % of those"
+    on_these = f"right on {fixed(100.0 * sure_right, 0)} % of those"
     return f"at least 90 % sure on {fixed(100.0 * sure, 0)} %{items}, {on_these}"
 
 
@@ -165,7 +171,7 @@ def _share(right: Interval) -> str:
 def difference_words(cards: Cards) -> str:
     """Return what Lean loses against Best on new items."""
     share = 1.0 / float(cards.best.reading.nll.value)
-    loss = f"NLL changes by {with_interval(*cards.loss, sign=True)}"
+    loss = f"NLL {with_interval(*cards.loss, sign=True)}"
     relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
     return f"{loss} ({relative} %)."
 
@@ -178,7 +184,7 @@ def price_text(price: float) -> str:
 def no_smaller_sentence(cards: Cards) -> str:
     """Say that there is no Lean beside Best."""
     within = f"within {price_text(cards.price)} of its NLL"
-    return f"No Lean panel: none of the smaller ones compared comes {within}."
+    return f"No smaller panel that was compared comes {within}."
 
 
 def rule_sentence(cards: Cards) -> str:

@@ -221,8 +221,8 @@ def level_sentence(recommendation: Recommendation, curve: PanelCurve) -> str:
     """Return the NLL of the recommended panel, which the figure marks, beside the curve's."""
     nll, pipelines = level(*recommendation.nll), panel_pipelines(recommendation.model)
     below = recommendation.nll.value < np.nanmin(curve.nll.value)
-    lower = ", lower than every panel of this curve" if below else ""
-    text = f"The recommended panel has another pipeline, {pipelines}: NLL {nll}{lower}."
+    lower = ", lower than any on this curve" if below else ""
+    text = f"The recommended panel, {pipelines}, has NLL {nll}{lower}."
     return f"{so_far(recommendation)}{text}"
 
 

@@ -75,6 +75,8 @@ from judgepanel.words.text import (
 )
 
 _WORST = ("fail", "review")
+_OF_VOTES = ("P0", "P1")
+"""Checks whose outcome does not depend on the pipeline."""
 
 
 def scope_reasons(
@@ -130,14 +132,15 @@ def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
 
 
 def preliminary_sentence(result: Scope) -> str:
-    """Return the verdict of quick checks, of a pipeline that is not the recommended panel.
+    """Return the verdict of the checks that do not depend on the pipeline, P0 and P1.
 
     Whether judges that fail P1 do harm is not known yet, so that they do is not assumed.
     """
-    raised, blocking = _raised(result), _blocking(result, harmless=True)
-    text = "Safe so far: no objection by the quick checks."
-    if blocking:
-        text = f"Not yet, by the quick checks: {headline(result, blocking[0])}."
+    raised = [check for check in _raised(result) if check.code in _OF_VOTES]
+    failed = [check for check in raised if check.outcome == "fail" and check.code == "P0"]
+    text = "Safe so far: P0 and P1 raise no objection."
+    if failed:
+        text = f"Not yet: {headline(result, failed[0])}."
     elif raised:
         first = "the first: " if len(raised) > 1 else ""
         counts = counted(len(raised), "reservation")
@@ -164,8 +167,7 @@ def kept_sentence(
     same = aggregator == AVERAGE or alone
     under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
     helps = "helps" if filtered.delta[0].below() else "is not shown to help"
-    leaving = f"leaving {them} out {helps}"
-    return f"{text}: {leaving}. NLL would change by {change}{under}."
+    return f"The filter would drop {whom}. Leaving {them} out {helps}: NLL {change}{under}."
 
 
 def kept_all_the_same(result: Scope, recommendation: Recommendation | None) -> tuple[str, ...]:

@@ -491,20 +491,19 @@ def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
     if alone.any() and n > 1:
         names = prepared.named(alone)
         warnings.append(
-            f"{listed(names, 3)}: which judges they err with is not known (always right, always "
-            "wrong, or without two labelled items in common with others); they are in no cluster."
+            f"In no cluster, for want of errors or of labelled items in common: {listed(names, 3)}."
         )
     pairs = int((~silent).sum()) * (int((~silent).sum()) - 1) // 2
     known = int(correlation.known.sum()) // 2
     if 0 < known < 0.5 * pairs:
         warnings.append(
-            f"Only {known:,} of {pairs:,} pairs of judges voted on two labelled items or more "
-            "together; the mean rests on those, and the rest are taken to be like them."
+            f"Only {known:,} of {pairs:,} pairs of judges have two labelled items in common. The "
+            "others are taken to be like them."
         )
     if known > 1 and not np.isfinite(point.clusters.cut):
         warnings.append(
-            "Pairs of judges differ in how much they err together by no more than chance: there "
-            "are no clusters to tell apart with these labels."
+            "Pairs of judges differ in shared errors by no more than chance: there are no clusters "
+            "to tell apart."
         )
     if len(point.clusters.order) > MAP_JUDGES:
         warnings.append(

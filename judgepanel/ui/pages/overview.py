@@ -48,8 +48,9 @@ from judgepanel.words.sentences import report_command, so_far
 from judgepanel.words.text import counted
 
 _QUICK = {
-    SCOPE.name: "Checked under a quicker pipeline, {}.",
-    LABEL_BUDGET.name: "By a quicker pipeline, {}; the recommended panel may need more labels.",
+    SCOPE.name: "Checks P0 and P1; {page} has P2 and P3 of the recommended panel.",
+    LABEL_BUDGET.name: "By a quicker pipeline, {other}; the recommended panel may need more labels "
+    "({page}).",
 }
 """Studies that choose the recommended panel again for every point, which takes long: until they
 have done so on their page, the card shows a single pipeline and says so.
@@ -136,7 +137,7 @@ def _card(
             sentence = f"{so_far(result)}{preliminary_sentence(result)}"
         section_answer(sentence)
         if quick:
-            caption(f"{_QUICK[entry.name].format(other)} {page.title} has the recommended panel.")
+            caption(_QUICK[entry.name].format(other=other, page=page.title))
         elif isinstance(result, PanelCurve) and recommendation is not None:
             caption(level_sentence(recommendation, result))
         if figure is not None:

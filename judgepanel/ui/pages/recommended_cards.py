@@ -35,7 +35,7 @@ def draw_cards(
     """Draw both cards, how they differ, and the rule that recommends one of them.
 
     ``shown`` is the preference that the page shows, which a visitor may look at without using it.
-    With ``brief`` a card has no NLL and no cost, and a single card no rule.
+    With ``brief`` cards have no NLL, no cost and no difference, and a single card no rule.
     """
     cards = cards_of(result, price)
     columns = st.columns(2) if cards.lean is not None else [st.container()]
@@ -47,7 +47,7 @@ def draw_cards(
             _card(result, cards, card, prices_of(context.votes)[1], brief=brief)
             _choice(context, cards, card, shown, brief=brief)
     lines = [] if brief and cards.lean is None else [rule_sentence(cards)]
-    if cards.lean is not None:
+    if cards.lean is not None and not brief:
         lines.append(f"Lean against Best: {difference_words(cards)}")
     _notes([*lines, _alone(result, cards)])
 
@@ -63,7 +63,7 @@ def draw_only_card(result: Recommendation, cards: Cards) -> None:
 
 
 def _alone(result: Recommendation, cards: Cards) -> str:
-    words = alone_words(result, cards)
+    words = alone_words(result, cards, nll=False)
     return words and f"{ALONE}: {words}"
 
 

@@ -178,7 +178,7 @@ def test_judges_without_items_in_common_are_said_to_be_unknown():
     assert np.isnan(result.effective.value)
     assert result.known_pairs == 0
     assert len(result.order) == 0
-    assert any("which judges they err with is not known" in text for text in result.warnings)
+    assert any("In no cluster, for want of errors" in text for text in result.warnings)
 
 
 def test_few_labels_sparse_pairs_and_chance_clusters_are_warned_of():
