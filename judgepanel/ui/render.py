@@ -125,8 +125,8 @@ def check_card(
 
 
 def _first_words(why: str) -> str:
-    """Return the first sentence of a reason, of a long list only its first part."""
-    sentence = first_sentence(why)
+    """Return the first sentence of a reason without its tests, of a long list the first part."""
+    sentence = re.sub(r" \([^()]*Holm\)", "", first_sentence(why))
     parts = sentence.split("; ")
     return f"{parts[0]}." if len(parts) > _MOST_PARTS else sentence
 
