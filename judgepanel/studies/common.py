@@ -152,9 +152,9 @@ def replaced_fits(names: Sequence[str], totals: Tally) -> list[str]:
 
 
 def stand_ins(names: Sequence[str], replaced: Sequence[int], fits: int) -> list[str]:
-    """Return one warning per name that could not be fitted in ``replaced`` of ``fits`` cases."""
+    """Return one warning per name that could not be fitted in ``replaced`` of ``fits`` fits."""
     return [
-        not_fitted(name, f"{count} of {fits} cases")
+        not_fitted(name, f"{count} of {fits} fits")
         for name, count in zip(names, replaced, strict=True)
         if count
     ]

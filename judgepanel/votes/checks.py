@@ -559,7 +559,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
         **{kind: len(names) for kind, names in odd.items()},
     }
     text = " ".join(filter(None, (why, *sentences)))
-    return Check("P0", "P0 Item order", outcome, numbers, text, advice)
+    return Check("P0", "P0 Labels and order", outcome, numbers, text, advice)
 
 
 def _odd_judges(votes: VoteMatrix) -> dict[str, list[str]]:

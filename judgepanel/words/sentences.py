@@ -221,7 +221,7 @@ CHECK_MARKS = {
     "fail": "fails",
     "not applicable": "does not apply",
 }
-"""Outcomes of checks, following 'P0 Item order:'."""
+"""Outcomes of checks, following 'P0 Labels and order:'."""
 
 
 def check_sentences(check: Check) -> str:

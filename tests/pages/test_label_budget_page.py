@@ -50,7 +50,9 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
     assert answer_of(app).endswith(
         " bring all 24 within 5 % of what 150 labels give. You have 300: enough."
     )
-    assert {"top-5 against all 24", "Labels needed, and the joint test"} < set(sections(app))
+    assert {"top-5 against all 24", "Labels needed, and the test of all budgets together"} < set(
+        sections(app)
+    )
     assert {"Labels needed.", "Every budget."} < set(htmls(app, "jp-reading"))
     assert "The joint test, and the paper's (invalid)" in sections(app)
     sentence = htmls(app, "jp-text")

@@ -45,7 +45,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     assert answer_of(app) == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items."
     sentence = htmls(app)
     assert any(text.startswith("Drop judges with a verdict on ") for text in sentence)
-    for title in ("P0 Item order: needs review.", "P1 ", "P2 ", "P3 "):
+    for title in ("P0 Labels and order: needs review.", "P1 ", "P2 ", "P3 "):
         assert any(text.startswith(title) for text in sentence)
     commands = [code.value for code in app.code]
     assert sum(" study scope " in command for command in commands) == 1

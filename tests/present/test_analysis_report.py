@@ -117,7 +117,7 @@ def test_it_says_what_was_found_decided_checked_and_how_to_repeat_it(form, escap
         "2026-01-02 03:04 UTC",
         *(votes.sha256, "votes.csv", "80, 80 of them labelled", "pairwise", "honest"),
         *(f"engine {ENGINE}", "seed 0", "1 row was empty."),
-        *("P0 Item order: passes.", "P1 ", "P2 ", "P3 "),
+        *("P0 Labels and order: passes.", "P1 ", "P2 ", "P3 "),
         "Not computed: Cost.",
         "Left out, since an older version computed it: The jury bound.",
         *votes.judges,
@@ -153,7 +153,7 @@ def test_a_report_of_nothing_yet_says_so():
     assert "No recommendation has been computed for this analysis" in html.unescape(text)
     assert "Not computed: Recommended panel and Scope." in html.unescape(text)
     assert "No decision has been recorded." in html.unescape(text)
-    assert "P0 Item order" in text
+    assert "P0 Labels and order" in text
     assert not of(document, Figure)
     assert "<script" not in html_text(document)
 

@@ -72,7 +72,7 @@ def test_few_splits_quote_the_upper_end_in_sentence_table_figure_and_json(at_sta
     """Below 100 splits the estimate is too low, so nobody should plan with it."""
     exact = needing((31.6, 20.0, 50.4), at_start=at_start, extrapolated=False)
     few = replace(exact, n_splits=20)
-    assert budget_sentence(few, "beta").startswith("Between 20 and 50 labels bring all 9 within")
+    assert budget_sentence(few, "beta").startswith("At most 50 labels bring all 9 within")
     assert "up to 50" in needed_table(few)["labels"].texts()
     for budget, place in ((few, 50.4), (exact, 31.6)):
         assert place in {shape.x0 for shape in label_budget(budget, "beta").layout.shapes}
@@ -148,7 +148,7 @@ def test_the_price_of_more_labels_is_marked_as_extrapolated():
     sentence = next_sentence(result(), "beta")
     assert sentence.startswith("You have 120 labels: the next 100 would lower NLL by about ")
     assert (
-        "That is extrapolated: panels were fitted on at most 60 labels, and the others tested them."
+        "That is extrapolated: panels were fitted on at most 60 labels, and tested on the others."
         in sentence
     )
     blank = replace(result(), curve_a=np.full_like(result().curve_a, np.nan))

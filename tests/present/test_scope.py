@@ -76,7 +76,7 @@ def test_what_the_filter_would_cost_names_its_pipeline_unless_it_is_what_is_reco
     assert decided.averages
     spec = GroupChangeSpec(settings, by="filter", aggregators=("joint",), calibrator="none")
     filtered = run(GROUP_CHANGE, votes, spec, jobs=1)
-    assert kept_sentence(hard, decided, filtered).endswith(" under joint.")
+    assert kept_sentence(hard, decided, filtered).endswith(" under joint: not shown to help.")
     averaged = replace(filtered, aggregators=("average",))
     assert "under" not in kept_sentence(hard, decided, averaged)
     main = decided.model.main

@@ -102,11 +102,11 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
 
 def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
     """Return how many labels are enough: the estimate, or the upper end with few splits."""
-    n, lo, hi = needed.n
+    n, _, hi = needed.n
     if needed.at_start and hi == n:
         return f"{_count(n)} or fewer"
     if not result.settled:
-        return f"Between {round(lo):,} and {_count(hi)}"
+        return f"At most {_count(hi)}"
     if needed.at_start:
         return f"{_count(n)}, perhaps up to {round(hi):,},"
     return f"{_count(n)} {span(needed)}"
@@ -188,7 +188,7 @@ def next_sentence(result: LabelBudget, calibrator: str) -> str:
     if result.extrapolates:
         text += (
             f" That is extrapolated: panels were fitted on at most "
-            f"{round(float(result.labels[-1])):,} labels, and the others tested them."
+            f"{round(float(result.labels[-1])):,} labels, and tested on the others."
         )
     return text
 
@@ -494,7 +494,7 @@ def present(
     for arm in arms:
         blocks += [Heading(versus(result, arm), 3), *_difference(result, first, arm)]
     if arms:
-        blocks.append(Heading("Labels needed, and the joint test", 3))
+        blocks.append(Heading("Labels needed, and the test of all budgets together", 3))
     if result.needed:
         blocks.append(Table(needed_table(result), "Labels needed."))
     blocks += _joint(result, first)

@@ -68,6 +68,7 @@ from judgepanel.words.text import (
     first_sentence,
     fixed,
     interval,
+    listed,
     p_value,
     percent,
     plain,
@@ -138,7 +139,8 @@ def preliminary_sentence(result: Scope) -> str:
     """
     raised = [check for check in _raised(result) if check.code in _OF_VOTES]
     failed = [check for check in raised if check.outcome == "fail" and check.code == "P0"]
-    text = "Safe so far: P0 and P1 raise no objection."
+    asked = [code for code in _OF_VOTES if result.check(code).outcome != "not applicable"]
+    text = f"Safe so far: {listed(asked)} {'raises' if len(asked) == 1 else 'raise'} no objection."
     if failed:
         text = f"Not yet: {headline(result, failed[0])}."
     elif raised:
@@ -166,8 +168,9 @@ def kept_sentence(
     alone = not recommendation.averages and aggregator == recommendation.model.main.aggregator
     same = aggregator == AVERAGE or alone
     under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
-    helps = "helps" if filtered.delta[0].below() else "is not shown to help"
-    return f"The filter would drop {whom}. Leaving {them} out {helps}: NLL {change}{under}."
+    helps = "it helps" if filtered.delta[0].below() else "not shown to help"
+    leaving = f"Leaving {them} out changes NLL by {change}{under}: {helps}."
+    return f"The filter would drop {whom}. {leaving}"
 
 
 def kept_all_the_same(result: Scope, recommendation: Recommendation | None) -> tuple[str, ...]:

@@ -419,8 +419,8 @@ def _missing_sentence(missing: Missingness) -> str:
         return "So few votes are missing that there is nothing to test."
     if not missing.n_related:
         return (
-            f"Nothing shows that missing votes are related to label, difficulty or slice "
-            f"({missing.n_tests:,} tests, Holm)."
+            "Nothing shows that missing votes are related to the label, to difficulty or to an item "
+            f"feature ({missing.n_tests:,} tests, Holm)."
         )
     shown_tests = _one_a_judge([test for test in missing.tests if test.related])
     sentences = [gap_sentence(test) for test in shown_tests[:3]]

@@ -48,9 +48,8 @@ from judgepanel.words.sentences import report_command, so_far
 from judgepanel.words.text import counted
 
 _QUICK = {
-    SCOPE.name: "Checks P0 and P1; {page} has P2 and P3 of the recommended panel.",
-    LABEL_BUDGET.name: "By a quicker pipeline, {other}; the recommended panel may need more labels "
-    "({page}).",
+    SCOPE.name: "Whether P2 and P3 pass is computed on {page}.",
+    LABEL_BUDGET.name: "By a quicker pipeline, {other}; {page} has that of the recommended panel.",
 }
 """Studies that choose the recommended panel again for every point, which takes long: until they
 have done so on their page, the card shows a single pipeline and says so.
@@ -135,6 +134,7 @@ def _card(
         sentence, figure = at_a_glance(blocks)
         if quick and isinstance(result, Scope):
             sentence = f"{so_far(result)}{preliminary_sentence(result)}"
+            figure = None if result.sparse else figure  # It would be that of another pipeline.
         section_answer(sentence)
         if quick:
             caption(_QUICK[entry.name].format(other=other, page=page.title))

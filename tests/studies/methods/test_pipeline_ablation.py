@@ -138,7 +138,7 @@ class TestOrientation:
         assert outcome.measures_coding
         text = " ".join(outcome.warnings)
         assert "measure the coding, not the judges" in text
-        assert "The residual correction could not be fitted in 40 of 40 cases" in text
+        assert "The residual correction could not be fitted in 40 of 40 fits" in text
 
 
 class TestWords:
