@@ -19,14 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    BrowserType,
-    Page,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = {"localhost", "127.0.0.1", "[::1]", "::1"}
@@ -139,12 +132,7 @@ def started(
     log = home.with_name(f"{home.name}.log")
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
+            command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
     server = Server(f"http://localhost:{port}", home, log, process)
     try:

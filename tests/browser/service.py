@@ -18,12 +18,7 @@ def prepared(home: Path, name: str, splits: int = 4, owner: str = LOCAL) -> str:
 
 
 def prepared_votes(
-    home: Path,
-    data: bytes,
-    file: str,
-    splits: int = 4,
-    owner: str = LOCAL,
-    **settings: str,
+    home: Path, data: bytes, file: str, splits: int = 4, owner: str = LOCAL, **settings: str
 ) -> str:
     """The id of a new analysis of these votes."""
     with closing(SqlWorkspace(home=home)) as space:

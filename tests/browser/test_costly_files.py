@@ -11,12 +11,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import PageFactory, Server
-from tests.browser.driver import (
-    as_upload,
-    idle,
-    say_pairs,
-    upload,
-)
+from tests.browser.driver import as_upload, idle, say_pairs, upload
 from tests.hostile.attacks import AFTER_READING
 
 pytestmark = pytest.mark.browser
@@ -52,8 +47,7 @@ def counted(page: Page) -> Callable[[], int]:
     session.on("Network.requestWillBeSent", requested)
     session.on("Network.dataReceived", received)
     session.on(
-        "Network.webSocketFrameReceived",
-        lambda event: add(len(event["response"]["payloadData"])),
+        "Network.webSocketFrameReceived", lambda event: add(len(event["response"]["payloadData"]))
     )
     return lambda: sent[0]
 

@@ -9,14 +9,7 @@ from playwright.sync_api import Page, expect
 
 from judgepanel.decision.panel_file import load_panel
 from tests.browser.conftest import Guard, Server, free_port, started
-from tests.browser.driver import (
-    answer,
-    as_upload,
-    finished_panel,
-    refused,
-    settled,
-    upload,
-)
+from tests.browser.driver import answer, as_upload, finished_panel, refused, settled, upload
 from tests.setup.environment import Environment, empty_workbook, installed
 
 pytestmark = pytest.mark.browser

@@ -10,11 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from judgepanel.kernels.aggregation import AGGREGATORS
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import (
-    METHODS,
-    address,
-    finished_table,
-)
+from tests.browser.driver import METHODS, address, finished_table
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser

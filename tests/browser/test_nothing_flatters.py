@@ -24,10 +24,7 @@ PAGES = (START, *(page.file for page in MENU))
 PAPER = PAPER_PAGE.file
 SECTIONS = {entry.name: "true" for entry in entries_of(PAPER_PAGE) if entry.name != CLAIM.name}
 OPENED = ("ways", "why-this-panel", "what-if", "value", "cost")
-ASKED_FOR = {
-    "pages/recommended_panel.py": dict.fromkeys(OPENED, "true"),
-    PAPER: SECTIONS,
-}
+ASKED_FOR = {"pages/recommended_panel.py": dict.fromkeys(OPENED, "true"), PAPER: SECTIONS}
 """Sections that are computed when asked for are read as well."""
 LEVELS = ("pages/panel_curve.py", "pages/label_budget.py", "pages/methods.py", PAPER)
 N_ITEMS, N_JUDGES = 120, 14

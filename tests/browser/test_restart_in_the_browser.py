@@ -17,12 +17,7 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
 from tests.browser.conftest import PATIENCE, Guard, ServerFactory
-from tests.browser.driver import (
-    CURVE,
-    address,
-    downloaded,
-    finished_curve,
-)
+from tests.browser.driver import CURVE, address, downloaded, finished_curve
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -37,10 +32,7 @@ def under_way(page: Page) -> None:
 
 
 def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
-    browser: Browser,
-    open_page: Callable[..., Page],
-    start_server: ServerFactory,
-    guard: Guard,
+    browser: Browser, open_page: Callable[..., Page], start_server: ServerFactory, guard: Guard
 ) -> None:
     killed = start_server()
     analysis = prepared(killed.home, "hard_panel", SPLITS)

@@ -40,11 +40,7 @@ def shared(server: Server, analysis: str, seconds: float | None = None) -> str:
 
 
 def test_a_link_is_made_opened_by_another_and_revoked(
-    page: Page,
-    server: Server,
-    analysis: str,
-    open_page: Callable[..., Page],
-    guard: Guard,
+    page: Page, server: Server, analysis: str, open_page: Callable[..., Page], guard: Guard
 ) -> None:
     page.goto(address(server, CURVE, analysis, metric="Brier"))
     finished_curve(page)

@@ -6,12 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import (
-    CURVE,
-    address,
-    finished_curve,
-    idle,
-)
+from tests.browser.driver import CURVE, address, finished_curve, idle
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser

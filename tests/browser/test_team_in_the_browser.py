@@ -13,15 +13,7 @@ from playwright.sync_api import Page, expect
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.service.sql import SqlWorkspace
 from tests.browser.conftest import Guard, Server, ServerFactory, free_port
-from tests.browser.driver import (
-    CURVE,
-    address,
-    answer,
-    finished_curve,
-    idle,
-    say_pairs,
-    upload,
-)
+from tests.browser.driver import CURVE, address, answer, finished_curve, idle, say_pairs, upload
 from tests.browser.identity import owner, provider, sign_in, sign_out, team
 from tests.browser.service import prepared
 

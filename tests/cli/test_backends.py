@@ -71,10 +71,7 @@ def test_a_dashboard_without_the_address_of_its_scheduler_says_so(tmp_path, monk
     ("options", "sentence"),
     [
         (["--backend", "dask"], "the backend dask needs the address of a scheduler; allowed:"),
-        (
-            ["--scheduler", "host"],
-            "needs the address of a scheduler (found 'host')",
-        ),
+        (["--scheduler", "host"], "needs the address of a scheduler (found 'host')"),
         (
             ["--backend", "loky", "--scheduler", "tcp://host:1"],
             "a scheduler is only for the backend dask (found 'tcp://host:1'); leave it out",

@@ -73,10 +73,7 @@ BROKEN = {
     "other JSON": (lambda _: '{"a": 1}', ["not a panel file", "written by judgepanel"]),
     "version 7": (changed(version=7), ["unknown version", "'7'", "version 6"]),
     "version 5": (changed(version=5), ["from before the first release", "export the panel again"]),
-    "grades of a judge too few": (
-        changed(grades=[SCALE]),
-        ["grades has 1 entries for 2 judges"],
-    ),
+    "grades of a judge too few": (changed(grades=[SCALE]), ["grades has 1 entries for 2 judges"]),
     "bands that fall": (
         changed(grades=[{**SCALE, "edges": [0.3, 0.2]}, None]),
         ["grades in the panel file are out of order", "edges that rise"],
@@ -150,10 +147,7 @@ BROKEN = {
         changed(absence={**ABSENCE, "several": [{**LOSS, "n_absent": 2}]}),
         ["no judge is left"],
     ),
-    "an endless loss": (
-        changed(absence={**ABSENCE, "nll": 10**400}),
-        ["$.absence.nll"],
-    ),
+    "an endless loss": (changed(absence={**ABSENCE, "nll": 10**400}), ["$.absence.nll"]),
     "half a slice": (changed(conformal={"share": 0.2}), ["$.conformal"]),
     "a slice without levels": (
         changed(conformal={"share": 0.2, "n": 3, "levels": [], "rows": None}),
@@ -182,10 +176,7 @@ BROKEN = {
         member(calibrator={"kind": "temperature", "slope": -1}),
         [".calibrator.slope", "-1 is less than the minimum"],
     ),
-    "increasing b": (
-        member(calibrator={"kind": "beta", "a": 1, "b": 1, "c": 0}),
-        [".calibrator"],
-    ),
+    "increasing b": (member(calibrator={"kind": "beta", "a": 1, "b": 1, "c": 0}), [".calibrator"]),
     "knots that fall": (
         member(calibrator={"kind": "isotonic", "logits": [0, 1], "p": [0.7, 0.6], "odd": False}),
         ["knots", "p not falling"],

@@ -121,10 +121,7 @@ def test_ctrl_c_ends_with_130_and_writes_nothing(clean, tmp_path, jobs, interrup
 def test_a_reader_that_leaves_is_no_error(clean):
     shell = f"'{sys.executable}' -m judgepanel inspect '{clean}' | head -n 1"
     ran = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", shell],
-        capture_output=True,
-        env=environment(),
-        check=False,
+        ["bash", "-o", "pipefail", "-c", shell], capture_output=True, env=environment(), check=False
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout.startswith(b"I read 300 items and 24 judges")

@@ -26,10 +26,7 @@ def test_a_bad_file_is_refused_with_its_place(refused, tmp_path, command, case):
 
 
 OPTIONS = {
-    "unknown study": (
-        "study nothing V",
-        ["study", "'nothing'", "panel_curve", "recommend"],
-    ),
+    "unknown study": ("study nothing V", ["study", "'nothing'", "panel_curve", "recommend"]),
     "unknown calibrator": (
         "curve V --calibrators none,magic",
         ["unknown calibrator", "'magic'", "none, temperature"],

@@ -650,10 +650,7 @@ def grades_with_graded_labels() -> Case:
         if world.some(0.1):
             grades[0], labels[i] = 3, MISSING
         rows.append([i, *grades])
-    steps = (
-        ("--threshold", {"thresholds": 3}),
-        ("--label-threshold", {"label_threshold": 3}),
-    )
+    steps = (("--threshold", {"thresholds": 3}), ("--label-threshold", {"label_threshold": 3}))
     return Case(
         "grades.csv", table(rows), ids("{}", 140), ids("judge_{}", 4), votes, labels, steps=steps
     )

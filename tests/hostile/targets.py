@@ -201,8 +201,7 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
     {
         "csv": Target(_file("v.csv"), (WIDE, LONG, WIDE.replace(b"\n", b"\r\n"))),
         "csv.gz": Target(
-            _file("v.csv.gz"),
-            (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b"")),
+            _file("v.csv.gz"), (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b""))
         ),
         "jsonl": Target(_file("v.jsonl"), (LINES, OUTPUTS)),
         "parquet": Target(_file("v.parquet"), (_parquet(),)),

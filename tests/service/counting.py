@@ -50,11 +50,7 @@ class Counter:
         self.started = {}
         self.error = error
         self.study = Study(
-            name=name,
-            title="Count",
-            question="How many?",
-            run_chunk=self.run_chunk,
-            merge=merge,
+            name=name, title="Count", question="How many?", run_chunk=self.run_chunk, merge=merge
         )
 
     def hold(self, number):

@@ -245,10 +245,7 @@ WARNED: dict[str, tuple[bytes, list[str]]] = {
         + b"".join(b"i%d,%d,%d,,%d\n" % (i, i % 2, i // 2 % 2, i // 3 % 2) for i in range(20)),
         ["1 judge has no votes: 'j2'."],
     ),
-    "items without votes": (
-        many(tail="x,1,,\ny,1,NA,-1\n"),
-        ["2 items have no vote: 'x', 'y'."],
-    ),
+    "items without votes": (many(tail="x,1,,\ny,1,NA,-1\n"), ["2 items have no vote: 'x', 'y'."]),
     "one judge": (
         b"item_id,label,j1\n"
         + b"".join(b"i%d,%d,%d\n" % (i, i % 2, i // 2 % 2) for i in range(20)),

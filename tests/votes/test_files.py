@@ -61,11 +61,7 @@ FILES = {
         "jsonl",
         2,
     ),
-    "v.parquet": (
-        parquet(FRAME),
-        "parquet",
-        1,
-    ),
+    "v.parquet": (parquet(FRAME), "parquet", 1),
     "v.arrow": (arrow(FRAME), "arrow", 1),
     "v.feather": (arrow(FRAME, "zstd"), "arrow", 1),
     "v.arrows": (arrow(FRAME, "lz4", stream=True), "arrow", 1),

@@ -50,10 +50,7 @@ def same_votes(loaded: Loaded) -> bool:
 
 
 MAJORITY = [str(int(sum(map(int, bits)) > 1)) for bits in zip(*VOTES, strict=True)]
-MODELS = {
-    "model_a": ["gpt", "llama"] * 5,
-    "model_b": ["llama", "gpt"] * 5,
-}
+MODELS = {"model_a": ["gpt", "llama"] * 5, "model_b": ["llama", "gpt"] * 5}
 WORDS = {
     "yes/no": ("No", "Yes"),
     "correct/incorrect": ("incorrect", "correct"),

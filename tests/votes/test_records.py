@@ -57,12 +57,7 @@ def test_the_path_is_kept_by_the_command_and_by_a_file_of_roles(tmp_path: Path) 
     [
         (DATA, "v.json", "results", "there is no such list of records .found 'results'.*'run.st"),
         (DATA, "v.json", "", "there is no such list"),
-        (
-            json.dumps(ROWS).encode(),
-            "v.json",
-            "items",
-            "no such list.*no object of this",
-        ),
+        (json.dumps(ROWS).encode(), "v.json", "items", "no such list.*no object of this"),
         (b"item_id,label,ann\nq1,1,1\n", "v.csv", "items", "named, but this is not JSON"),
         (b'{"x": {"y": []}}', "v.json", "x.y", "no such list.*no object of this"),
     ],

@@ -106,11 +106,7 @@ def test_what_is_given_beside_the_file_comes_first(tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
     path.write_text('label = "gold"\nignore = ["a"]\n')
     given = {"label_column": None, "ignore": ["b"], "id_column": None}
-    assert with_roles(path, given) == {
-        "label_column": "gold",
-        "ignore": ["b"],
-        "id_column": None,
-    }
+    assert with_roles(path, given) == {"label_column": "gold", "ignore": ["b"], "id_column": None}
 
 
 @pytest.mark.parametrize("meant", [5, [1], {"a": 1}, "maybe", 1.5])

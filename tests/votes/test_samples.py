@@ -41,9 +41,7 @@ def test_making_a_sample_again_gives_the_same_bytes(name, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_reads_back_as_its_votes(name):
     loaded = load_votes(
-        sample_bytes(name),
-        name=find_sample(name).file,
-        judge_table=sample_judge_bytes(name),
+        sample_bytes(name), name=find_sample(name).file, judge_table=sample_judge_bytes(name)
     )
     assert loaded.votes.sha256 == sample_votes(name).sha256
 

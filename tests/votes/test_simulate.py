@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from judgepanel.votes import load_votes, write_votes
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
-from judgepanel.votes.simulate import (
-    SimulationSpec,
-    one_class,
-    simulate,
-    simulate_with_truth,
-)
+from judgepanel.votes.simulate import SimulationSpec, one_class, simulate, simulate_with_truth
 
 LARGE = SimulationSpec(
     n_items=6000,

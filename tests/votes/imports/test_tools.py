@@ -214,10 +214,7 @@ def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path: Path) -> None:
     (data / "sums.json").write_bytes((DATA / INSPECT[0] / "sums.json").read_bytes())
     outcome = read_kind(source_of(data), "inspect")
     assert {row["judge"] for row in outcome.rows} == {"mockllm/careful", "mockllm/hasty"}
-    assert outcome.left_out == {
-        "files that are something else": 3,
-        OF_ANOTHER_TASK["pairwise"]: 1,
-    }
+    assert outcome.left_out == {"files that are something else": 3, OF_ANOTHER_TASK["pairwise"]: 1}
     assert outcome.left_out.files[OF_ANOTHER_TASK["pairwise"]] == ["logs/sums.json"]
 
 
