@@ -1,7 +1,5 @@
 """Public names have numpydoc docstrings whose examples run."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """The Python interface: from a frame to a curve, a plot, a recommendation and scores."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -281,7 +279,7 @@ def test_an_interrupt_before_anything_is_complete_is_raised(votes, monkeypatch):
         jp.curve(votes, **QUICK)
 
 
-def test_columns_are_named_by_an_index_an_array_or_a_single_name() -> None:
+def test_columns_are_named_by_an_index_an_array_or_a_single_name():
     frame = pd.DataFrame({"item_id": range(24), "label": [1, 0] * 12, "ann": [1, 0] * 12})
     frame["bob"] = [0, 0, 1, 1] * 6
     frame["bin"] = pd.cut(pd.Series(range(24)), 2)
@@ -294,7 +292,7 @@ def test_columns_are_named_by_an_index_an_array_or_a_single_name() -> None:
     assert alone.matrix.judges == ("ann",)
 
 
-def test_an_interrupt_in_the_middle_of_a_part_waits_for_its_end(monkeypatch) -> None:
+def test_an_interrupt_in_the_middle_of_a_part_waits_for_its_end(monkeypatch):
     votes, calls = make_votes(0, 60, 4), []
     spec = PanelCurveSpec(settings=Settings(splits=200))
 

@@ -1,7 +1,5 @@
 """Notebooks: the README's lines and the shipped notebook in a real Jupyter kernel."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

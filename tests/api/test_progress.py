@@ -1,7 +1,5 @@
 """The progress line below a notebook's cell."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

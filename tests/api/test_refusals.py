@@ -1,7 +1,5 @@
 """The Python interface refuses what the command line refuses, with the same one-sentence error."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

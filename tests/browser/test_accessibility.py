@@ -1,14 +1,12 @@
 """Every page, empty and filled, light and dark, wide and narrow: axe, and no sideways scroll."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.axe import looks, problems
-from tests.browser.conftest import Guard, Server
+from tests.browser.conftest import Server
 from tests.browser.driver import (
     BUDGET,
     CONFIDENCE,
@@ -36,12 +34,12 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def server(own_server: Server) -> Server:
+def server(own_server):
     return own_server
 
 
 @pytest.fixture(scope="module")
-def analysis(server: Server) -> str:
+def analysis(server):
     return prepared(server.home, "one_class", splits=2)
 
 
@@ -135,9 +133,7 @@ def of_home(page: Page, server: Server, analysis: str) -> Iterator[str]:
     yield "comparison"
 
 
-def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
-    page: Page, server: Server, analysis: str, guard: Guard
-) -> None:
+def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(page, server, analysis, guard):
     result: list[str] = []
     for state in states(page, server, analysis):
         for look in looks(page):

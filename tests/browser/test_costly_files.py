@@ -1,7 +1,5 @@
 """Small files that cost much after they are read cost the server and its visitors little."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import PageFactory, Server
+from tests.browser.conftest import Server
 from tests.browser.driver import as_upload, idle, say_pairs, upload
 from tests.hostile.attacks import AFTER_READING
 
@@ -61,9 +59,7 @@ def started(page: Page, server: Server) -> float:
 
 
 @pytest.mark.parametrize("attack", ["many judges", "many features"])
-def test_a_costly_file_costs_the_server_and_others_little(
-    attack: str, own_server: Server, open_page: PageFactory
-) -> None:
+def test_a_costly_file_costs_the_server_and_others_little(attack, own_server, open_page):
     votes, _ = AFTER_READING[attack]
     sender, other = open_page(), open_page()
     quiet = max(started(page, own_server) for page in (sender, other))

@@ -1,15 +1,11 @@
 """From an upload to the curve: partial at first, final, cancelled, resumed, shared."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
     address,
@@ -62,12 +58,8 @@ def _saved_as_svg(page: Page) -> None:
 
 
 def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
-    page: Page,
-    server: Server,
-    open_page: Callable[..., Page],
-    real_votes: Callable[[str], Path],
-    guard: Guard,
-) -> None:
+    page, server, open_page, real_votes, guard
+):
     page.goto(server.url)
     upload(page, real_votes("llmbar_votes.csv"))
     expect(answer(page)).to_have_text("419 items, 65 judges, all labelled, balanced: ready.")
@@ -109,8 +101,8 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
 
 @pytest.mark.real_votes
 def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
-    page: Page, fresh_server: Server, real_votes: Callable[[str], Path], guard: Guard
-) -> None:
+    page, fresh_server, real_votes, guard
+):
     votes = real_votes("rewardbench_votes.csv")
     # More splits than are ever awaited: the work goes on until it is called off.
     analysis = prepared_votes(fresh_server.home, votes.read_bytes(), votes.name, splits=1_000)
@@ -144,9 +136,7 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     guard.check()
 
 
-def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(
-    open_page: Callable[..., Page], server: Server, guard: Guard
-) -> None:
+def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(open_page, server, guard):
     page = open_page(server.url, width=390, height=844)
     sidebar = page.get_by_test_id("stSidebar")
     expect(page.get_by_role("button", name="A clean pairwise panel")).to_be_visible()

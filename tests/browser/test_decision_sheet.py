@@ -1,7 +1,5 @@
 """The decision sheet: the printed first page of a report fits A4 and Letter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -66,9 +64,7 @@ def opened(browser: Browser, file: Path, paper: str, case: Case) -> Page:
 
 
 @pytest.mark.parametrize("paper", PAPER)
-def test_the_sheet_fits_the_page_and_nothing_sticks_out(
-    browser: Browser, tmp_path: Path, paper: str
-) -> None:
+def test_the_sheet_fits_the_page_and_nothing_sticks_out(browser, tmp_path, paper):
     for case in (small, crowded):
         page = opened(browser, tmp_path / "report.html", paper, case)
         size, sheet = page.viewport_size, page.locator(".sheet").bounding_box()
@@ -85,9 +81,7 @@ def test_the_sheet_fits_the_page_and_nothing_sticks_out(
         page.context.close()
 
 
-def test_print_is_light_and_has_the_sheet_alone_on_its_first_page(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_print_is_light_and_has_the_sheet_alone_on_its_first_page(browser, tmp_path):
     """One page more than without the sheet: it neither spills over nor shares its page."""
     page = opened(browser, tmp_path / "report.html", "A4", crowded)
 

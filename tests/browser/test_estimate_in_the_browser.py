@@ -1,7 +1,5 @@
 """From votes and few labels to what people label next, and back to a narrower interval."""
 
-from __future__ import annotations
-
 import re
 from io import BytesIO, StringIO
 
@@ -10,7 +8,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.votes.errors import SAMPLE_FOLDER
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     LABELS_FILE,
     answer,
@@ -47,9 +44,7 @@ def estimated(page: Page, labelled: int) -> float:
     return high - low
 
 
-def test_drawn_items_come_back_labelled_and_narrow_the_interval(
-    page: Page, server: Server, guard: Guard
-) -> None:
+def test_drawn_items_come_back_labelled_and_narrow_the_interval(page, server, guard):
     votes = pd.read_csv(SAMPLE_FOLDER / VOTES, dtype=str)
     file = as_upload(VOTES, votes.assign(question=asked(votes)).to_csv(index=False))
     page.goto(server.url)

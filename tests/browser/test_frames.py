@@ -1,7 +1,5 @@
 """Frames: another site can show only a share link that asks for it."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -1,11 +1,8 @@
 """Thresholds of grades on Start: typed into the table, and kept by the analysis."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     address,
     analysis_in,
@@ -39,9 +36,7 @@ def type_threshold(page: Page, row: int, number: str) -> None:
     cell.press("Enter")
 
 
-def test_a_threshold_for_one_judge_stays_with_the_analysis(
-    page: Page, server: Server, guard: Guard
-) -> None:
+def test_a_threshold_for_one_judge_stays_with_the_analysis(page, server, guard):
     page.goto(server.url)
     upload(page, as_upload("scores.csv", SCORES))
     refused(page, "under Grades")

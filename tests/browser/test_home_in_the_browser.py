@@ -1,14 +1,11 @@
 """Start: templates, labels from another file, and files that stay while one looks elsewhere."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.votes import load_votes
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     LABELS_FILE,
     address,
@@ -26,8 +23,8 @@ pytestmark = pytest.mark.browser
 
 
 def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_another_page(
-    page: Page, server: Server, guard: Guard
-) -> None:
+    page, server, guard
+):
     scripts: list[str] = []
     page.on("request", lambda request: scripts.append(request.url))
     page.goto(server.url)

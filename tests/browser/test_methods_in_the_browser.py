@@ -1,15 +1,11 @@
 """The Methods page in a real browser: the grid, its download, views, a small screen."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from judgepanel.kernels.aggregation import AGGREGATORS
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import METHODS, address, finished_table
 from tests.browser.service import prepared
 
@@ -19,7 +15,7 @@ SPLITS = 4
 
 
 @pytest.fixture(scope="module")
-def analysis(server: Server) -> str:
+def analysis(server):
     return prepared(server.home, "clean_pairwise", SPLITS)
 
 
@@ -28,9 +24,7 @@ def chart(page: Page, study: str) -> Locator:
     return page.locator(f"[class*='st-key-{study}-'] .js-plotly-plot")
 
 
-def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(
-    open_page: Callable[..., Page], server: Server, analysis: str, guard: Guard
-) -> None:
+def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(open_page, server, analysis, guard):
     page = open_page(address(server, METHODS, analysis), width=390, height=844)
     finished_table(page)
     expect(chart(page, "method_grid")).to_be_hidden()

@@ -1,10 +1,7 @@
 """One-class votes under the default protocol: no page of the menu shows a flattering figure."""
 
-from __future__ import annotations
-
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import entries_of
 from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.ui.frame import START
-from tests.browser.conftest import Guard, Server
+from tests.browser.conftest import Server
 from tests.browser.driver import address, answer, finished_comparison
 from tests.browser.flattery import MARK, figures_of, flattering, in_sentence, in_table, in_trace
 from tests.browser.service import prepared_votes
@@ -48,7 +45,7 @@ UNMARK = f"""() => {{
 
 
 @pytest.fixture(scope="module")
-def server(own_server: Server) -> Server:
+def server(own_server):
     return own_server
 
 
@@ -73,12 +70,12 @@ def part_of(path: Path) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def votes(real_votes: Callable[[str], Path]) -> bytes:
+def votes(real_votes):
     return part_of(real_votes("rewardbench_correctness_votes.csv"))
 
 
 @pytest.fixture(scope="module")
-def analysis(server: Server, votes: bytes) -> str:
+def analysis(server, votes):
     return analysed(server, votes)
 
 
@@ -96,8 +93,8 @@ def settled(page: Page, url: str) -> None:
 @pytest.mark.browser
 @pytest.mark.real_votes
 def test_no_page_shows_a_flattering_figure_that_is_not_marked(
-    open_page: Callable[..., Page], server: Server, votes: bytes, analysis: str, guard: Guard
-) -> None:
+    open_page, server, votes, analysis, guard
+):
     page = open_page(height=6000)
     by_name = {}
     for name in PAGES:
@@ -120,8 +117,8 @@ def test_no_page_shows_a_flattering_figure_that_is_not_marked(
 @pytest.mark.browser
 @pytest.mark.real_votes
 def test_the_reader_finds_what_flatters_in_sentences_tables_and_figures(
-    open_page: Callable[..., Page], server: Server, votes: bytes, analysis: str
-) -> None:
+    open_page, server, votes, analysis
+):
     page = open_page(height=6000)
     settled(page, address(server, "claim", analysis))
     for title in ("No judge at all", "Step by step"):
@@ -153,7 +150,7 @@ def test_the_reader_finds_what_flatters_in_sentences_tables_and_figures(
         "All judges: skill 97 %.",
     ],
 )
-def test_sentences_that_flatter(text: str) -> None:
+def test_sentences_that_flatter(text):
     assert len(flattering(in_sentence(text))) == 1
     assert flattering(in_sentence(text, marked=True)) == []
 
@@ -169,11 +166,11 @@ def test_sentences_that_flatter(text: str) -> None:
         "Accuracy 93 %, skill 60 %, margin 2 % of NLL.",
     ],
 )
-def test_sentences_that_do_not_flatter(text: str) -> None:
+def test_sentences_that_do_not_flatter(text):
     assert flattering(in_sentence(text)) == []
 
 
-def test_tables_and_figures_that_flatter_and_that_do_not() -> None:
+def test_tables_and_figures_that_flatter_and_that_do_not():
     head = ["panel", "NLL", "NLL 95 %", "skill", "difference"]
     assert flattering(in_table([head, ["all", "0.211", "[0.01, 0.3]", "69 %", "+0.01"]])) == []
     assert len(flattering(in_table([head, ["all", "0.006", "[0.005, 0.007]", "99.1 %", ""]]))) == 2

@@ -1,7 +1,5 @@
 """The recommended panel: downloaded as a file, and new votes scored on the page as elsewhere."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -18,7 +16,7 @@ from judgepanel.decision.score import score
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
-from tests.browser.conftest import ROOT, Guard, Server
+from tests.browser.conftest import ROOT
 from tests.browser.driver import (
     NEW_VOTES,
     RECOMMENDED,
@@ -50,9 +48,7 @@ def new_votes() -> bytes:
     return "\n".join(",".join(line) for line in lines).encode()
 
 
-def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
-    page: Page, server: Server, guard: Guard
-) -> None:
+def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(page, server, guard):
     analysis = prepared(server.home, "hard_panel")
     page.goto(address(server, RECOMMENDED, analysis))
     finished_panel(page)
@@ -112,8 +108,8 @@ def made_by(command: str, folder: Path) -> str:
 
 
 def test_judges_are_ticked_off_and_the_rest_is_shared_exported_and_analysed(
-    page: Page, server: Server, guard: Guard, tmp_path: Path
-) -> None:
+    page, server, guard, tmp_path
+):
     analysis = prepared(server.home, "hard_panel")
     page.goto(address(server, RECOMMENDED, analysis, **WHAT_IF))
     finished_panel(page)

@@ -1,8 +1,5 @@
 """The report of an analysis: decisions, downloads, opened without a network, read by others."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.service.sql import SqlWorkspace
-from tests.browser.conftest import PATIENCE, Guard, Server
+from tests.browser.conftest import PATIENCE
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle
 from tests.browser.service import prepared
 
@@ -50,8 +47,8 @@ def pictures_of(report: Page) -> list[bytes]:
 
 
 def test_a_decision_is_in_the_report_which_opens_without_a_network(
-    page: Page, server: Server, open_page: Callable[..., Page], guard: Guard, tmp_path: Path
-) -> None:
+    page, server, open_page, guard, tmp_path
+):
     analysis = prepared(server.home, "one_class")
     page.goto(address(server, CURVE, analysis))
     finished_curve(page)

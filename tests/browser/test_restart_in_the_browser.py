@@ -1,14 +1,11 @@
 """A server that is killed during its work, and one that starts again on its data."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -16,7 +13,7 @@ from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
-from tests.browser.conftest import PATIENCE, Guard, ServerFactory
+from tests.browser.conftest import PATIENCE
 from tests.browser.driver import CURVE, address, downloaded, finished_curve
 from tests.browser.service import prepared
 
@@ -32,8 +29,8 @@ def under_way(page: Page) -> None:
 
 
 def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
-    browser: Browser, open_page: Callable[..., Page], start_server: ServerFactory, guard: Guard
-) -> None:
+    browser, open_page, start_server, guard
+):
     killed = start_server()
     analysis = prepared(killed.home, "hard_panel", SPLITS)
     with closing(browser.new_page()) as page:  # Not watched: it asks in vain for the dead server.

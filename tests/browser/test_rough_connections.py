@@ -1,13 +1,11 @@
 """Browsers that refuse cookies, and interrupted uploads: one sentence, and nothing is lost."""
 
-from __future__ import annotations
-
 import urllib.request
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
-from tests.browser.conftest import ROOT, Guard, Server
+from tests.browser.conftest import ROOT
 from tests.browser.driver import answer, upload
 
 pytestmark = pytest.mark.browser
@@ -15,9 +13,7 @@ pytestmark = pytest.mark.browser
 VOTES = ROOT / "sample_data" / "one_class_votes.csv"
 
 
-def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(
-    page: Page, server: Server
-) -> None:
+def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server):
     def cut_off(route: Route) -> None:
         route.abort("connectionreset")
 
@@ -47,9 +43,7 @@ def without_cookies(route: Route) -> None:
         route.fulfill(status=response.status, headers=headers, body=response.read())
 
 
-def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(
-    page: Page, server: Server, guard: Guard
-) -> None:
+def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(page, server, guard):
     page.route("**/_stcore/health", without_cookies)  # Where Streamlit gives its only cookie.
     page.goto(server.url)
     page.get_by_text("refuses the cookies of this site, so no file can be uploaded").wait_for()

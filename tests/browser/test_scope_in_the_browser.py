@@ -1,15 +1,11 @@
 """A choice of pipeline comes along from page to page, and open sections are in the address."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.studies.trust.selective import SELECTIVE
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import CURVE, address, finished_curve, settled
 from tests.browser.service import prepared
 
@@ -23,8 +19,8 @@ def finished(page: Page, n: int = 1) -> None:
 
 
 def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_address(
-    page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
-) -> None:
+    page, open_page, server, guard
+):
     menu = page.get_by_test_id("stSidebar")
     page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise")))
     finished_curve(page)

@@ -1,16 +1,13 @@
 """Links for readers: created, opened by someone else, revoked, expired, wrong."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.service.sql import SqlWorkspace
-from tests.browser.conftest import Guard, Server
+from tests.browser.conftest import Server
 from tests.browser.driver import (
     CURVE,
     RECOMMENDED,
@@ -29,7 +26,7 @@ NOTHING = "This link does not work: it is incomplete, has expired, or was revoke
 
 
 @pytest.fixture(scope="module")
-def analysis(server: Server) -> str:
+def analysis(server):
     return prepared(server.home, "one_class")
 
 
@@ -39,9 +36,7 @@ def shared(server: Server, analysis: str, seconds: float | None = None) -> str:
         return space.share(analysis, seconds)
 
 
-def test_a_link_is_made_opened_by_another_and_revoked(
-    page: Page, server: Server, analysis: str, open_page: Callable[..., Page], guard: Guard
-) -> None:
+def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, open_page, guard):
     page.goto(address(server, CURVE, analysis, metric="Brier"))
     finished_curve(page)
     sentence = answer(page).inner_text()
@@ -90,9 +85,7 @@ def test_a_link_is_made_opened_by_another_and_revoked(
     guard.check()
 
 
-def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(
-    page: Page, server: Server, guard: Guard
-) -> None:
+def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(page, server, guard):
     gone = prepared(server.home, "one_class", splits=2)
     deleted, expired = shared(server, gone), shared(server, gone, 0.0)
     with closing(SqlWorkspace(home=server.home)) as space:

@@ -1,11 +1,8 @@
 """Tables in a real browser: they sort by number, offer no raw CSV, and say where they go on."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Locator, Page, Position, expect
+from playwright.sync_api import Locator, Position, expect
 
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import CURVE, address, finished_curve, idle
 from tests.browser.service import prepared
 
@@ -57,9 +54,7 @@ def column(grid: Locator, heading: str) -> list[float]:
     return [float(row[place].replace("Infinity", "inf")) for row in body]
 
 
-def test_estimates_sort_by_number_and_there_is_no_raw_csv(
-    page: Page, server: Server, guard: Guard
-) -> None:
+def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server, guard):
     page.goto(address(server, CURVE, prepared(server.home, "hard_panel")))
     finished_curve(page)
     heading = "NLL 95 %"

@@ -1,8 +1,5 @@
 """A team: without a sign-in visitors see nothing, members see their own and shared analyses."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.service.sql import SqlWorkspace
-from tests.browser.conftest import Guard, Server, ServerFactory, free_port
+from tests.browser.conftest import Server, free_port
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle, say_pairs, upload
 from tests.browser.identity import owner, provider, sign_in, sign_out, team
 from tests.browser.service import prepared
@@ -41,7 +38,7 @@ class Team:
 
 
 @pytest.fixture(scope="module")
-def here(start_server: ServerFactory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+def here(start_server, tmp_path_factory):
     with provider(ANN, BOB) as url:
         port = free_port()
         env = team(tmp_path_factory.mktemp("secrets"), url, port)
@@ -57,9 +54,7 @@ def asks_to_sign_in(page: Page) -> None:
     expect(page.get_by_test_id("stPageLink")).to_have_count(0)
 
 
-def test_who_has_not_signed_in_sees_no_page_of_no_analysis(
-    page: Page, here: Team, guard: Guard
-) -> None:
+def test_who_has_not_signed_in_sees_no_page_of_no_analysis(page, here, guard):
     analysis = here.prepared(ANN)
     for name in PAGES:
         page.goto(address(here.server, name, analysis))
@@ -81,9 +76,7 @@ def test_who_has_not_signed_in_sees_no_page_of_no_analysis(
     guard.check()
 
 
-def test_an_upload_is_seen_by_its_owner_and_those_it_is_shared_with(
-    open_page: Callable[..., Page], here: Team, guard: Guard
-) -> None:
+def test_an_upload_is_seen_by_its_owner_and_those_it_is_shared_with(open_page, here, guard):
     ann, bob = open_page(), open_page()
     sign_in(ann, here.server, ANN)
     sign_in(bob, here.server, BOB)

@@ -1,17 +1,13 @@
 """Wrong files are refused beside the uploader; strange names stay text everywhere."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
     JUDGES,
@@ -93,9 +89,7 @@ def judge_is_chosen(page: Page) -> None:
     assert injected(page) == []
 
 
-def test_hostile_names_stay_text_on_every_page_and_in_every_download(
-    open_page: Callable[..., Page], server: Server, guard: Guard
-) -> None:
+def test_hostile_names_stay_text_on_every_page_and_in_every_download(open_page, server, guard):
     page = open_page(server.url)
     dialogs: list[Any] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))

@@ -1,7 +1,6 @@
 """Backends on the command line, in Python and for the dashboard: the figures are the same."""
 
 import json
-from collections.abc import Iterator
 
 import pandas as pd
 import pytest
@@ -12,12 +11,12 @@ from judgepanel.studies import runner as cluster
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui.server import close_workspaces, open_workspace
-from tests.dask_cluster import DaskCluster, dask_cluster
+from tests.dask_cluster import dask_cluster
 from tests.service.counting import finish
 
 
 @pytest.fixture(scope="module")
-def dask(tmp_path_factory) -> Iterator[DaskCluster]:
+def dask(tmp_path_factory):
     with dask_cluster(tmp_path_factory.mktemp("dask")) as started:
         yield started
 

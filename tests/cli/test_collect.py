@@ -1,7 +1,5 @@
 """`collect`: from pairs to votes that the next command reads."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -16,7 +14,7 @@ VARIABLE = "JUDGE_TEST_KEY"
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def asked(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, KEY)
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.01)
     with endpoint() as served:
@@ -47,7 +45,7 @@ def pairs(folder: Path, *instructions: str) -> str:
     return str(path)
 
 
-def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys) -> None:
+def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys):
     out = tmp_path / "run"
     arguments = ["collect", pairs(tmp_path, *"abcdef"), str(tmp_path / "judges.toml")]
     assert main([*arguments, "--out", str(out), "--estimate"]) == 0
@@ -67,7 +65,7 @@ def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys) -
     assert main(["inspect", str(out / "outputs.jsonl")]) == 0
 
 
-def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked, capsys) -> None:
+def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked, capsys):
     asked_about = pairs(tmp_path, "fault refused 2", "b", "c")
     arguments = ["collect", asked_about, str(tmp_path / "judges.toml")]
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 1
@@ -78,7 +76,7 @@ def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 0
 
 
-def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys) -> None:
+def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys):
     judges = str(tmp_path / "judges.toml")
     good = pairs(tmp_path, "a", "b")
     for arguments, sentence in (
@@ -98,7 +96,7 @@ def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys) -
 
 def test_an_interrupted_run_says_that_what_is_finished_is_kept(
     tmp_path, asked, capsys, monkeypatch
-) -> None:
+):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 

@@ -1,7 +1,5 @@
 """`estimate` is the study of that name, and a gate for pipelines."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

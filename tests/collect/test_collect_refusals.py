@@ -1,9 +1,6 @@
 """Wrong pairs, judges and prompts are refused in one sentence, before any call."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +31,7 @@ GOOD = '[[judge]]\nname = "x"\nmodel = "m"\nbase_url = "http://localhost:1/v1"\n
         (GOOD.replace("http:", "ftp:"), "judges.toml: judge 'x' has no address"),
     ],
 )
-def test_wrong_judges_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
+def test_wrong_judges_are_refused(tmp_path, text, sentence):
     (tmp_path / "bare.txt").write_text("{instruction} {response_a}")
     path = tmp_path / "judges.toml"
     path.write_text(text)
@@ -53,20 +50,20 @@ def test_wrong_judges_are_refused(tmp_path: Path, text: str, sentence: str) -> N
         ({"id": "", "prompt": "p", "output_1": "x", "output_2": "y"}, "the item id is empty"),
     ],
 )
-def test_wrong_pairs_are_refused(row: dict[str, str], sentence: str) -> None:
+def test_wrong_pairs_are_refused(row, sentence):
     with pytest.raises(InputError) as caught:
         read_pairs(json.dumps(row).encode(), "pairs.jsonl")
     assert sentence in str(caught.value)
     assert str(caught.value).startswith("pairs.jsonl")
 
 
-def test_an_item_given_twice_is_refused() -> None:
+def test_an_item_given_twice_is_refused():
     line = json.dumps({"id": "q", "prompt": "p", "output_1": "x", "output_2": "y"})
     with pytest.raises(InputError, match="this item id is already in row 1"):
         read_pairs(f"{line}\n{line}".encode(), "pairs.jsonl")
 
 
-def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_something_else_in_it_is_refused(tmp_path):
     (tmp_path / "outputs.jsonl").write_text('{"not": "ours"}\n')
     with (
         Journal(tmp_path) as journal,

@@ -1,7 +1,5 @@
 """Files as teams have them are read right, or refused with a remedy that leads to what is right."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -29,7 +27,7 @@ def loaded(case: Case, given: dict[str, object]) -> Loaded:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_cell_is_right(name: str) -> None:
+def test_every_cell_is_right(name):
     case = CASES[name]()
     assert len(case.steps) <= MOST_STEPS
     result = read(case)

@@ -3,8 +3,6 @@
 Each is read as its generator knows, or refused; none is read silently wrong.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -226,7 +224,7 @@ def wrong(draft: Draft, loaded: Loaded) -> str:
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_no_table_is_read_silently_wrong(block: int) -> None:
+def test_no_table_is_read_silently_wrong(block):
     problems, read = [], 0
     for seed in range(block * A_BLOCK, (block + 1) * A_BLOCK):
         draft = drafted(seed)
@@ -283,7 +281,7 @@ def _forms(draft: Draft) -> dict[str, tuple[str, Any, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("seed", range(0, 12, 2))
-def test_the_same_votes_are_read_from_every_layout(seed: int) -> None:
+def test_the_same_votes_are_read_from_every_layout(seed):
     draft = drafted(seed)
     for layout, (name, content, given) in _forms(draft).items():
         data = json.dumps(content).encode() if name.endswith("json") else table(content)

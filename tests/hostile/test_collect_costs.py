@@ -1,10 +1,7 @@
 """No endpoint makes a run more expensive, longer or shorter than its user allows."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
 
 import pytest
 
@@ -12,13 +9,10 @@ from judgepanel.cli import main
 from judgepanel.collect import runner
 from judgepanel.collect import runner as calls
 from tests.hostile.collecting import entries, judge, n_votes, prepared, votes_in
-from tests.hostile.hostile_endpoint import HostileEndpoint
 
 
 @pytest.mark.parametrize("attack", ["usage-negative", "usage-400-digits", "usage-infinite"])
-def test_no_count_of_tokens_loosens_the_cap(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str], attack: str
-) -> None:
+def test_no_count_of_tokens_loosens_the_cap(tmp_path, here, capsys, attack):
     prices = {"price_in": 1, "price_out": 1, "max_tokens": 1000}
     run = prepared(tmp_path, judge(here.url, attack, **prices), items=30)
     assert main([*run, "--max-cost", "0.02"]) == 1
@@ -32,15 +26,15 @@ def test_no_count_of_tokens_loosens_the_cap(
     capsys.readouterr()
 
 
-def test_a_count_of_tokens_is_a_whole_number_up_to_the_most() -> None:
+def test_a_count_of_tokens_is_a_whole_number_up_to_the_most():
     most = calls.MOST_TOKENS
     assert [calls.count_of(count) for count in (0, most, float(most))] == [0, most, most]
     assert [calls.count_of(count) for count in (-1, most + 1, 0.5, True)] == [None] * 4
 
 
 def test_a_judge_that_reports_more_than_it_may_use_takes_nothing_from_others(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, here, capsys
+):
     prices = {"price_in": 1, "price_out": 10, "max_tokens": 100, "concurrency": 1}
     judges = [judge(here.url, name, **prices) for name in ("usage-too-many", "fine")]
     run = prepared(tmp_path, *judges, items=30)
@@ -54,7 +48,7 @@ def test_a_judge_that_reports_more_than_it_may_use_takes_nothing_from_others(
     assert costs["usage-too-many"] == pytest.approx(9.0001)
 
 
-def test_calls_near_the_cap_wait_for_those_under_way(tmp_path: Path, here: HostileEndpoint) -> None:
+def test_calls_near_the_cap_wait_for_those_under_way(tmp_path, here):
     prices = {"price_in": 1, "price_out": 1, "max_tokens": 1000, "concurrency": 50}
     run = prepared(tmp_path, judge(here.url, "fine", **prices), items=50)
     # Room for four calls at their most, and for all fifty at what they use.
@@ -62,9 +56,7 @@ def test_calls_near_the_cap_wait_for_those_under_way(tmp_path: Path, here: Hosti
 
 
 @pytest.mark.parametrize("attack", ["busy", "closed", "null"])
-def test_a_judge_that_never_answers_is_stopped(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str], attack: str
-) -> None:
+def test_a_judge_that_never_answers_is_stopped(tmp_path, here, capsys, attack):
     run = prepared(tmp_path, judge(here.url, "fine"), judge(here.url, attack), items=100)
     assert main(run) == 1
     assert f"Judge '{attack}' was stopped: 20 calls in a row came to nothing" in (
@@ -74,9 +66,7 @@ def test_a_judge_that_never_answers_is_stopped(
     assert n_votes(votes_in(tmp_path), "fine") == 100
 
 
-def test_calls_that_a_server_refuses_one_by_one_do_not_stop_a_judge(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_calls_that_a_server_refuses_one_by_one_do_not_stop_a_judge(tmp_path, here, capsys):
     assert main(prepared(tmp_path, judge(here.url, "refused"), items=40)) == 1
     assert here.asked("refused") == 40
     capsys.readouterr()
@@ -104,5 +94,5 @@ HOUR = datetime.now(UTC) + timedelta(hours=1)
         ("", 0.0),
     ],
 )
-def test_a_pause_that_a_server_asks_for_is_at_most_a_minute(header: str, seconds: float) -> None:
+def test_a_pause_that_a_server_asks_for_is_at_most_a_minute(header, seconds):
     assert calls._asked_for(header) == seconds

@@ -1,11 +1,9 @@
 """Whatever an endpoint answers, a run ends with a vote or a reason, and votes can be read back."""
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +77,13 @@ STATUSES = st.just(200) | st.integers(100, 999)
 
 
 @pytest.fixture(autouse=True)
-def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_pauses(monkeypatch):
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.0)
     monkeypatch.setattr(calls, "LONGEST_PAUSE", 0.0)
 
 
 @pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
+def folder():
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         rows = [
@@ -133,9 +131,7 @@ def read_back(votes: VoteMatrix, out: Path) -> VoteMatrix:
 )
 @example(bodies=[b"[" * 200_000], status=200, cap=None)
 @example(bodies=[b'{"choices": [{"message": {"content": "\\u0000"}}]}'], status=200, cap=None)
-def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(
-    folder: Path, bodies: list[bytes], status: int, cap: float | None
-) -> None:
+def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(folder, bodies, status, cap):
     with tempfile.TemporaryDirectory() as name:
         replies = [(200, bodies[0]), *((status, body) for body in bodies[1:])]
         outcome, votes = run(folder, Path(name), replies, cap)
@@ -172,9 +168,7 @@ GIVEN = sorted(STORED.keys() - {"label", "pair_sha256", "attempts"})
 @example(entries=[dict.fromkeys(GIVEN, 10**400)])
 @example(entries=[{"cost": -1}])
 @example(entries=[{"text": "\ud800"}])
-def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(
-    folder: Path, entries: list[dict[str, Any]]
-) -> None:
+def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(folder, entries):
     plan, pairs = read_judges(folder / "judges.toml"), read_pairs(folder / "pairs.jsonl")
     with tempfile.TemporaryDirectory() as name:
         lines = (
@@ -210,9 +204,7 @@ def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(
 
 
 @given(lines=st.lists(st.binary(max_size=40) | VALUES.map(json.dumps).map(str.encode), max_size=3))
-def test_a_journal_of_anything_is_refused_in_one_sentence_or_read(
-    folder: Path, lines: list[bytes]
-) -> None:
+def test_a_journal_of_anything_is_refused_in_one_sentence_or_read(folder, lines):
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "outputs.jsonl").write_bytes(b"\n".join(lines))
         refusal = ""
@@ -225,5 +217,5 @@ def test_a_journal_of_anything_is_refused_in_one_sentence_or_read(
 
 
 @given(header=st.text(max_size=80))
-def test_any_retry_after_is_a_pause_within_bounds(header: str) -> None:
+def test_any_retry_after_is_a_pause_within_bounds(header):
     assert 0 <= calls._asked_for(header) <= calls.LONGEST_PAUSE

@@ -1,16 +1,13 @@
 """Judges and pairs that no run could use are refused before anything is paid."""
 
-from __future__ import annotations
-
 import json
 import os
-from pathlib import Path
 
 import pytest
 
 from judgepanel.cli import main
 from tests.hostile.collecting import judge, prepared
-from tests.hostile.hostile_endpoint import DIGITS, HostileEndpoint
+from tests.hostile.hostile_endpoint import DIGITS
 
 
 @pytest.mark.parametrize(
@@ -22,13 +19,8 @@ from tests.hostile.hostile_endpoint import DIGITS, HostileEndpoint
     ],
 )
 def test_what_votes_would_be_refused_for_is_refused_before_anything_is_paid(
-    tmp_path: Path,
-    here: HostileEndpoint,
-    capsys: pytest.CaptureFixture[str],
-    column: str,
-    value: str,
-    sentence: str,
-) -> None:
+    tmp_path, here, capsys, column, value, sentence
+):
     run = prepared(tmp_path, judge(here.url, "fine"))
     pairs = {"id": "q", "prompt": "p", "output_1": "x", "output_2": "y"}
     rows = [pairs | {column: "1"}, pairs | {"id": "r", column: value}]
@@ -62,13 +54,7 @@ def test_what_votes_would_be_refused_for_is_refused_before_anything_is_paid(
         ({"proxy": "http://user:sk-1@h"}, "has an address with a user, a query or a"),
     ],
 )
-def test_hostile_judges_are_refused_in_one_sentence(
-    tmp_path: Path,
-    here: HostileEndpoint,
-    capsys: pytest.CaptureFixture[str],
-    settings: dict[str, str],
-    sentence: str,
-) -> None:
+def test_hostile_judges_are_refused_in_one_sentence(tmp_path, here, capsys, settings, sentence):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(b" " * 1_000_001)
     assert main(prepared(tmp_path, judge(here.url, "fine", **settings))) == 2
@@ -81,9 +67,7 @@ def test_hostile_judges_are_refused_in_one_sentence(
 @pytest.mark.parametrize(
     "text", [f"seed = {DIGITS * 20}", f"seed = 0x{'f' * 9000}", "judge = " + "[" * 100_000]
 )
-def test_a_file_of_judges_that_no_parser_takes_is_refused(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str], text: str
-) -> None:
+def test_a_file_of_judges_that_no_parser_takes_is_refused(tmp_path, here, capsys, text):
     assert main(prepared(tmp_path, text)) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("judgepanel: judges.toml: ")

@@ -1,25 +1,15 @@
 """Collected outputs stay readable and complete, whatever they contain and whatever fails."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-
-import pytest
 
 from judgepanel.cli import main
 from judgepanel.collect import read_pairs
 from judgepanel.votes import load_votes
 from tests.hostile.collecting import judge, prepared, votes_in
-from tests.hostile.hostile_endpoint import HostileEndpoint
 
 
-def test_votes_are_written_whole_or_not_at_all(
-    tmp_path: Path,
-    here: HostileEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_votes_are_written_whole_or_not_at_all(tmp_path, here, monkeypatch, capsys):
     run = prepared(tmp_path, judge(here.url, "fine"))
     assert main(run) == 0
     before = (tmp_path / "out" / "votes.csv").read_bytes()
@@ -38,11 +28,8 @@ def test_votes_are_written_whole_or_not_at_all(
 
 
 def test_one_judge_that_writes_much_does_not_keep_votes_from_being_read(
-    tmp_path: Path,
-    here: HostileEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    tmp_path, here, monkeypatch, capsys
+):
     monkeypatch.setattr("judgepanel.votes.limits.MAX_UPLOAD_MB", 0.001)
     assert main(prepared(tmp_path, judge(here.url, "fine"), items=8)) == 0
     assert (tmp_path / "out" / "votes.csv").exists()
@@ -55,9 +42,7 @@ HOSTILE_IDS = [
 ]  # fmt: skip
 
 
-def test_hostile_ids_name_no_file_and_come_back_as_they_were(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_ids_name_no_file_and_come_back_as_they_were(tmp_path, here, capsys):
     run = prepared(tmp_path, judge(here.url, "fine", concurrency=1))
     rows = [{"id": name, "prompt": "p", "output_1": "x", "output_2": "y"} for name in HOSTILE_IDS]
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))

@@ -1,20 +1,14 @@
 """Prompts and keys go only to the endpoint of their judge."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from judgepanel.cli import main
 from tests.hostile.collecting import ITEMS, KEY, OTHER_KEY, judge, n_votes, prepared, votes_in
-from tests.hostile.hostile_endpoint import STOPPED, HostileEndpoint, hostile_endpoint
+from tests.hostile.hostile_endpoint import STOPPED, hostile_endpoint
 
 
 @pytest.mark.parametrize("attack", STOPPED)
-def test_no_prompt_and_no_key_goes_where_the_judge_is_not(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str], attack: str
-) -> None:
+def test_no_prompt_and_no_key_goes_where_the_judge_is_not(tmp_path, here, capsys, attack):
     with hostile_endpoint() as elsewhere:
         here.elsewhere = elsewhere.url
         assert main(prepared(tmp_path, judge(here.url, "fine"), judge(here.url, attack))) == 1
@@ -26,9 +20,7 @@ def test_no_prompt_and_no_key_goes_where_the_judge_is_not(
     assert KEY not in printed.out + printed.err
 
 
-def test_only_what_a_call_needs_is_sent(
-    tmp_path: Path, here: HostileEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_a_call_needs_is_sent(tmp_path, here, monkeypatch):
     with hostile_endpoint() as elsewhere:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "OPENAI_BASE_URL"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{elsewhere.port}")
@@ -49,15 +41,13 @@ def test_only_what_a_call_needs_is_sent(
         assert "ambient" not in str(request)
 
 
-def test_a_proxy_is_used_where_a_judge_names_one(tmp_path: Path, here: HostileEndpoint) -> None:
+def test_a_proxy_is_used_where_a_judge_names_one(tmp_path, here):
     proxied = judge("http://127.0.0.1:9/v1", "proxied", proxy=f"http://127.0.0.1:{here.port}")
     assert main(prepared(tmp_path, proxied)) == 0
     assert here.requests[0].line.startswith("POST http://127.0.0.1:9/v1/chat/completions")
 
 
-def test_a_key_goes_to_the_endpoint_of_its_judge_only(
-    tmp_path: Path, here: HostileEndpoint
-) -> None:
+def test_a_key_goes_to_the_endpoint_of_its_judge_only(tmp_path, here):
     with hostile_endpoint() as other:
         second = judge(other.url, "second", key_variable="OTHER_KEY")
         assert main(prepared(tmp_path, judge(here.url, "first"), second)) == 0
@@ -69,12 +59,8 @@ def test_a_key_goes_to_the_endpoint_of_its_judge_only(
 
 @pytest.mark.parametrize("key", ["sk-a\nx-evil: 1", "sk-a b", "sk-ключ", "sk-\x1b[31m"])
 def test_a_key_that_no_header_carries_is_refused_without_being_shown(
-    tmp_path: Path,
-    here: HostileEndpoint,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    key: str,
-) -> None:
+    tmp_path, here, monkeypatch, capsys, key
+):
     monkeypatch.setenv("JUDGE_KEY", key)
     assert main(prepared(tmp_path, judge(here.url, "fine"))) == 2
     printed = capsys.readouterr()

@@ -1,7 +1,5 @@
 """Cookie secrets that can be guessed, with which anyone's sign-in could be forged, are refused."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

@@ -1,7 +1,5 @@
 """A server that is told to end does so within seconds, whatever it is doing, and leaves nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
@@ -121,7 +119,7 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
-def test_a_server_that_reads_ends_in_time_and_its_reader_with_it(tmp_path: Path) -> None:
+def test_a_server_that_reads_ends_in_time_and_its_reader_with_it(tmp_path):
     async def visit() -> None:
         visitor = await opened(address)
         until(lambda: readers_of(server.pid))
@@ -136,7 +134,7 @@ def test_a_server_that_reads_ends_in_time_and_its_reader_with_it(tmp_path: Path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
-def test_what_is_read_for_a_visitor_who_left_is_read_no_further(tmp_path: Path) -> None:
+def test_what_is_read_for_a_visitor_who_left_is_read_no_further(tmp_path):
     async def visit() -> None:
         visitor = await opened(address)
         until(lambda: readers_of(server.pid))
@@ -149,7 +147,7 @@ def test_what_is_read_for_a_visitor_who_left_is_read_no_further(tmp_path: Path) 
         asyncio.run(visit())
 
 
-def test_a_thread_that_never_ends_keeps_no_server_alive(tmp_path: Path) -> None:
+def test_a_thread_that_never_ends_keeps_no_server_alive(tmp_path):
     mark = tmp_path / "stuck"
 
     async def visit() -> None:

@@ -1,7 +1,5 @@
 """Every reader either reads any bytes or refuses them in one line."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 
@@ -14,7 +12,7 @@ EXAMPLES = 30
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_reader_reads_or_refuses_whatever_comes(name: str) -> None:
+def test_a_reader_reads_or_refuses_whatever_comes(name):
     target = TARGETS[name]
 
     @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
@@ -30,7 +28,7 @@ def test_a_reader_reads_or_refuses_whatever_comes(name: str) -> None:
     [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA],
     ids=["stored", "deflate", "bzip2", "lzma"],
 )
-def test_an_archive_with_any_byte_of_its_member_changed_is_read_or_refused(method: int) -> None:
+def test_an_archive_with_any_byte_of_its_member_changed_is_read_or_refused(method):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         archive.writestr("log.json", INSPECT)

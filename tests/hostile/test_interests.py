@@ -1,7 +1,5 @@
 """Users with equal votes: none can end, see or infer another's work."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -4,8 +4,6 @@ At 5 MB a quadratic reader takes minutes to hours, so the budget of CPU time can
 what these readers take.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 
@@ -72,7 +70,7 @@ def is_read_in_time(make: Callable[[int], Callable[[], object]]) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_verdict_is_read_in_linear_time(text: str) -> None:
+def test_a_verdict_is_read_in_linear_time(text):
     def make(size: int) -> Callable[[], object]:
         # A character may take more bytes; what counts is that there are twice as many.
         output = text * (size // len(text.encode()))
@@ -100,9 +98,7 @@ def test_a_verdict_is_read_in_linear_time(text: str) -> None:
         ("results.json", lambda size: b'{"results":[' + b'"' + b'\\"' * (size // 2) + b'"]}'),
     ],
 )
-def test_a_file_is_read_in_linear_time(
-    name: str, content: Callable[[int], bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_in_linear_time(name, content, monkeypatch):
     # So that it is the reader which has to bear it, and not a limit that saves it.
     for limit in ("MAX_CELL", "MAX_NAME", "MAX_VALUES", "MAX_DEPTH"):
         monkeypatch.setattr(limits, limit, 10**9)
@@ -115,9 +111,7 @@ def test_a_file_is_read_in_linear_time(
 
 
 @pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
-def test_what_is_nearly_a_number_is_told_from_one_in_linear_time(
-    text: Callable[[str], str],
-) -> None:
+def test_what_is_nearly_a_number_is_told_from_one_in_linear_time(text):
     def make(size: int) -> Callable[[], object]:
         word = text("1" * size)
         assert not is_number(word)
@@ -134,9 +128,7 @@ def votes_with(column: str, word: str) -> bytes:
 
 
 @pytest.mark.parametrize("column", ["label", "j1"])
-def test_a_verdict_that_is_nearly_a_number_is_refused_in_linear_time(
-    column: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_verdict_that_is_nearly_a_number_is_refused_in_linear_time(column, monkeypatch):
     monkeypatch.setattr(limits, "MAX_CELL", 10**9)
 
     def make(size: int) -> Callable[[], object]:
@@ -148,9 +140,7 @@ def test_a_verdict_that_is_nearly_a_number_is_refused_in_linear_time(
     is_read_in_time(make)
 
 
-def test_a_feature_that_is_nearly_a_number_is_a_text_in_linear_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_feature_that_is_nearly_a_number_is_a_text_in_linear_time(monkeypatch):
     monkeypatch.setattr(limits, "MAX_CELL", 10**9)
 
     def make(size: int) -> Callable[[], object]:
@@ -163,7 +153,7 @@ def test_a_feature_that_is_nearly_a_number_is_a_text_in_linear_time(
     is_read_in_time(make)
 
 
-def test_a_panel_file_is_read_in_linear_time() -> None:
+def test_a_panel_file_is_read_in_linear_time():
     def make(size: int) -> Callable[[], object]:
         data = attacks.keys_repeated(size)
         return lambda: load_panel(data)
@@ -171,7 +161,7 @@ def test_a_panel_file_is_read_in_linear_time() -> None:
     is_read_in_time(make)
 
 
-def test_the_first_key_that_is_given_twice_is_named() -> None:
+def test_the_first_key_that_is_given_twice_is_named():
     with pytest.raises(InputError, match="row 1, column 'b': this key is given twice"):
         open_table(b'{"a":1,"b":1,"c":1,"c":1,"b":1}\n', "v.jsonl")
     with pytest.raises(InputError, match=r"the key 'b' is given twice"):

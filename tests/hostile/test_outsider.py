@@ -1,7 +1,5 @@
 """A team's server towards a visitor who has not signed in, and its own address."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

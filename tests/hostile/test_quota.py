@@ -1,7 +1,5 @@
 """The server limits how much it holds of each user's files and of all."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

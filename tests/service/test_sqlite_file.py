@@ -1,7 +1,5 @@
 """The SQLite file: intact, from older versions, backed up and restored."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading

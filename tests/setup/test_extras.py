@@ -1,7 +1,5 @@
 """Without its optional package a feature says so in one sentence."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -13,9 +11,7 @@ from judgepanel.votes.errors import EXTRAS, require
 
 
 @pytest.mark.parametrize("package", sorted(EXTRAS))
-def test_a_missing_package_is_named_with_its_extra(
-    package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(InputError) as error:
         require(package, "this")
@@ -25,15 +21,13 @@ def test_a_missing_package_is_named_with_its_extra(
     )
 
 
-def test_postgresql_without_its_driver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_postgresql_without_its_driver_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DatabaseProblem, match=r"judgepanel\[postgres\]"):
         connect("postgresql://localhost/votes")
 
 
-def test_a_team_without_the_package_for_signing_in_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_team_without_the_package_for_signing_in_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "authlib", None)
     monkeypatch.setattr(access, "auth_section", lambda: {"cookie_secret": "x"})
     monkeypatch.delenv("JUDGEPANEL_ACCESS", raising=False)

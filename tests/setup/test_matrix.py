@@ -1,11 +1,8 @@
 """The CI matrix: BLAS kernels and other Python versions."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -13,13 +10,13 @@ from tests.setup.scripts import ROOT, script_module
 
 
 @pytest.fixture(scope="module")
-def matrix() -> ModuleType:
+def matrix():
     return script_module("matrix_script", ROOT / ".ci" / "matrix.py")
 
 
 def test_kernels_that_load_the_same_run_once_and_ones_that_cannot_run_are_named(
-    matrix: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    matrix, monkeypatch
+):
     loads = {"": "Haswell", "Haswell": "Haswell", "Zen": "Zen", "Prescott": "Katmai"}
     monkeypatch.setattr(matrix, "loaded_kernel", lambda _, asked, __: loads.get(asked, ""))
     legs = list(matrix.kernel_legs(Path("python")))
@@ -35,14 +32,12 @@ def test_kernels_that_load_the_same_run_once_and_ones_that_cannot_run_are_named(
     assert least_alike.environment == ran[-1]
 
 
-def test_the_kernel_is_asked_of_what_was_loaded(matrix: ModuleType) -> None:
+def test_the_kernel_is_asked_of_what_was_loaded(matrix):
     assert matrix.loaded_kernel(Path(sys.executable), "", "1")
     assert matrix.loaded_kernel(Path("/nowhere/python"), "", "1") == ""
 
 
-def test_a_missing_second_python_is_named_and_no_failure(
-    matrix: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_second_python_is_named_and_no_failure(matrix, monkeypatch, capsys):
     codes = [0]
 
     def answer(*_: object, **__: object) -> subprocess.CompletedProcess[str]:

@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[str, bytes | str, list[str]]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_bad_input_is_refused_in_one_sentence_that_says_where(case: str) -> None:
+def test_bad_input_is_refused_in_one_sentence_that_says_where(case):
     name, content, parts = REFUSED[case]
     data = content.encode() if isinstance(content, str) else content
     with pytest.raises(InputError) as caught:
@@ -189,20 +189,20 @@ def test_bad_input_is_refused_in_one_sentence_that_says_where(case: str) -> None
         assert part in sentence
 
 
-def test_the_line_is_right_after_blank_lines_and_quoted_line_breaks() -> None:
+def test_the_line_is_right_after_blank_lines_and_quoted_line_breaks():
     data = b'\r\nitem_id,label,"j\r\n1"\r\n\r\n"a\r\nb",1,1\r\nc,0,1\r\n\r\nd,0,dunno\r\n'
     with pytest.raises(InputError, match=r"row 9, column 'j 1'.*found 'dunno'"):
         load_votes(data, name="v.csv")
 
 
-def test_one_class_is_refused_in_a_pointwise_task_only() -> None:
+def test_one_class_is_refused_in_a_pointwise_task_only():
     data = (HEAD + "a,1,1,0\nb,1,1,1\nc,1,0,1\n").encode()
     with pytest.raises(InputError, match="column 'label': every label is 1"):
         load_votes(data, name="v.csv", task="pointwise")
     assert load_votes(data, name="v.csv").votes.n_items == 3
 
 
-def test_labels_are_not_needed_to_score() -> None:
+def test_labels_are_not_needed_to_score():
     loaded = load_votes(b"item_id,j1,j2\na,1,0\n", need_labels=False)
     assert loaded.votes.labels.tolist() == [-1]
     assert load_votes(b"item_id,label,j1\na,1,0\n", need_labels=False).warnings == (
@@ -210,21 +210,21 @@ def test_labels_are_not_needed_to_score() -> None:
     )
 
 
-def test_an_upload_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_beyond_the_limit_is_refused(monkeypatch):
     assert limits.MAX_UPLOAD_MB == 200
     monkeypatch.setattr(limits, "MAX_UPLOAD_MB", 1)
     with pytest.raises(InputError, match=r"big.csv: the file has 2 MB; allowed: at most 1 MB"):
         read_table(b"0" * 2_000_000, "big.csv")
 
 
-def test_a_zip_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(monkeypatch):
     monkeypatch.setattr(limits, "MAX_UNPACKED", 1_000_000)
     bomb = gzip.compress(b"0,1," * 1_000_000)
     with pytest.raises(InputError, match=r"b.csv.gz: too large when unpacked; allowed: at most 1,"):
         read_table(bomb, "b.csv.gz")
 
 
-def test_too_many_cells_and_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_cells_and_columns_are_refused(monkeypatch):
     monkeypatch.setattr("judgepanel.votes.limits.MAX_CELLS", 15)
     with pytest.raises(InputError, match="4 rows by 4 columns are too many cells; allowed: 15"):
         read_table(GOOD.encode(), "v.csv")
@@ -274,12 +274,12 @@ WARNED: dict[str, tuple[bytes, list[str]]] = {
 
 
 @pytest.mark.parametrize("case", WARNED)
-def test_odd_input_is_accepted_with_these_warnings(case: str) -> None:
+def test_odd_input_is_accepted_with_these_warnings(case):
     data, expected = WARNED[case]
     assert list(load_votes(data, name="v.csv").warnings) == expected
 
 
-def test_one_class_pairwise_labels_are_left_to_the_check_of_item_order() -> None:
+def test_one_class_pairwise_labels_are_left_to_the_check_of_item_order():
     rows = "".join(f"i{i},1,{i % 2},{i // 2 % 2}\n" for i in range(20))
     loaded = load_votes((HEAD + rows).encode())
     assert loaded.warnings == ()
@@ -299,7 +299,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("case", STRANGE)
-def test_strange_names_are_accepted_as_they_are(case: str) -> None:
+def test_strange_names_are_accepted_as_they_are(case):
     name = STRANGE[case]
     quoted = '"' + name.replace('"', '""') + '"'
     data = many(judges=f"{quoted},j2").replace(b"i3,", quoted.encode() + b",")
@@ -309,7 +309,7 @@ def test_strange_names_are_accepted_as_they_are(case: str) -> None:
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_blank_lines_at_the_end_and_any_line_end_are_fine(line_end: str) -> None:
+def test_blank_lines_at_the_end_and_any_line_end_are_fine(line_end):
     text = GOOD.replace("\n", line_end) + 3 * line_end
     plain = load_votes(GOOD.encode()).votes
     assert load_votes(text.encode()).votes.sha256 == plain.sha256

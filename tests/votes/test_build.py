@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +30,7 @@ e,j3,0,,r,0,chat
 """
 
 
-def test_a_wide_file_is_read_in_full() -> None:
+def test_a_wide_file_is_read_in_full():
     votes = load_votes(WIDE).votes
     assert votes.votes.tolist() == [[1, 0, -1], [-1, 0, 1], [0, 1, -1], [1, 0, 1], [0, 0, 0]]
     assert votes.labels.tolist() == [1, 0, 1, 0, -1]
@@ -42,7 +41,7 @@ def test_a_wide_file_is_read_in_full() -> None:
     assert votes.features["kind"].tolist() == ["chat", "code", "NA", "", "chat"]
 
 
-def test_a_long_file_says_the_same_in_its_own_order() -> None:
+def test_a_long_file_says_the_same_in_its_own_order():
     wide, long = load_votes(WIDE).votes, load_votes(LONG).votes
     assert long.item_ids == ("c", "a", "b", "d", "e")
     assert long.judges == ("j2", "j1", "j3")
@@ -51,12 +50,12 @@ def test_a_long_file_says_the_same_in_its_own_order() -> None:
     assert same.sha256 == replace(wide, ties=None).sha256
 
 
-def test_items_without_ids_are_numbered() -> None:
+def test_items_without_ids_are_numbered():
     votes = load_votes(b"label,j1\n1,0\n1,1\n0,0\n0,1\n").votes
     assert votes.item_ids == ("1", "2", "3", "4")
 
 
-def test_columns_that_a_long_file_does_not_need_are_named() -> None:
+def test_columns_that_a_long_file_does_not_need_are_named():
     data = LONG.replace(b"feat_kind", b"when")
     assert "Columns that are not used: 'when'." in load_votes(data).warnings
 
@@ -65,7 +64,7 @@ def with_judges(table: bytes | Path) -> Loaded:
     return load_votes(WIDE, judge_table=table)
 
 
-def test_the_judge_table_is_matched_by_name() -> None:
+def test_the_judge_table_is_matched_by_name():
     loaded = with_judges(b"judge,family,cost\nj3,x,1\nj1,y,2.5\nj2,x,\n")
     table = loaded.votes.judge_table
     assert table is not None
@@ -74,7 +73,7 @@ def test_the_judge_table_is_matched_by_name() -> None:
     assert not any("judge table" in warning for warning in loaded.warnings)
 
 
-def test_judges_and_rows_that_do_not_match_are_named() -> None:
+def test_judges_and_rows_that_do_not_match_are_named():
     loaded = with_judges(b"judge,family,cost\nj1,y,2\nj9,z,3\n")
     assert loaded.warnings[-2:] == (
         "The judge table 'the judge table' has no row for 'j2', 'j3'.",
@@ -86,24 +85,24 @@ def test_judges_and_rows_that_do_not_match_are_named() -> None:
     np.testing.assert_array_equal(table["cost"], [2, np.nan, np.nan])
 
 
-def test_a_judge_with_two_rows_is_refused(tmp_path: Path) -> None:
+def test_a_judge_with_two_rows_is_refused(tmp_path):
     path = tmp_path / "judges.csv"
     path.write_text("judge,family\nj1,x\nj2,x\nj1,y\n")
     with pytest.raises(InputError, match=r"judges.csv, row 4, column 'judge'.*found 'j1'"):
         with_judges(path)
 
 
-def test_a_judge_table_without_a_judge_column_is_refused() -> None:
+def test_a_judge_table_without_a_judge_column_is_refused():
     with pytest.raises(InputError, match="row 1: there is no judge column"):
         with_judges(b"name,family\nj1,x\n")
 
 
-def test_a_group_is_needed_for_every_item() -> None:
+def test_a_group_is_needed_for_every_item():
     with pytest.raises(InputError, match=r"v.csv, row 4, column 'prompt_id': the group is empty"):
         load_votes(WIDE.replace(b"A>B,q", b"A>B,"), name="v.csv")
 
 
-def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_is_refused(tmp_path):
     with pytest.raises(
         InputError, match=r"^none.csv: there is no such file; check its name and folder\.$"
     ):
@@ -122,13 +121,7 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
         larger("mozafari", (1000, 83), 0.491, 0.94),
     ],
 )
-def test_real_votes_are_read_as_they_are_described(
-    real_votes: Callable[[str], Path],
-    name: str,
-    shape: tuple[int, int],
-    share: float,
-    missing: float,
-) -> None:
+def test_real_votes_are_read_as_they_are_described(real_votes, name, shape, share, missing):
     loaded = load_votes(
         real_votes(f"{name}_votes.csv"), judge_table=real_votes(f"{name}_judges.csv")
     )

@@ -173,7 +173,7 @@ def test_labels_of_the_votes_can_be_left_out_for_those_of_the_other_file():
     assert loaded.votes.judges == ("a", "b")
 
 
-def test_ids_that_are_columns_of_the_votes_suggest_to_turn_these() -> None:
+def test_ids_that_are_columns_of_the_votes_suggest_to_turn_these():
     votes = "person,apple,river,stone,cloud\np0,1,0,1,0\np1,1,1,0,0\n"
     labels = "item_id,label\napple,1\nriver,0\nstone,1\ncloud,0\n"
     for rows in (votes, votes + "p2,1,0,1,1\np3,0,0,1,0\n"):

@@ -26,16 +26,14 @@ def parsed(data: bytes) -> pd.DataFrame:
     blank=st.sampled_from([0, 0, 1, 2]),
     separator=st.sampled_from(",;\t"),
 )
-def test_every_column_is_as_the_parser_reads_it(
-    rows: list[tuple[str, ...]], end: str, line: str, blank: int, separator: str
-) -> None:
+def test_every_column_is_as_the_parser_reads_it(rows, end, line, blank, separator):
     header, *lines = [separator.join(cells) for cells in [("w", "x", "y", "z"), *rows]]
     lines = [header, *[""] * blank, *lines]
     data = (line.join(lines) + end).encode()
     pd.testing.assert_frame_equal(read_csv(data, "v.csv").frame, parsed(data))
 
 
-def test_large_files_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_are_read_block_by_block(monkeypatch):
     monkeypatch.setattr("judgepanel.votes.delimited._BLOCK", 64)
     text = "item,a,b\n" + "".join(
         f"q{n},{n % 2},{'tie' if n == 70 else n % 3}\n" for n in range(90)
@@ -50,7 +48,7 @@ def test_large_files_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     "text", ['a,b\n"1",0\n', 'a,b\n1,"0\n1"\n', "a,b\n1,0\n\n1,1\n", "a,b\r\n1,\r\n"]
 )
-def test_quotes_carriage_returns_and_blank_lines_are_left_to_the_parser(text: str) -> None:
+def test_quotes_carriage_returns_and_blank_lines_are_left_to_the_parser(text):
     data = text.encode()
     assert short_columns(data, ",", scan(data, ","), 2) == {}
     pd.testing.assert_frame_equal(read_csv(data, "v.csv").frame, parsed(data))

@@ -1,11 +1,8 @@
 """Sentences name a page of the documentation as the reader can find it."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
-import pytest
 import yaml
 
 import judgepanel
@@ -15,19 +12,17 @@ from judgepanel.votes.errors import TITLES, documentation
 PACKAGE = Path(judgepanel.__file__).parent
 
 
-def test_a_page_is_named_by_its_file_in_a_checkout() -> None:
+def test_a_page_is_named_by_its_file_in_a_checkout():
     assert documentation("team") == "docs/team.md"
     assert all((PACKAGE.parent / documentation(page)).is_file() for page in TITLES)
 
 
-def test_a_page_is_named_by_its_title_where_judgepanel_is_installed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_page_is_named_by_its_title_where_judgepanel_is_installed(monkeypatch):
     monkeypatch.setattr(installed, "IN_CHECKOUT", False)
     assert documentation("team") == "'Run it for a team' in the documentation"
 
 
-def test_titles_are_those_of_the_site() -> None:
+def test_titles_are_those_of_the_site():
     menu = yaml.safe_load((PACKAGE.parent / "mkdocs.yml").read_text("utf-8"))["nav"]
     pages = [page for section in menu for entry in section.values() for page in entry]
     titles = {
@@ -36,7 +31,7 @@ def test_titles_are_those_of_the_site() -> None:
     assert {page: titles[f"{page}.md"] for page in TITLES} == TITLES
 
 
-def test_no_other_sentence_names_a_file_of_the_documentation() -> None:
+def test_no_other_sentence_names_a_file_of_the_documentation():
     named = []
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))

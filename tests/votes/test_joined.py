@@ -1,7 +1,5 @@
 """Two vote matrices as one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +16,7 @@ def renamed(seed: int, n_items: int, n_judges: int, prefix: str):
     return replace(votes, item_ids=tuple(f"{prefix}{name}" for name in votes.item_ids))
 
 
-def test_items_and_judges_of_both_are_there_and_nothing_else_changes() -> None:
+def test_items_and_judges_of_both_are_there_and_nothing_else_changes():
     first, second = renamed(1, 30, 4, "a"), renamed(2, 20, 5, "b")
     both = joined(first, second)
     assert both.item_ids == (*first.item_ids, *second.item_ids)
@@ -28,7 +26,7 @@ def test_items_and_judges_of_both_are_there_and_nothing_else_changes() -> None:
     assert both.with_items(np.arange(30, 50)) == second
 
 
-def test_features_that_both_have_groups_and_grades_stay() -> None:
+def test_features_that_both_have_groups_and_grades_stay():
     first, second = renamed(1, 6, 2, "a"), renamed(2, 4, 2, "b")
     first = replace(first, features=pd.DataFrame({"x": list("abcdef"), "y": range(6)}))
     second = replace(second, features=pd.DataFrame({"x": list("uvwz")}), groups=tuple("ggkk"))
@@ -46,7 +44,7 @@ def graded(prefix: str, cut: float):
     return replace(plain, votes=votes, grades=grades, thresholds=np.array([cut, np.nan]))
 
 
-def test_grades_cut_alike_are_joined_and_others_refused() -> None:
+def test_grades_cut_alike_are_joined_and_others_refused():
     both = joined(graded("a", 0.5), graded("b", 0.5))
     assert both.grades is not None
     assert both.grades[:, 0].tolist() == [0.2, 0.9, 0.7, 0.1] * 2
@@ -54,7 +52,7 @@ def test_grades_cut_alike_are_joined_and_others_refused() -> None:
         joined(graded("a", 0.5), graded("b", 0.6))
 
 
-def test_an_item_in_both_and_another_task_are_refused() -> None:
+def test_an_item_in_both_and_another_task_are_refused():
     first = renamed(1, 6, 2, "a")
     with pytest.raises(InputError, match="6 items are in both files"):
         joined(first, first)

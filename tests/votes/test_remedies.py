@@ -1,7 +1,5 @@
 """Errors about columns say what to do: with which option, and where in the dashboard."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ import pytest
 
 import judgepanel
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.errors import CONTROLS, Control, in_terminal, on_page
+from judgepanel.votes.errors import CONTROLS, in_terminal, on_page
 
 PACKAGE = Path(judgepanel.__file__).parent
 PARTS = ("problem", "allowed", "remedy")
@@ -103,13 +101,11 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
         ("id,label,a,a\nq1,1,1,1\n", {}, "rename or remove one of the two."),
     ],
 )
-def test_an_error_about_a_column_ends_with_what_to_do(
-    text: str, given: dict[str, str], remedy: str
-) -> None:
+def test_an_error_about_a_column_ends_with_what_to_do(text, given, remedy):
     assert refused(text, **given).endswith(f"; {remedy}")
 
 
-def test_the_dashboard_names_the_place_on_the_page_and_the_terminal_the_option() -> None:
+def test_the_dashboard_names_the_place_on_the_page_and_the_terminal_the_option():
     sentence = refused("id,label,a,b\nq1,1,1,dunno\nq2,0,0,1\n")
     assert on_page(sentence).endswith(
         "; correct the cell; or, if this column is not a judge, name it on Start under Columns."
@@ -120,12 +116,12 @@ def test_the_dashboard_names_the_place_on_the_page_and_the_terminal_the_option()
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.option)
-def test_each_reader_sees_one_of_the_two_controls(control: Control) -> None:
+def test_each_reader_sees_one_of_the_two_controls(control):
     assert on_page(f"Say so {control}.") == f"Say so {control.page}."
     assert in_terminal(f"Say so {control}.") == f"Say so {control.option}."
 
 
-def test_the_remedy_outlives_the_name_of_the_file_and_a_copy() -> None:
+def test_the_remedy_outlives_the_name_of_the_file_and_a_copy():
     error = InputError("no", column="a", remedy="rename it").in_file("v.csv")
     assert str(error) == "v.csv, column 'a': no; rename it."
 
@@ -147,7 +143,7 @@ def errors_in(path: Path) -> Iterator[tuple[str, set[str | None]]]:
             yield place, given | ({"column"} if id(node) in about_columns else set())
 
 
-def test_no_error_about_a_column_is_without_a_remedy() -> None:
+def test_no_error_about_a_column_is_without_a_remedy():
     modules = (path for path in PACKAGE.rglob("*.py") if path.name not in KEYS_OF_A_PANEL_FILE)
     errors = [error for path in sorted(modules) for error in errors_in(path)]
     about_columns = [(place, given) for place, given in errors if "column" in given]
@@ -155,7 +151,7 @@ def test_no_error_about_a_column_is_without_a_remedy() -> None:
     assert [place for place, given in about_columns if "remedy" not in given] == []
 
 
-def test_no_file_is_refused_without_a_remedy() -> None:
+def test_no_file_is_refused_without_a_remedy():
     modules = [path for name in READERS for path in (PACKAGE / "votes").glob(name)]
     errors = [error for path in modules for error in errors_in(path)]
     assert len(errors) > 30
@@ -170,7 +166,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def test_no_sentence_names_an_option_but_by_a_control() -> None:
+def test_no_sentence_names_an_option_but_by_a_control():
     named = [
         f"{path.relative_to(PACKAGE)}:{line}: {text}"
         for room in ROOMS_OF_SENTENCES

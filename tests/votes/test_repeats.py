@@ -96,7 +96,7 @@ def test_copies_with_the_responses_swapped_are_found_in_pairs_only(world):
     assert not find_repeats(both.with_task("pointwise")).repeats.evidence
 
 
-def test_copies_of_a_whole_file_with_features_are_told_apart_from_items_that_are_alike() -> None:
+def test_copies_of_a_whole_file_with_features_are_told_apart_from_items_that_are_alike():
     votes = sample_votes("llmbar")
     repeats = find_repeats(times(votes, 3)).repeats
     assert (repeats.n_sets, repeats.smallest, repeats.largest) == (votes.n_items, 3, 3)

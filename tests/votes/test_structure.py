@@ -25,8 +25,8 @@ def text_of(table: list[list[str]], line_end: str) -> str:
 @pytest.mark.parametrize("block", [1, 7, 1 << 24])
 @given(table=rows, line_end=st.sampled_from(["\n", "\r\n", "\r"]))
 def test_records_and_their_lines_are_found_whatever_is_quoted_and_however_it_is_cut(
-    block: int, table: list[list[str]], line_end: str
-) -> None:
+    block, table, line_end
+):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delimited, "_BLOCK", block)
         result = scan(text_of(table, line_end).encode(), ",")
@@ -44,5 +44,5 @@ def test_records_and_their_lines_are_found_whatever_is_quoted_and_however_it_is_
     ("header", "delimiter"),
     [("a,b;c,d", ","), ("a;b,c;d", ";"), ("a\tb", "\t"), ('"a,b,c,d";e', ";"), ("a,b;c", ",")],
 )
-def test_the_delimiter_is_the_most_frequent_one_outside_quotes(header: str, delimiter: str) -> None:
+def test_the_delimiter_is_the_most_frequent_one_outside_quotes(header, delimiter):
     assert delimiter_of(header) == delimiter

@@ -1,7 +1,5 @@
 """The texts of items that people read to label them; nothing that judges said is among them."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from judgepanel.votes import Loaded, load_votes
@@ -34,7 +32,7 @@ def read(frame: pd.DataFrame, *ids: str) -> Loaded:
     return load_votes(frame.to_csv(index=False).encode(), name="votes.csv", texts_of=ids)
 
 
-def test_texts_come_in_the_order_that_is_asked_for_without_what_judges_said() -> None:
+def test_texts_come_in_the_order_that_is_asked_for_without_what_judges_said():
     texts = read(wide(), "i7", "i3", "unknown").texts
     assert texts is not None
     assert list(texts.columns) == ["id", "question", "answer_text", "title"]
@@ -42,11 +40,11 @@ def test_texts_come_in_the_order_that_is_asked_for_without_what_judges_said() ->
     assert texts["question"].tolist() == [QUESTIONS[7], QUESTIONS[3]]
 
 
-def test_none_are_kept_where_none_are_asked_for() -> None:
+def test_none_are_kept_where_none_are_asked_for():
     assert read(wide()).texts is None
 
 
-def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_item() -> None:
+def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_item():
     frame = wide().drop(columns=["first", "second", "first_reason", "reasoning"])
     rows = pd.concat(
         [
@@ -67,7 +65,7 @@ def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_ite
     ]
 
 
-def test_long_texts_are_cut_and_empty_ones_are_blank() -> None:
+def test_long_texts_are_cut_and_empty_ones_are_blank():
     frame = wide()
     frame.loc[0, "question"] = "long " * 10_000
     frame.loc[1, "question"] = ""

@@ -1,7 +1,5 @@
 """Coded ties: missing votes in every score, but distinct from votes that nobody gave."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 

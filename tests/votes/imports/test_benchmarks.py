@@ -1,7 +1,5 @@
 """Files of LLMBar, JudgeBench and RewardBench become outputs; what is left out is named."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -80,7 +78,7 @@ def judgebench(folder: Path) -> Path:
     return folder
 
 
-def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path: Path, capsys) -> None:
+def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path, capsys):
     out = tmp_path / "outputs.jsonl"
     assert main(["import", "llmbar", str(llmbar(tmp_path / "data")), "--out", str(out)]) == 0
     sentence = capsys.readouterr().out
@@ -102,7 +100,7 @@ def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path: Path, cap
     assert both["GPT-4/Rating"] == (0, 0)
 
 
-def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path: Path, capsys) -> None:
+def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path, capsys):
     out = tmp_path / "outputs.jsonl"
     (tmp_path / "data").mkdir()
     data = judgebench(tmp_path / "data")
@@ -123,7 +121,7 @@ def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path: Path, capsys) ->
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path: Path, kind: str) -> None:
+def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path, kind):
     with pytest.raises(InputError, match="there is no such file"):
         read_kind(source_of(tmp_path / "nowhere"), kind)
     with pytest.raises(InputError, match="there is nothing to read"):
@@ -145,8 +143,8 @@ def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path: Path, kind: 
     ],
 )
 def test_a_damaged_llmbar_file_is_left_out_and_named_and_the_others_are_read(
-    tmp_path: Path, text: str, sentence: str, capsys
-) -> None:
+    tmp_path, text, sentence, capsys
+):
     data = llmbar(tmp_path / "data")
     (data / "Natural/evaluators/GPT-4/Vanilla/result.json").write_text(text)
     out = tmp_path / "outputs.jsonl"
@@ -157,7 +155,7 @@ def test_a_damaged_llmbar_file_is_left_out_and_named_and_the_others_are_read(
     assert "Not read: Natural/evaluators/GPT-4/Vanilla/result.json" + sentence in printed
 
 
-def test_strict_stops_at_the_first_file_that_cannot_be_read(tmp_path: Path, capsys) -> None:
+def test_strict_stops_at_the_first_file_that_cannot_be_read(tmp_path, capsys):
     data = llmbar(tmp_path / "data")
     out = tmp_path / "outputs.jsonl"
     command = ["import", "llmbar", str(data), "--out", str(out), "--strict"]
@@ -169,7 +167,7 @@ def test_strict_stops_at_the_first_file_that_cannot_be_read(tmp_path: Path, caps
     assert not out.exists()
 
 
-def test_an_llmbar_folder_without_a_readable_file_is_refused(tmp_path: Path) -> None:
+def test_an_llmbar_folder_without_a_readable_file_is_refused(tmp_path):
     data = llmbar(tmp_path)
     for path in data.rglob("result.json"):
         path.write_text("not json")
@@ -177,7 +175,7 @@ def test_an_llmbar_folder_without_a_readable_file_is_refused(tmp_path: Path) -> 
         read_kind(source_of(data), "llmbar")
 
 
-def test_what_an_llmbar_evaluator_wrote_before_it_compared_is_no_output(tmp_path: Path) -> None:
+def test_what_an_llmbar_evaluator_wrote_before_it_compared_is_no_output(tmp_path):
     data = llmbar(tmp_path)
     before = [["Metrics: be concise", "stop"], [None, "length"]]
     for judge in ("Vanilla", "Rating"):
@@ -197,7 +195,7 @@ def test_what_an_llmbar_evaluator_wrote_before_it_compared_is_no_output(tmp_path
 
 
 @pytest.mark.parametrize("line", ["{", "[]", "{}", '{"pair_id": 1, "label": "tie"}'])
-def test_a_damaged_judgebench_line_is_named(tmp_path: Path, line: str) -> None:
+def test_a_damaged_judgebench_line_is_named(tmp_path, line):
     (path,) = [file for file in judgebench(tmp_path).iterdir() if "arena" in file.name]
     path.write_text(path.read_text() + "\n" + line)
     files = read_kind(source_of(tmp_path), "judgebench")
@@ -226,7 +224,7 @@ def rewardbench(folder: Path, n: int = 40) -> Path:
     return folder
 
 
-def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path: Path, capsys) -> None:
+def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path, capsys):
     out = tmp_path / "outputs.jsonl"
     data = rewardbench(tmp_path / "data")
     assert main(["import", "rewardbench", str(data), "--out", str(out)]) == 0
@@ -252,7 +250,7 @@ def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path: Path, cap
     assert margin[39] == pytest.approx(40 / 20.5, abs=1e-4)
 
 
-def test_the_same_item_is_turned_alike_for_every_model_and_in_every_file(tmp_path: Path) -> None:
+def test_the_same_item_is_turned_alike_for_every_model_and_in_every_file(tmp_path):
     rows = list(read_kind(source_of(rewardbench(tmp_path)), "rewardbench").rows)
     labels = {(row["item_id"], row["label"]) for row in rows}
     assert len(labels) == 40
@@ -263,7 +261,7 @@ def test_the_same_item_is_turned_alike_for_every_model_and_in_every_file(tmp_pat
     assert again == labels
 
 
-def test_models_that_rewardbench_names_are_systems_and_the_chosen_one_wins(tmp_path: Path) -> None:
+def test_models_that_rewardbench_names_are_systems_and_the_chosen_one_wins(tmp_path):
     folder = rewardbench(tmp_path)
     models = {"chosen_model": ["gpt"] * 40, "rejected_model": ["llama", "falcon"] * 20}
     for name in ("reward", "writer"):
@@ -277,7 +275,7 @@ def test_models_that_rewardbench_names_are_systems_and_the_chosen_one_wins(tmp_p
     assert ((features["system_b"] == "gpt") == (labels == 0)).all()
 
 
-def test_rewardbench_lists_of_different_length_are_left_out(tmp_path: Path) -> None:
+def test_rewardbench_lists_of_different_length_are_left_out(tmp_path):
     path = rewardbench(tmp_path) / "eval-set-scores/org/reward.json"
     content = json.loads(path.read_text())
     path.write_text(json.dumps({**content, "scores_chosen": [1.0]}))
@@ -307,7 +305,7 @@ def rewardbench_2(folder: Path) -> Path:
     return folder
 
 
-def test_each_wrong_response_of_rewardbench_2_is_a_pair_with_a_right_one(tmp_path: Path) -> None:
+def test_each_wrong_response_of_rewardbench_2_is_a_pair_with_a_right_one(tmp_path):
     outcome = read_kind(source_of(rewardbench_2(tmp_path)), "rewardbench")
     assert outcome.left_out["prompts whose responses have no scores"] == 20
     votes = load_votes(outcome.lines("outputs"), name="outputs.jsonl").votes
@@ -324,7 +322,7 @@ def test_each_wrong_response_of_rewardbench_2_is_a_pair_with_a_right_one(tmp_pat
     assert sorted(wrong) == sorted(["Math-4/3", *(f"Ties-{k}/2" for k in range(15, 20))])
 
 
-def test_both_rewardbenches_in_one_folder_have_their_groups(tmp_path: Path) -> None:
+def test_both_rewardbenches_in_one_folder_have_their_groups(tmp_path):
     rewardbench(rewardbench_2(tmp_path))
     rows = list(read_kind(source_of(tmp_path), "rewardbench").rows)
     assert all(row.keys() == rows[0].keys() for row in rows)

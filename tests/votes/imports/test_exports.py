@@ -1,7 +1,5 @@
 """Logs of OpenAI Evals, and what TruLens, Langfuse and LangSmith export."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io
@@ -131,9 +129,7 @@ EXPORTS: dict[str, tuple[str, Callable[[Path], None]]] = {
 
 
 @pytest.mark.parametrize("kind", EXPORTS)
-def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(
-    tmp_path: Path, kind: str
-) -> None:
+def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(tmp_path, kind):
     name, write = EXPORTS[kind]
     path = tmp_path / name
     write(path)
@@ -152,7 +148,7 @@ def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(
     assert hasty == expected
 
 
-def test_names_in_camel_case_and_several_annotations_are_read(tmp_path: Path) -> None:
+def test_names_in_camel_case_and_several_annotations_are_read(tmp_path):
     path = tmp_path / "scores.csv"
     langfuse(path, camel=True)
     assert load_votes(path).votes.labels.tolist() == [int(right) for right in TRUTH]
@@ -166,14 +162,14 @@ def test_names_in_camel_case_and_several_annotations_are_read(tmp_path: Path) ->
     assert chosen.votes.labels.tolist() == [int(right) for right in TRUTH]
 
 
-def test_what_an_export_leaves_out_is_counted(tmp_path: Path) -> None:
+def test_what_an_export_leaves_out_is_counted(tmp_path):
     path = tmp_path / "experiment.csv"
     langsmith(path)
     left_out = read_kind(source_of(path), "langsmith").left_out
     assert left_out["runs that ended with an error"] == 1
 
 
-def test_grades_beyond_one_are_not_cut(tmp_path: Path) -> None:
+def test_grades_beyond_one_are_not_cut(tmp_path):
     path = tmp_path / "records.csv"
     trulens(path)
     table = pd.read_csv(path)
@@ -184,9 +180,7 @@ def test_grades_beyond_one_are_not_cut(tmp_path: Path) -> None:
     assert outcome.left_out["grades that are neither right nor wrong"] == 12
 
 
-def test_graders_of_openai_evals_are_labelled_by_the_people_they_are_held_against(
-    tmp_path: Path,
-) -> None:
+def test_graders_of_openai_evals_are_labelled_by_the_people_they_are_held_against(tmp_path):
     meta_evaluation(tmp_path / "careful.jsonl", "gpt-4", TRUTH)
     meta_evaluation(tmp_path / "hasty.jsonl", "gpt-3.5-turbo", HASTY)
     outcome = read_kind(source_of(tmp_path), "openai-evals")
@@ -198,7 +192,7 @@ def test_graders_of_openai_evals_are_labelled_by_the_people_they_are_held_agains
     assert outcome.left_out["samples that ended with an error"] == 2
 
 
-def test_a_choice_among_letters_is_no_verdict(tmp_path: Path) -> None:
+def test_a_choice_among_letters_is_no_verdict(tmp_path):
     """Graders of facts choose from A to E; Inspect AI alone writes C for correct."""
     letters = [(sample(n), "metrics", {"choice": letter}) for n, letter in enumerate("ABCDEYN")]
     log(tmp_path / "facts.jsonl", ["gpt-3.5-turbo", "gpt-4"], letters)
@@ -207,7 +201,7 @@ def test_a_choice_among_letters_is_no_verdict(tmp_path: Path) -> None:
     assert outcome.left_out["grades that are neither right nor wrong"] == 5
 
 
-def test_models_are_judges_where_all_that_was_expected_is_a_side(tmp_path: Path) -> None:
+def test_models_are_judges_where_all_that_was_expected_is_a_side(tmp_path):
     on_pairs(tmp_path / "a.jsonl", "gpt-4", TRUTH)
     on_pairs(tmp_path / "b.jsonl", "gpt-3.5-turbo", HASTY)
     meta_evaluation(tmp_path / "c.jsonl", "gpt-4", TRUTH)
@@ -228,7 +222,7 @@ def test_models_are_judges_where_all_that_was_expected_is_a_side(tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", ["arena", "alpacaeval", "openai-evals", *EXPORTS])
-def test_a_record_that_is_built_otherwise_is_named_with_its_row(tmp_path: Path, kind: str) -> None:
+def test_a_record_that_is_built_otherwise_is_named_with_its_row(tmp_path, kind):
     first = {
         "arena": {"question_id": 1, "model_a": "x", "model_b": "y", "winner": "x", "judge": "z"},
         "alpacaeval": {"instruction": "", "output_1": "", "output_2": "", "preference": 1},
@@ -255,9 +249,7 @@ RECORDS = (
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(RECORDS), st.sampled_from(sorted(KINDS)), st.data())
-def test_whatever_stands_in_a_record_it_is_read_or_refused_in_a_sentence(
-    document: bytes, kind: str, data: st.DataObject
-) -> None:
+def test_whatever_stands_in_a_record_it_is_read_or_refused_in_a_sentence(document, kind, data):
     content = json.loads(document)
     record = content if isinstance(content, dict) else data.draw(st.sampled_from(content))
     record[data.draw(st.sampled_from(sorted(record)))] = data.draw(JUNK)

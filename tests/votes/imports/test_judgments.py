@@ -1,7 +1,5 @@
 """Judgments of pairs by models and people: what most people say is the label."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from itertools import product
@@ -108,7 +106,7 @@ def read(path: Path, kind: str) -> Loaded:
     return load_votes(lines, name="out.jsonl", need_labels=False)
 
 
-def test_people_label_what_models_judged_in_pairs_and_by_grades(tmp_path: Path) -> None:
+def test_people_label_what_models_judged_in_pairs_and_by_grades(tmp_path):
     data = mtbench(tmp_path / "data")
     votes = read(data, "arena").votes
     assert (votes.n_items, votes.judges) == (30, ("gpt-4/pair", "claude/single"))
@@ -133,7 +131,7 @@ def test_people_label_what_models_judged_in_pairs_and_by_grades(tmp_path: Path) 
     assert left_out.files == {"files that are something else": ["data/question.jsonl"]}
 
 
-def test_the_models_of_a_pair_are_its_systems_in_the_order_of_its_label(tmp_path: Path) -> None:
+def test_the_models_of_a_pair_are_its_systems_in_the_order_of_its_label(tmp_path):
     loaded = read(mtbench(tmp_path / "data"), "arena")
     votes = loaded.votes
     assert loaded.roles.system_column == ("system_a", "system_b")
@@ -145,14 +143,14 @@ def test_the_models_of_a_pair_are_its_systems_in_the_order_of_its_label(tmp_path
         assert label in (-1, int(pair[0] == better))
 
 
-def test_the_coin_does_not_depend_on_the_order_in_which_models_are_named() -> None:
+def test_the_coin_does_not_depend_on_the_order_in_which_models_are_named():
     items = [(pair_of(str(n), "x", "y"), pair_of(str(n), "y", "x")) for n in range(200)]
     assert all(one[0] == other[0] and one[1] != other[1] for one, other in items)
     first = sum(one[1] == "AB" for one, _ in items)
     assert 70 < first < 130
 
 
-def test_people_alone_are_the_judges(tmp_path: Path) -> None:
+def test_people_alone_are_the_judges(tmp_path):
     path = tmp_path / "votes.json"
     path.write_text(json.dumps(by_people()))
     outcome = read_kind(source_of(path), "arena")
@@ -162,7 +160,7 @@ def test_people_alone_are_the_judges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "parquet"])
-def test_votes_are_recognised_in_every_kind_of_file(tmp_path: Path, ending: str) -> None:
+def test_votes_are_recognised_in_every_kind_of_file(tmp_path, ending):
     path = tmp_path / f"votes.{ending}"
     rows = [*by_people(), *(vote(q, PAIRS[0], "model_b", ["gpt-4", "pair-v2"]) for q in range(10))]
     if ending == "json":
@@ -186,7 +184,7 @@ def test_votes_are_recognised_in_every_kind_of_file(tmp_path: Path, ending: str)
     assert (votes.votes[known, 0] == votes.labels[known]).all()
 
 
-def test_grades_beside_no_pairs_are_named(tmp_path: Path) -> None:
+def test_grades_beside_no_pairs_are_named(tmp_path):
     (tmp_path / "claude_single.jsonl").write_text(lines(grades()))
     (tmp_path / "gpt-4_pair.jsonl").write_text(lines(by_model("gpt-4", 2)[:0]) + "\n")
     outcome = read_kind(source_of(tmp_path), "arena")
@@ -227,7 +225,7 @@ def alpacaeval(folder: Path) -> Path:
     return folder
 
 
-def test_alpacaeval_becomes_votes_with_shares_cut_at_a_half(tmp_path: Path) -> None:
+def test_alpacaeval_becomes_votes_with_shares_cut_at_a_half(tmp_path):
     data = alpacaeval(tmp_path / "results")
     votes = read(data, "alpacaeval").votes
     assert set(votes.judges) == {"weighted", "claude"}
@@ -248,7 +246,7 @@ def test_alpacaeval_becomes_votes_with_shares_cut_at_a_half(tmp_path: Path) -> N
     assert single.warnings[0] == f"Read as {KINDS['alpacaeval'].title}."
 
 
-def test_the_generators_of_outputs_are_their_systems(tmp_path: Path) -> None:
+def test_the_generators_of_outputs_are_their_systems(tmp_path):
     rows = [annotation(n, 2, annotator=judge) for n in range(12) for judge in ("x", "y")]
     (tmp_path / "annotations.json").write_text(json.dumps(rows))
     loaded = read(tmp_path, "alpacaeval")
@@ -262,7 +260,7 @@ def test_the_generators_of_outputs_are_their_systems(tmp_path: Path) -> None:
     assert loaded.votes.votes[:, 0].tolist() == better.astype(int).tolist()
 
 
-def test_the_model_and_the_baseline_of_arena_hard_are_systems(tmp_path: Path) -> None:
+def test_the_model_and_the_baseline_of_arena_hard_are_systems(tmp_path):
     games = [{"score": "A>B"}, {"score": "B>A"}]
     for judge, model in product(("judge-x", "judge-y"), ("new", "old")):
         file = tmp_path / "model_judgment" / judge / f"{model}.jsonl"
@@ -280,7 +278,7 @@ def test_the_model_and_the_baseline_of_arena_hard_are_systems(tmp_path: Path) ->
     assert (loaded.votes.votes == 1).all()
 
 
-def test_a_judgment_made_again_counts_as_it_was_made_last(tmp_path: Path) -> None:
+def test_a_judgment_made_again_counts_as_it_was_made_last(tmp_path):
     path = tmp_path / "annotations.json"
     rows = [annotation(0, 1, annotator="x"), annotation(0, 2, annotator="x")]
     path.write_text(json.dumps(rows))
@@ -306,7 +304,7 @@ def named_winners(**labels: str) -> list[dict[str, object]]:
     ]
 
 
-def test_the_winner_may_be_given_by_its_name(tmp_path: Path) -> None:
+def test_the_winner_may_be_given_by_its_name(tmp_path):
     path = tmp_path / "votes.jsonl"
     path.write_text(lines(named_winners()))
     votes = read(path, "arena").votes
@@ -319,7 +317,7 @@ def test_the_winner_may_be_given_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("label", ["gold", "human_winner"])
-def test_votes_with_labels_of_their_own_are_a_table_like_any_other(label: str) -> None:
+def test_votes_with_labels_of_their_own_are_a_table_like_any_other(label):
     rows = named_winners(**{label: "llama"})
     for row in rows[:10]:
         row[label] = "gpt"

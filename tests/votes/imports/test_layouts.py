@@ -1,7 +1,5 @@
 """Whole downloads laid out as published, with all judges and few items: no file is lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import product
@@ -85,7 +83,7 @@ def llmbar(folder: Path) -> None:
         (folder / "Dataset" / subset / "dataset.json").write_text(json.dumps(items))
 
 
-def test_every_file_of_a_whole_llmbar_is_read_or_named(tmp_path: Path, capsys) -> None:
+def test_every_file_of_a_whole_llmbar_is_read_or_named(tmp_path, capsys):
     data = tmp_path / "LLMBar"
     llmbar(data)
     out = tmp_path / "outputs.jsonl"
@@ -164,7 +162,7 @@ def judgment(judge: str, decision: str) -> dict[str, object]:
     return {"judge_model": "m", "prompt": "?", "response": f"My final verdict is: [[{decision}]]"}
 
 
-def test_every_file_of_a_whole_judgebench_is_read_or_named(tmp_path: Path) -> None:
+def test_every_file_of_a_whole_judgebench_is_read_or_named(tmp_path):
     judgebench(tmp_path / "JudgeBench")
     outcome = read_kind(source_of(tmp_path / "JudgeBench"), "judgebench", strict=True)
     judges = sum(map(len, (*WRITING.values(), *SCORING.values())))

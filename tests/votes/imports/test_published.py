@@ -4,8 +4,6 @@ They are not part of the repository; these tests are collected only where ``JUDG
 names the folder that contains them.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import tarfile
@@ -31,7 +29,7 @@ def unpacked(name: str, to: Path) -> Path:
 
 if FOLDER is not None:
 
-    def test_the_published_llmbar_folder_is_read_whole(tmp_path: Path, capsys) -> None:
+    def test_the_published_llmbar_folder_is_read_whole(tmp_path, capsys):
         data = unpacked("llmbar_manual_download.tar.gz", tmp_path / "data")
         out = tmp_path / "outputs.jsonl"
         assert main(["import", "llmbar", str(data), "--out", str(out)]) == 0
@@ -43,9 +41,7 @@ if FOLDER is not None:
         assert (votes.n_items, votes.n_judges) == (46, 65)
         assert (votes.labels >= 0).all()
 
-    def test_the_verdicts_of_the_published_llmbar_folder_are_those_of_the_benchmark(
-        tmp_path: Path,
-    ) -> None:
+    def test_the_verdicts_of_the_published_llmbar_folder_are_those_of_the_benchmark(tmp_path):
         rows = read_kind(
             source_of(unpacked("llmbar_manual_download.tar.gz", tmp_path)), "llmbar"
         ).rows
@@ -72,9 +68,7 @@ if FOLDER is not None:
         # The benchmark's parser takes the first 'Output (a)', also where that is criticised.
         assert set(np.array(theirs)[differ]) == {1}
 
-    def test_every_published_log_of_inspect_is_read_or_left_out_with_its_reason(
-        tmp_path: Path,
-    ) -> None:
+    def test_every_published_log_of_inspect_is_read_or_left_out_with_its_reason(tmp_path):
         data = unpacked("inspect_logs.tar.gz", tmp_path / "logs")
         paths = sorted(path for path in data.rglob("*") if path.is_file())
         assert len(paths) == 21
