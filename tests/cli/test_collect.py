@@ -8,7 +8,7 @@ import pytest
 from judgepanel.cli import main
 from judgepanel.collect import runner as calls
 from judgepanel.votes import load_votes
-from tests.collect.endpoint import KEY, endpoint
+from tests.hostile.hostile_endpoint import KEY, hostile_endpoint
 
 VARIABLE = "JUDGE_TEST_KEY"
 
@@ -17,7 +17,7 @@ VARIABLE = "JUDGE_TEST_KEY"
 def asked(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, KEY)
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.01)
-    with endpoint() as served:
+    with hostile_endpoint() as served:
         (tmp_path / "judges.toml").write_text(
             "".join(
                 f'[[judge]]\nname = "{name}"\nmodel = "{name}"\nbase_url = "{served.url}"\n'

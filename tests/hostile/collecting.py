@@ -7,8 +7,6 @@ from pathlib import Path
 
 from judgepanel.votes import Loaded, load_votes
 
-KEY = "sk-secret-0123456789"
-OTHER_KEY = "sk-other-9876543210"
 ITEMS = 4
 
 

@@ -13,9 +13,10 @@ from judgepanel.collect import runner as calls
 from judgepanel.collect.runner import NAMES
 from judgepanel.votes import load_votes
 from judgepanel.votes import table as verdicts
-from tests.hostile.collecting import ITEMS, KEY, entries, judge, n_votes, prepared, votes_in
+from tests.hostile.collecting import ITEMS, entries, judge, n_votes, prepared, votes_in
 from tests.hostile.hostile_endpoint import (
     ATTACKS,
+    KEY,
     NO_ANSWER,
     READ_AS_A_VOTE,
     UNUSABLE,

@@ -1,14 +1,17 @@
 """Hostile files are refused, or read in bounded memory and time, and never end the server."""
 
 import contextlib
+import io
 import os
 import resource
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from judgepanel.intake import answer, process
 from judgepanel.intake.answer import Answer, Ask, BadAnswer, answer_to, packed, unpacked
@@ -19,6 +22,7 @@ from judgepanel.votes import InputError, limits, load_votes
 from judgepanel.votes.simulate import SAMPLES, sample_bytes
 from tests.hostile import attacks
 from tests.hostile.measure import Cost, measured
+from tests.hostile.targets import INSPECT, TARGETS, is_read, mutated
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = sample_bytes("clean_pairwise")
@@ -281,3 +285,34 @@ def test_what_would_cost_much_once_it_is_read_is_refused(attack):
 def test_long_texts_that_are_no_judges_are_not_kept():
     votes, _ = attacks.AFTER_READING["long notes"]
     assert load_votes(votes(), name="v.parquet").votes.features is None
+
+
+EXAMPLES = 30
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_reader_reads_or_refuses_whatever_comes(name):
+    target = TARGETS[name]
+
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+    @given(mutated(target.seeds))
+    def fuzz(data: bytes) -> None:
+        is_read(target, data)
+
+    fuzz()
+
+
+@pytest.mark.parametrize(
+    "method",
+    [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA],
+    ids=["stored", "deflate", "bzip2", "lzma"],
+)
+def test_an_archive_with_any_byte_of_its_member_changed_is_read_or_refused(method):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("log.json", INSPECT)
+        end = archive.start_dir
+    whole = out.getvalue()
+    for at in range(end):
+        for byte in (0, whole[at] ^ 4, 255):
+            is_read(TARGETS["zip"], whole[:at] + bytes([byte]) + whole[at + 1 :])

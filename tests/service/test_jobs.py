@@ -17,18 +17,27 @@ from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import CHUNK_SPLITS, Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.votes import InputError
-from tests.service.counting import LONG, Count, Counter, CountSpec, finish
+from tests.service.counting import (
+    LONG,
+    SPEC,
+    Count,
+    Counter,
+    CountSpec,
+    completed,
+    finish,
+    held_at,
+    let_go,
+    worked,
+)
 
 
 def test_work_is_done_once_and_found_after_a_restart(home, votes):
-    counter, spec = Counter(), CountSpec()
     space = home()
-    space.submit(counter.study, votes, spec)
-    job = finish(space, counter.study, votes, spec)
+    counter, job = worked(space, votes)
     assert (job.status, job.done, job.total, job.result) == ("done", 4, 4, Count(20, 20))
     for again in (space, home()):
-        again.submit(counter.study, votes, spec)
-        stored = again.result(counter.study, votes.sha256, spec)
+        again.submit(counter.study, votes, SPEC)
+        stored = again.result(counter.study, votes.sha256, SPEC)
         assert (stored.result, stored.current) == (Count(20, 20), True)
     assert counter.calls == [0, 1, 2, 3]
 
@@ -127,14 +136,10 @@ def test_work_called_off_during_its_last_part_is_done(space, votes):
 
 
 def test_a_coarse_result_is_there_before_the_work_ends(space, votes):
-    counter, spec = Counter(), CountSpec()
-    counter.hold(1)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[1].wait(LONG)
-    job = space.partial(counter.study, votes.sha256, spec)
+    counter = held_at(space, votes, 1)
+    job = space.partial(counter.study, votes.sha256, SPEC)
     assert (job.status, job.done, job.result) == ("running", 1, Count(CHUNK_SPLITS, 20))
-    counter.gates[1].set()
-    finish(space, counter.study, votes, spec)
+    let_go(space, counter, votes)
 
 
 def test_who_waits_is_called_at_the_first_result(space, votes):
@@ -220,17 +225,14 @@ def test_a_mistake_of_ours_fails_without_its_traceback(space, votes, caplog):
 
 
 def test_a_result_of_an_older_engine_is_shown_as_such_and_can_be_redone(home, votes, monkeypatch):
-    counter, spec = Counter(), CountSpec()
     space = home()
-    space.submit(counter.study, votes, spec)
-    finish(space, counter.study, votes, spec)
+    counter, _ = worked(space, votes)
     monkeypatch.setattr(work_module, "ENGINE", work_module.ENGINE + 1)
     newer = home()
-    stored = newer.result(counter.study, votes.sha256, spec)
+    stored = newer.result(counter.study, votes.sha256, SPEC)
     assert (stored.current, stored.engine) == (False, work_module.ENGINE - 1)
-    newer.submit(counter.study, votes, spec)
-    finish(newer, counter.study, votes, spec)
-    assert newer.result(counter.study, votes.sha256, spec).current
+    completed(newer, counter, votes)
+    assert newer.result(counter.study, votes.sha256, SPEC).current
     assert counter.calls == [0, 1, 2, 3] * 2
 
 

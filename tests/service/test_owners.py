@@ -9,7 +9,7 @@ import pytest
 from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
-from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
+from tests.service.counting import LONG, SPEC, Counter, CountSpec, finish, held_at, let_go, loaded
 
 TABLES = ("votes", "analyses", "results", "jobs", "partials", "shares", "decisions")
 HOSTILE = (
@@ -243,28 +243,21 @@ def test_what_was_deleted_does_not_come_back_with_a_page_that_is_still_open(home
 
 def test_work_that_ran_while_its_analysis_was_deleted_is_known_to_nobody(space, votes):
     made = space.create(loaded(votes), Settings(splits=20), "gone")
-    counter, spec = Counter(), CountSpec()
-    counter.hold(1)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[1].wait(LONG)
+    counter = held_at(space, votes, 1)
     space.delete(made.id)
     threads = list(space._jobs._threads)
     counter.gates[1].set()
     for thread in threads:
         thread.join(LONG)
-    assert space.owned_by("bob").partial(counter.study, votes.sha256, spec) is None
+    assert space.owned_by("bob").partial(counter.study, votes.sha256, SPEC) is None
 
 
 def test_nobody_calls_off_the_work_on_votes_they_do_not_have(space, votes):
     space.create(loaded(votes), Settings(splits=20), "mine")
-    counter, spec = Counter(), CountSpec()
-    counter.hold(1)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[1].wait(LONG)
+    counter = held_at(space, votes, 1)
     with pytest.raises(NotFound):
-        space.owned_by("bob").cancel(counter.study, votes.sha256, spec)
-    counter.gates[1].set()
-    assert finish(space, counter.study, votes, spec).status == "done"
+        space.owned_by("bob").cancel(counter.study, votes.sha256, SPEC)
+    assert let_go(space, counter, votes).status == "done"
 
 
 def test_everybody_works_on_a_sample_whether_or_not_it_is_kept(home, votes):

@@ -7,7 +7,7 @@ import pytest
 from judgepanel.service.basics import NotFound, SignInFirst
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
-from tests.service.counting import Counter, CountSpec, finish, loaded
+from tests.service.counting import Counter, CountSpec, completed, loaded
 from tests.service.test_owners import FORGED, OTHERS
 
 WRONG = (*FORGED, "a" * 43, "A" * 42, "a" * 44, "é" * 43, "a" * 42 + "\n")
@@ -96,8 +96,7 @@ def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes
     reader = space.for_readers(token)
     assert reader.shared(token) == analysis
     assert reader.votes(analysis.votes_sha256).sha256 == votes.sha256
-    reader.submit(counter.study, votes, CountSpec())
-    finish(reader, counter.study, votes, CountSpec())
+    completed(reader, counter, votes)
     assert reader.result(counter.study, votes.sha256, CountSpec()).current
     assert reader.list() == ()
     for attempt in (

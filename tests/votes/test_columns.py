@@ -119,12 +119,15 @@ def test_judges_called_a_and_b_leave_a_file_long():
 
 
 def test_a_column_that_does_not_exist_is_refused_with_those_that_do():
-    with pytest.raises(InputError, match=r"v.csv, row 1, column 'z9'.*allowed: id, label, j1"):
+    with pytest.raises(
+        InputError, match=r"v.csv, row 1, column 'z9'.*allowed: id, label, j1; name the id column"
+    ):
         guess("id,label,j1\na,1,1\n", id_column="z9")
 
 
 def test_a_column_with_two_roles_is_refused():
-    with pytest.raises(InputError, match="column 'id': this column has two roles"):
+    refusal = "column 'id': this column has two roles.*; name a different column for each role with"
+    with pytest.raises(InputError, match=refusal):
         guess("id,label,j1\na,1,1\n", id_column="id", label_column="id")
 
 

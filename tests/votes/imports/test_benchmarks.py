@@ -1,14 +1,20 @@
 """Files of LLMBar, JudgeBench and RewardBench become outputs; what is left out is named."""
 
+import csv
 import json
+import os
+import tarfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from judgepanel.cli import main
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import KINDS, read_kind, source_of
 from judgepanel.votes.imports.common import turned
+from judgepanel.votes.outputs import read_verdict
+from judgepanel.votes.table import read_scores, vote_of
 
 
 def entry(text: str) -> dict:
@@ -75,6 +81,7 @@ def judgebench(folder: Path) -> Path:
             )
         file = f"dataset=judgebench,response_model=x,judge_name={name},judge_model={model}.jsonl"
         (folder / file).write_text("\n".join(map(json.dumps, rows)))
+    (folder / "dataset=judgebench.jsonl").write_text('{"pair_id": "p", "question": "?"}\n')
     return folder
 
 
@@ -83,6 +90,7 @@ def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path, capsys):
     assert main(["import", "llmbar", str(llmbar(tmp_path / "data")), "--out", str(out)]) == 0
     sentence = capsys.readouterr().out
     assert sentence.startswith("42 rows written to outputs.jsonl.\n")
+    assert "Left out, files that are something else: 6 (" in sentence
     loaded = load_votes(out)
     votes = loaded.votes
     assert set(votes.item_ids) == {f"{s}-00{n}" for s in ("Natural", "Neighbor") for n in range(3)}
@@ -108,6 +116,7 @@ def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path, capsys):
     sentence = capsys.readouterr().out
     assert "11 rows written to outputs.jsonl." in sentence
     assert "Left out, judgments that are not there: 1." in sentence
+    assert "Left out, files that are something else: 1 (" in sentence
     loaded = load_votes(out, need_labels=False)
     assert loaded.votes.judges == ("arena_hard/m-1", "reward_model/org_rm")
     assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
@@ -327,3 +336,73 @@ def test_both_rewardbenches_in_one_folder_have_their_groups(tmp_path):
     rows = list(read_kind(source_of(tmp_path), "rewardbench").rows)
     assert all(row.keys() == rows[0].keys() for row in rows)
     assert {row["group_id"] for row in rows if row["item_id"] == "chat-3"} == {"chat-3"}
+
+
+FOLDER = os.environ.get("JUDGEPANEL_REAL_VOTES")
+
+
+def unpacked(name: str, to: Path) -> Path:
+    safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # From Python 3.11.4 on.
+    with tarfile.open(Path(str(FOLDER)) / name) as archive:
+        archive.extractall(to, **safely)  # noqa: S202 - our own archive
+    return to
+
+
+if FOLDER is not None:
+
+    def test_the_published_llmbar_folder_is_read_whole(tmp_path, capsys):
+        data = unpacked("llmbar_manual_download.tar.gz", tmp_path / "data")
+        out = tmp_path / "outputs.jsonl"
+        assert main(["import", "llmbar", str(data), "--out", str(out)]) == 0
+        printed = capsys.readouterr().out
+        assert "Left out, files that are something else: 67 (" in printed
+        assert printed.count("Left out") == 1
+        assert "Not read" not in printed
+        votes = load_votes(out).votes
+        assert (votes.n_items, votes.n_judges) == (46, 65)
+        assert (votes.labels >= 0).all()
+
+    def test_the_verdicts_of_the_published_llmbar_folder_are_those_of_the_benchmark(tmp_path):
+        rows = read_kind(
+            source_of(unpacked("llmbar_manual_download.tar.gz", tmp_path)), "llmbar"
+        ).rows
+        with (Path(str(FOLDER)) / "llmbar_votes.csv").open(newline="") as file:
+            published = {row["item_id"]: row for row in csv.DictReader(file)}
+        last = {
+            (row["item_id"], row["judge"]): row
+            for row in sorted(rows, key=lambda row: row["stage"])
+            if row["order"] == "AB"
+        }
+        assert len(last) == 46 * 65
+        ours, theirs = [], []
+        for (item, judge), row in last.items():
+            assert row["label"] == int(published[item]["label"])
+            reading = (
+                read_verdict(row["text"])
+                if "text" in row
+                else read_scores(float(row["score_a"]), float(row["score_b"]))
+            )
+            ours.append(vote_of(reading.side, True))
+            theirs.append(int(published[item][judge] or -1))
+        differ = np.array(ours) != np.array(theirs)
+        assert differ.mean() < 0.01
+        # The benchmark's parser takes the first 'Output (a)', also where that is criticised.
+        assert set(np.array(theirs)[differ]) == {1}
+
+    def test_every_published_log_of_inspect_is_read_or_left_out_with_its_reason(tmp_path):
+        data = unpacked("inspect_logs.tar.gz", tmp_path / "logs")
+        paths = sorted(path for path in data.rglob("*") if path.is_file())
+        assert len(paths) == 21
+        together = read_kind(source_of(data), "inspect")
+        left_out = together.left_out
+        assert {reason: len(files) for reason, files in left_out.files.items()} == {
+            "files that are something else": 1,
+            "logs without samples": 1,
+            "logs without scores": 2,
+            "logs of runs that were made again, or copied": 7,
+            "logs of runs that were cut short, beside a complete one": 1,
+        }
+        assert left_out.unreadable == []
+        assert len(list(together.rows)) == 23
+        missing = {name for files in left_out.files.values() for name in files}
+        assert len(paths) - len(missing) == 9
