@@ -68,12 +68,9 @@ def test_the_sheet_fits_the_page_and_nothing_sticks_out(browser, tmp_path, paper
     for case in (small, crowded):
         page = opened(browser, tmp_path / "report.html", paper, case)
         size, sheet = page.viewport_size, page.locator(".sheet").bounding_box()
-        assert size is not None
-        assert sheet is not None
         assert sheet["height"] <= size["height"]
         for part in page.locator(".sheet > :not(script)").all():
             box = part.bounding_box()
-            assert box is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= size["width"]
             assert box["y"] + box["height"] <= sheet["y"] + sheet["height"] + 0.5

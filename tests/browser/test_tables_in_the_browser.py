@@ -35,7 +35,6 @@ def sort_by(grid: Locator, heading: str) -> Position:
     heads = grid.locator("table[role=grid] tr").first
     scroller = grid.locator(".dvn-scroller")
     box = scroller.bounding_box()
-    assert box is not None
     for x in range(STEP // 2, int(box["width"]), STEP):
         place: Position = {"x": x, "y": 15}
         scroller.click(position=place)

@@ -57,7 +57,6 @@ def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys):
     assert "100 % of 12 outputs are read as a verdict." in sentence
     loaded = load_votes(out / "votes.csv", judge_table=out / "judges.csv")
     assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
-    assert loaded.votes.judge_table is not None
     assert loaded.votes.judge_table["cost_usd"].tolist() == [0.001, 0.001]
     assert loaded.votes.judge_table["family"].tolist() == ["f", "f"]
     assert main([*arguments, "--out", str(out)]) == 0

@@ -104,7 +104,6 @@ def test_both_orders_are_asked_where_the_plan_says_so(tmp_path, served):
         (item, "x", order) for item in ("q0", "q1") for order in ("AB", "BA")
     ]
     coverage = load_votes(tmp_path / "out" / "outputs.jsonl", need_labels=False).coverage
-    assert coverage is not None
     assert (coverage.judges[0].both, coverage.judges[0].same) == (2, 2)
 
 
@@ -147,7 +146,6 @@ def test_an_answer_without_text_is_an_answer(tmp_path, served):
     pairs = pairs_file(tmp_path, ["fault silent 9", "plain", "plain two", "and three"])
     assert run(pairs, judges_file(tmp_path, served.url, "x"), tmp_path / "out").complete
     coverage = load_votes(tmp_path / "out" / "outputs.jsonl").coverage
-    assert coverage is not None
     assert (
         sum(coverage.judges[0].reasons) == coverage.judges[0].reasons[REASONS.index("empty")] == 1
     )

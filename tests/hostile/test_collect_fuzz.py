@@ -199,7 +199,6 @@ def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(folder,
         assert outcome.complete
         assert outcome.made == ITEMS - len(entries)
         assert 0 <= outcome.dollars < math.inf
-        assert votes is not None
         assert read_back(votes, Path(name)).sha256 == votes.sha256
 
 

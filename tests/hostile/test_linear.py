@@ -148,7 +148,6 @@ def test_a_feature_that_is_nearly_a_number_is_a_text_in_linear_time(monkeypatch)
         return lambda: load_votes(data, name="v.csv")
 
     features = load_votes(votes_with("feat_x", "11x"), name="v.csv").votes.features
-    assert features is not None
     assert features["x"].tolist() == ["1", "1", "1", "11x"]
     is_read_in_time(make)
 

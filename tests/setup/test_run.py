@@ -118,7 +118,6 @@ def test_a_second_start_waits_for_the_first(run, tmp_path):
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert second.stderr is not None
         assert "Waiting for another ./run" in second.stderr.readline()
         assert second.poll() is None
     output, _ = second.communicate(timeout=60)

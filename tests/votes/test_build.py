@@ -36,7 +36,6 @@ def test_a_wide_file_is_read_in_full():
     assert votes.labels.tolist() == [1, 0, 1, 0, -1]
     assert votes.item_ids == ("a", "b", "c", "d", "e")
     assert votes.groups == ("p", "p", "q", "q", "r")
-    assert votes.features is not None
     np.testing.assert_array_equal(votes.features["len"], [1.5, np.nan, -2, 1000, 0])
     assert votes.features["kind"].tolist() == ["chat", "code", "NA", "", "chat"]
 
@@ -67,7 +66,6 @@ def with_judges(table: bytes | Path) -> Loaded:
 def test_the_judge_table_is_matched_by_name():
     loaded = with_judges(b"judge,family,cost\nj3,x,1\nj1,y,2.5\nj2,x,\n")
     table = loaded.votes.judge_table
-    assert table is not None
     assert table["family"].tolist() == ["y", "x", "x"]
     np.testing.assert_array_equal(table["cost"], [2.5, np.nan, 1.0])
     assert not any("judge table" in warning for warning in loaded.warnings)
@@ -80,7 +78,6 @@ def test_judges_and_rows_that_do_not_match_are_named():
         "The judge table 'the judge table' has rows for judges without a column of votes: 'j9'.",
     )
     table = loaded.votes.judge_table
-    assert table is not None
     assert table["family"].tolist() == ["y", "", ""]
     np.testing.assert_array_equal(table["cost"], [2, np.nan, np.nan])
 
@@ -129,6 +126,5 @@ def test_real_votes_are_read_as_they_are_described(real_votes, name, shape, shar
     assert votes.votes.shape == shape
     assert float((votes.labels == 1).mean()) == pytest.approx(share, abs=0.001)
     assert float((votes.votes == -1).mean()) == pytest.approx(missing, abs=0.005)
-    assert votes.judge_table is not None
     assert (votes.judge_table["family"] != "").all()
     assert not any("judge table" in warning for warning in loaded.warnings)

@@ -60,7 +60,6 @@ def test_features_that_both_have_groups_and_grades_stay():
     first = replace(first, features=pd.DataFrame({"x": list("abcdef"), "y": range(6)}))
     second = replace(second, features=pd.DataFrame({"x": list("uvwz")}), groups=tuple("ggkk"))
     both = joined(first, second)
-    assert both.features is not None
     assert both.features.columns.tolist() == ["x"]
     assert both.features["x"].tolist() == list("abcdefuvwz")
     assert both.groups == (*first.item_ids, *"ggkk")
@@ -75,7 +74,6 @@ def graded(prefix: str, cut: float):
 
 def test_grades_cut_alike_are_joined_and_others_refused():
     both = joined(graded("a", 0.5), graded("b", 0.5))
-    assert both.grades is not None
     assert both.grades[:, 0].tolist() == [0.2, 0.9, 0.7, 0.1] * 2
     with pytest.raises(InputError, match="cut elsewhere than before"):
         joined(graded("a", 0.5), graded("b", 0.6))

@@ -416,14 +416,12 @@ def test_what_may_be_a_header_is_not_taken_for_a_title(start):
 def test_numbers_with_decimal_commas_describe_items_as_numbers_do():
     lengths = [f"{n},{n}" for n in range(10)]
     features = read(write(columns(length=lengths), ";")).votes.features
-    assert features is not None
     assert features["length"].tolist() == [n + n / 10 for n in range(10)]
 
 
 def test_what_may_be_thousands_is_not_taken_for_decimals():
     lengths = [f"{n + 1},250" for n in range(9)] + ["980"]
     features = read(write(columns(length=lengths), ";")).votes.features
-    assert features is not None
     assert features["length"].tolist() == lengths
 
 

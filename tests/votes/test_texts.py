@@ -34,7 +34,6 @@ def read(frame: pd.DataFrame, *ids: str) -> Loaded:
 
 def test_texts_come_in_the_order_that_is_asked_for_without_what_judges_said():
     texts = read(wide(), "i7", "i3", "unknown").texts
-    assert texts is not None
     assert list(texts.columns) == ["id", "question", "answer_text", "title"]
     assert texts["id"].tolist() == ["i7", "i3"]
     assert texts["question"].tolist() == [QUESTIONS[7], QUESTIONS[3]]
@@ -54,7 +53,6 @@ def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_ite
     )
     rows["said"] = [f"{n}: {text}" for n, text in enumerate(REASONS * 2)]
     texts = read(rows, "i39").texts
-    assert texts is not None
     assert texts.to_dict("records") == [
         {
             "id": "i39",
@@ -70,6 +68,5 @@ def test_long_texts_are_cut_and_empty_ones_are_blank():
     frame.loc[0, "question"] = "long " * 10_000
     frame.loc[1, "question"] = ""
     texts = read(frame, "i0", "i1").texts
-    assert texts is not None
     first, second = texts["question"]
     assert (len(first), first[-1], second) == (20_000, "…", "")

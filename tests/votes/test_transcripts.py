@@ -142,7 +142,6 @@ def test_coverage_counts_forms_reasons_and_both_orders_as_a_loop_does():
         if rng.random() < 0.8
     ]
     loaded = load_votes(lines(*rows), name="said.jsonl")
-    assert loaded.coverage is not None
     sides = {A: "A", B: "B", "**A**": "A", "Output (b) is better.": "B"}
     level = {A: "closing", B: "bracket", "**A**": "bold", "Output (b) is better.": "stated"}
     reason = {NOTHING: "no verdict", "": "empty", "[[A]] [[B]]": "contradiction", "tie": "tie"}
@@ -173,7 +172,6 @@ def test_coverage_counts_forms_reasons_and_both_orders_as_a_loop_does():
 def test_examples_of_long_outputs_keep_the_beginning_and_the_end():
     long = "start " + "x" * 5_000 + " end"
     loaded = load_votes(lines(row("p9", "<b>x</b>", long), *FILL), name="said.jsonl")
-    assert loaded.coverage is not None
     (example,) = loaded.coverage.unread
     assert (example.judge, example.item, example.row) == ("<b>x</b>", "p9", 1)
     assert example.excerpt.startswith("start")
@@ -185,7 +183,6 @@ def test_examples_of_long_outputs_keep_the_beginning_and_the_end():
 def test_the_transcripts_of_llmbar_become_votes(real_votes):
     loaded = load_votes(real_votes("llmbar_transcripts.jsonl"))
     assert (loaded.votes.n_items, loaded.votes.n_judges) == (419, 58)
-    assert loaded.coverage is not None
     assert loaded.coverage.outputs == 5345
     assert loaded.coverage.rate == pytest.approx(5212 / 5345)
 
@@ -211,7 +208,6 @@ def test_outputs_in_the_order_of_the_published_votes_give_those_votes(real_votes
 
 def test_outputs_and_judges_that_do_not_count_are_kept_in_mind():
     loaded = load_votes(lines(row("p1", "gone", A, "apart"), *FILL), name="said.jsonl")
-    assert loaded.coverage is not None
     assert loaded.coverage.notes == loaded.warnings[:2]
     assert loaded.warnings[1] == "No output of these judges counts, so they are left out: 'gone'."
 
@@ -267,7 +263,6 @@ def test_of_two_scores_the_higher_is_the_verdict_and_equal_ones_are_none():
         name="scores.jsonl",
     )
     assert loaded.votes.votes.ravel().tolist() == [1, 0, -1, -1, 1, 0]
-    assert loaded.coverage is not None
     (judge,) = loaded.coverage.judges
     assert dict(zip(LEVELS, judge.levels, strict=True))["score"] == 4
     reasons = dict(zip(REASONS, judge.reasons, strict=True))

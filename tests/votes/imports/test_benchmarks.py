@@ -102,7 +102,6 @@ def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path, capsys):
         -1 if item.endswith("2") else label
         for item, label in zip(votes.item_ids, labels, strict=True)
     ]
-    assert loaded.coverage is not None
     both = {judge.judge: (judge.both, judge.same) for judge in loaded.coverage.judges}
     assert both["GPT-4/Swap"] == (6, 6)
     assert both["GPT-4/Rating"] == (0, 0)
@@ -251,7 +250,6 @@ def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path, capsys):
     assert by_name["org/reward"][3] == -1
     assert by_name["org/writer"][0] == 1 - labels[0]
     assert by_name["org/writer"][39] == -1
-    assert votes.features is not None
     assert set(votes.features) == {"subset", "margin"}
     margin = votes.features["margin"]
     # |2 + k - 1| over its median, from the one judge that scores.
@@ -279,7 +277,6 @@ def test_models_that_rewardbench_names_are_systems_and_the_chosen_one_wins(tmp_p
     loaded = load_votes(read_kind(source_of(folder), "rewardbench").lines("x"), name="x.jsonl")
     assert loaded.roles.system_column == ("system_a", "system_b")
     features, labels = loaded.votes.features, loaded.votes.labels
-    assert features is not None
     assert ((features["system_a"] == "gpt") == (labels == 1)).all()
     assert ((features["system_b"] == "gpt") == (labels == 0)).all()
 
@@ -319,7 +316,6 @@ def test_each_wrong_response_of_rewardbench_2_is_a_pair_with_a_right_one(tmp_pat
     assert outcome.left_out["prompts whose responses have no scores"] == 20
     votes = load_votes(outcome.lines("outputs"), name="outputs.jsonl").votes
     assert (votes.n_items, votes.judges) == (15 * 3 + 5 * 3, ("org/reward",))
-    assert votes.groups is not None
     assert len(set(votes.groups)) == 20
     assert 0.25 < votes.labels.mean() < 0.75
     wrong = [

@@ -138,7 +138,6 @@ def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(tmp_path, ki
     votes = loaded.votes
     assert votes.task == "pointwise"
     assert votes.labels.tolist() == [int(right) for right in TRUTH]
-    assert votes.groups is not None
     assert len(set(votes.groups)) == N // 2
     careful, hasty = votes.votes.T.tolist()
     assert careful == votes.labels.tolist()

@@ -117,7 +117,6 @@ def test_two_models_on_the_same_samples_are_items_of_one_group(tmp_path):
     loaded = load_votes(data.getvalue(), name="logs.zip", task="pointwise")
     votes = loaded.votes
     assert loaded.roles.system_column == ("system",)
-    assert votes.features is not None
     assert votes.features["system"].tolist() == ["m1"] * 4 + ["m2"] * 4
     assert votes.item_ids[:2] == ("t0/m1/1", "t1/m1/1")
     assert votes.groups == tuple(f"sample t{k}" for k in range(4)) * 2
@@ -135,7 +134,6 @@ def test_promptfoo_assertions_are_judges_where_tests_have_no_side():
     assert votes.judges == ("llm-rubric/strict", "llm-rubric/kind")
     assert votes.votes.T.tolist() == [[1, 0, 1, 0], [1, 1, 1, 0]]
     assert votes.labels.tolist() == [1, 1, 0, 0]
-    assert votes.features is not None
     assert votes.features["topic"].tolist() == ["sum", "sum", "other", "other"]
     assert loaded.warnings[0] == "Read as results of promptfoo."
 
@@ -148,7 +146,6 @@ def test_promptfoo_providers_are_systems_where_assertions_judge():
         results.append(again | {"metadata": {"system": "what else is called so"}})
     loaded = load_votes(json.dumps(content).encode(), name="results.json", task="pointwise")
     assert loaded.roles.system_column == ("system",)
-    assert loaded.votes.features is not None
     systems = loaded.votes.features["system"].tolist()
     assert systems == [item.partition("/")[2] for item in loaded.votes.item_ids]
     assert len(set(systems)) == 2
