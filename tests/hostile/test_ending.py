@@ -119,29 +119,20 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
-def test_a_server_that_reads_ends_in_time_and_its_reader_with_it(tmp_path):
+@pytest.mark.parametrize("leaves", ["the server", "the visitor"])
+def test_a_reader_ends_with_its_server_and_with_the_visitor_for_whom_it_reads(tmp_path, leaves):
     async def visit() -> None:
         visitor = await opened(address)
         until(lambda: readers_of(server.pid))
         (reader,) = readers_of(server.pid)
-        server.send_signal(signal.SIGTERM)
-        server.wait(ENDS_SECONDS)
+        if leaves == "the server":
+            server.send_signal(signal.SIGTERM)
+            server.wait(ENDS_SECONDS)
+        else:
+            await visitor.close()
         until(lambda: not alive(reader))
+        assert (server.poll() is None) == (leaves == "the visitor")
         await visitor.close()
-
-    with served(READING, tmp_path) as (server, address):
-        asyncio.run(visit())
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
-def test_what_is_read_for_a_visitor_who_left_is_read_no_further(tmp_path):
-    async def visit() -> None:
-        visitor = await opened(address)
-        until(lambda: readers_of(server.pid))
-        (reader,) = readers_of(server.pid)
-        await visitor.close()
-        until(lambda: not alive(reader))
-        assert server.poll() is None
 
     with served(READING, tmp_path) as (server, address):
         asyncio.run(visit())

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from judgepanel import ENGINE, __version__
-from judgepanel.votes.errors import EXTRAS
+from judgepanel.votes import InputError
+from judgepanel.votes.errors import EXTRAS, require
 from tests.setup.environment import built, empty_workbook, installed
 from tests.setup.scripts import ROOT
 
@@ -134,6 +136,17 @@ def test_a_feature_without_its_extra_says_so_in_one_sentence(extra, environment,
     assert ran.returncode
     sentence = (ran.stderr or ran.stdout).splitlines()[-1]
     assert sentence.endswith(f"install it with: pip install 'judgepanel[{extra}]'.")
+
+
+@pytest.mark.parametrize("package", sorted(EXTRAS))
+def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError) as error:
+        require(package, "this")
+    assert str(error.value) == (
+        f"this needs the package {package}, which is not installed; "
+        f"install it with: pip install 'judgepanel[{EXTRAS[package]}]'."
+    )
 
 
 @pytest.mark.parametrize(

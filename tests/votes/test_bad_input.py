@@ -28,7 +28,7 @@ def lines_of(*records: object) -> bytes:
 
 # name -> (content, parts of the sentence, the file's name if it is another than v.csv)
 REFUSED = {
-    "empty file": ("", "v.csv: the file is empty … allowed: CSV"),
+    "empty file": ("", "v.csv: the file is empty … allowed: CSV … export it again"),
     "blank lines only": ("\n \n", "v.csv: the file is empty"),
     "header only": (HEAD, "v.csv: a header but no rows"),
     "prose": ("Dear team\nhere are the votes\n", "row 1 … not a CSV … 'Dear team'"),

@@ -203,12 +203,6 @@ def test_a_majority_is_told_from_a_judge_that_follows_it_at_first():
     assert judges(part=at_first) == (*cells, "part")
 
 
-def test_questions_that_items_share_are_offered_as_groups():
-    notes = read(write(columns(feat_query=["a", "b", "c", "d", "e"] * 2))).warnings
-    assert any("10 items share 5 values of 'feat_query'" in note for note in notes)
-    assert not any("share" in note for note in read(write(columns())).warnings)
-
-
 def test_the_offer_of_groups_says_how_much_wider_they_make_intervals():
     """Judges that err on whole questions of four: a variance four times that of single items."""
     rng = np.random.default_rng(0)
@@ -316,11 +310,6 @@ def test_two_columns_that_may_be_the_label_are_refused():
         read(write(cells))
 
 
-def test_a_repeated_item_that_disagrees_is_refused():
-    with pytest.raises(InputError, match="this item id is already in row 2"):
-        read(write(columns()) + "q0,0,1,1,1\n")
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     order=st.permutations(["item_id", "label", "timestamp", *JUDGES]),
@@ -333,17 +322,6 @@ def test_order_form_and_separator_do_not_change_the_matrix(order, form, separato
     votes = read(text, task="pairwise").votes
     plain = read(write(columns())).votes
     assert votes.with_judges(JUDGES).sha256 == plain.sha256
-
-
-@settings(max_examples=30, deadline=None)
-@given(names=st.lists(st.from_regex(r"\Azz[a-z]{1,8}\Z"), min_size=3, max_size=3, unique=True))
-def test_renamed_judges_keep_their_votes(names):
-    cells = columns()
-    for old, new in zip(JUDGES, names, strict=True):
-        cells[new] = cells.pop(old)
-    votes = read(write(cells)).votes
-    assert votes.judges == tuple(names)
-    assert np.array_equal(votes.votes, read(write(columns())).votes.votes)
 
 
 @settings(max_examples=30, deadline=None)
@@ -423,8 +401,3 @@ def test_what_may_be_thousands_is_not_taken_for_decimals():
     lengths = [f"{n + 1},250" for n in range(9)] + ["980"]
     features = read(write(columns(length=lengths), ";")).votes.features
     assert features["length"].tolist() == lengths
-
-
-def test_an_empty_file_is_refused_with_what_to_do():
-    with pytest.raises(InputError, match=r"the file is empty.*export it again"):
-        read(b"")
