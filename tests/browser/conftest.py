@@ -28,14 +28,9 @@ BASE_PATH_PROBE = re.compile(r"/[^/]+/_stcore/(health|host-config)")
 START_DEADLINE = 60.0
 PATIENCE = 180_000  # Milliseconds; a machine with other work is slow, and not wrong.
 CHROMIUM_OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,13 +36,10 @@ SCRIPT = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 NAMES = (
     SCRIPT,
     "**bold** [link](https://evil.example) :smile: :material/home: $x^2$ https://evil.example",
-    "=cmd()|' /C calc'!A0",
-    "two\nlines\r\nof name",
-    "n" * 300,
-    "\N{ROBOT FACE} judge \N{SPARKLES}",
-    "\u202eevil\u202c \u05e9\u05d5\u05e4\u05d8",
+    "=cmd()|' /C calc'!A0", "two\nlines\r\nof name", "n" * 300,
+    "\N{ROBOT FACE} judge \N{SPARKLES}", "\u202eevil\u202c \u05e9\u05d5\u05e4\u05d8",
     "<b>bold</b> %{y} {{7*7}} ${7*7}",
-)
+)  # fmt: skip
 FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 
 

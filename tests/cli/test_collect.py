@@ -32,14 +32,11 @@ def asked(tmp_path, monkeypatch):
 def pairs(folder: Path, *instructions: str) -> str:
     rows = [
         {
-            "id": f"q{n}",
-            "prompt": text,
-            "output_1": "good" if n % 2 else "bad",
-            "output_2": "bad" if n % 2 else "good",
-            "label": n % 2,
+            "id": f"q{n}", "prompt": text, "output_1": "good" if n % 2 else "bad",
+            "output_2": "bad" if n % 2 else "good", "label": n % 2,
         }
         for n, text in enumerate(instructions)
-    ]
+    ]  # fmt: skip
     path = folder / "pairs.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     return str(path)

@@ -199,17 +199,8 @@ def test_simulate_writes_where_a_link_leads(cli, tmp_path):
 def test_simulate_takes_knobs_and_every_format(cli, tmp_path, ending):
     out = tmp_path / f"mine{ending}"
     options = (
-        "--n-items",
-        40,
-        "--n-judges",
-        5,
-        "--seed",
-        9,
-        "--anti-experts",
-        1,
-        "--base-rate",
-        0.7,
-    )
+        "--n-items", 40, "--n-judges", 5, "--seed", 9, "--anti-experts", 1, "--base-rate", 0.7,
+    )  # fmt: skip
     ran = cli("simulate", *options, "--out", out)
     assert (ran.status, ran.err) == (0, "")
     votes = load_votes(out, judge_table=tmp_path / f"mine_judges{ending}").votes

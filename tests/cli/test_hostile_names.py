@@ -10,21 +10,10 @@ from judgepanel.decision.panel_file import load_panel
 from judgepanel.votes import load_votes
 
 HOSTILE = (
-    "\x1b[31mred\x1b]0;title\x07",
-    "=cmd()",
-    "+1+1",
-    "@sum",
-    "line\nbreak",
-    "car\rriage",
-    "\u202egnp.exe",
-    "<script>alert(1)</script>",
-    "n" * 300,
-    "emoji 🦜",
-    "עברית",
-    'quo"te, comma',
-    "--out=x",
-    "'apostrophe",
-)
+    "\x1b[31mred\x1b]0;title\x07", "=cmd()", "+1+1", "@sum", "line\nbreak", "car\rriage",
+    "\u202egnp.exe", "<script>alert(1)</script>", "n" * 300, "emoji 🦜", "עברית", 'quo"te, comma',
+    "--out=x", "'apostrophe",
+)  # fmt: skip
 FEW = ("--splits", "3", "--jobs", "1")
 
 

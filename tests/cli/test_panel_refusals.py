@@ -47,13 +47,10 @@ def counted(**keys):
 
 
 JOINT = {
-    "kind": "joint",
-    **{name: [1, 1] for name in ("correct", "voted")},
-    **{name: [0.5, 0.5] for name in ("weights", "shares")},
-    "intercept": 0.0,
-    "prototypes": ["1."],
+    "kind": "joint", **{name: [1, 1] for name in ("correct", "voted")},
+    **{name: [0.5, 0.5] for name in ("weights", "shares")}, "intercept": 0.0, "prototypes": ["1."],
     "pull": [0.1],
-}
+}  # fmt: skip
 SCALE = {"threshold": 0.5, "edges": [0.2], "lowest": 0.0, "highest": 1.0, "far": 3, "effect": 1}
 GRADED = {"kind": "one_coin_graded", "correct": [1, 1], "voted": [1, 1], "levels": [[0.5, 1], [1]]}
 LOSS = {

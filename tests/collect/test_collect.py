@@ -43,15 +43,12 @@ def pairs_file(folder: Path, instructions: list[str]) -> Path:
     path = folder / "pairs.jsonl"
     rows = [
         {
-            "item_id": f"q{n}",
-            "instruction": text,
-            "output_1": "good" if n % 2 else "bad",
-            "output_2": "bad" if n % 2 else "good",
-            "label": n % 2,
+            "item_id": f"q{n}", "instruction": text, "output_1": "good" if n % 2 else "bad",
+            "output_2": "bad" if n % 2 else "good", "label": n % 2,
             "feat_kind": "x" if n % 3 else "y",
         }
         for n, text in enumerate(instructions)
-    ]
+    ]  # fmt: skip
     path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     return path
 

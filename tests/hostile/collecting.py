@@ -12,14 +12,9 @@ ITEMS = 4
 
 def judge(url: str, attack: str, **settings: object) -> str:
     known = {
-        "name": attack,
-        "model": attack,
-        "base_url": url,
-        "key_variable": "JUDGE_KEY",
-        "attempts": 1,
-        "concurrency": 2,
-        "per_minute": 1_000_000,
-    }
+        "name": attack, "model": attack, "base_url": url, "key_variable": "JUDGE_KEY",
+        "attempts": 1, "concurrency": 2, "per_minute": 1_000_000,
+    }  # fmt: skip
     lines = (f"{name} = {json.dumps(value)}" for name, value in {**known, **settings}.items())
     return "\n".join(("[[judge]]", *lines, ""))
 

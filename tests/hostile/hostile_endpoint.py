@@ -157,15 +157,11 @@ READ_AS_A_VOTE: dict[str, Attack] = {
 """Odd, and an answer all the same."""
 
 UNUSABLE: dict[str, Attack] = {
-    "nul": _written("because \0 [[A]]"),
-    "surrogate": _written("because \ud800 [[A]]"),
-    "list": _written([{"type": "text", "text": "[[A]]"}]),
-    "object": _written({"[[A]]": "[[A]]"}),
-    "number": _written(1),
-    "true": _written(True),
-    "long": _written("[[A]] " * 100_000),
+    "nul": _written("because \0 [[A]]"), "surrogate": _written("because \ud800 [[A]]"),
+    "list": _written([{"type": "text", "text": "[[A]]"}]), "object": _written({"[[A]]": "[[A]]"}),
+    "number": _written(1), "true": _written(True), "long": _written("[[A]] " * 100_000),
     "nested": _written(json.loads("[" * 200 + "]" * 200)),
-}
+}  # fmt: skip
 """An output that is kept escaped and is no vote."""
 
 NO_ANSWER: dict[str, Attack] = {

@@ -76,24 +76,16 @@ JUDGEBENCH = json.dumps(
 ).encode()
 REWARDBENCH = json.dumps(
     {
-        "model": "org/reward",
-        "id": [1, 2, 3],
-        "subset": ["a", "a", "b"],
-        "results": [1, 0, 0.5],
-        "scores_chosen": [2.5, 1, 0],
-        "scores_rejected": [1.5, 3, 0],
+        "model": "org/reward", "id": [1, 2, 3], "subset": ["a", "a", "b"], "results": [1, 0, 0.5],
+        "scores_chosen": [2.5, 1, 0], "scores_rejected": [1.5, 3, 0],
     }
-).encode()
+).encode()  # fmt: skip
 REWARDBENCH_2 = json.dumps(
     {
-        "model": "org/reward",
-        "id": [1, 2],
-        "subset": ["Math", "Ties"],
-        "results": [1, 0.5],
-        "num_correct": [1, 2],
-        "scores": [[2.5, 1, 3, 0], [1, 2, 3]],
+        "model": "org/reward", "id": [1, 2], "subset": ["Math", "Ties"], "results": [1, 0.5],
+        "num_correct": [1, 2], "scores": [[2.5, 1, 3, 0], [1, 2, 3]],
     }
-).encode()
+).encode()  # fmt: skip
 ARENA = json.dumps(
     [
         {"question_id": 1, "model_a": "x", "model_b": "y", "winner": winner, "judge": judge}
@@ -104,14 +96,11 @@ ALPACAEVAL = json.dumps(
     [
         {"instruction": "?", "output_1": "x", "output_2": "y", "preference": 1.2, "annotator": "a"},
         {
-            "instruction": "?",
-            "output_1": "x",
-            "output_2": "y",
-            "preference": 2,
+            "instruction": "?", "output_1": "x", "output_2": "y", "preference": 2,
             "annotator_index": 3,
         },
     ]
-).encode()
+).encode()  # fmt: skip
 OPENAI_EVALS = (
     b'{"spec": {"completion_fns": ["m", "g"], "eval_name": "e.dev.v0"}}\n'
     b'{"sample_id": "e.dev.0", "type": "metrics", "data": {"choice": "Y", "metascore": true}}\n'

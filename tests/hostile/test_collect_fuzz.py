@@ -145,18 +145,9 @@ def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(folder, bodies
 
 
 STORED = {
-    "label": "1",
-    "pair_sha256": "",
-    "text": "[[A]]",
-    "served_by": "m",
-    "finish": "stop",
-    "tokens_in": 1,
-    "tokens_out": 1,
-    "cost": 1e-4,
-    "most": 1e-3,
-    "seconds": 1.0,
-    "attempts": 1,
-}
+    "label": "1", "pair_sha256": "", "text": "[[A]]", "served_by": "m", "finish": "stop",
+    "tokens_in": 1, "tokens_out": 1, "cost": 1e-4, "most": 1e-3, "seconds": 1.0, "attempts": 1,
+}  # fmt: skip
 """A finished call; ``pair_sha256`` is that of its pair."""
 GIVEN = sorted(STORED.keys() - {"label", "pair_sha256", "attempts"})
 
@@ -174,17 +165,13 @@ def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(folder,
         lines = (
             json.dumps(
                 {
-                    "item_id": f"q{n}",
-                    "judge": "any",
-                    "order": plan.orders(f"q{n}")[0],
-                    "asked": plan.fingerprint(plan.judges[0]),
-                    **STORED,
-                    "pair_sha256": pairs.fingerprint(n),
-                    **entry,
+                    "item_id": f"q{n}", "judge": "any", "order": plan.orders(f"q{n}")[0],
+                    "asked": plan.fingerprint(plan.judges[0]), **STORED,
+                    "pair_sha256": pairs.fingerprint(n), **entry,
                 }
             )
             for n, entry in enumerate(entries)
-        )
+        )  # fmt: skip
         (Path(name) / "outputs.jsonl").write_text("".join(f"{line}\n" for line in lines))
         fine = (200, b'{"choices": [{"message": {"content": "[[A]]"}}]}')
         refusal = ""

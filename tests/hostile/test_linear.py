@@ -20,36 +20,19 @@ LARGEST = 5 * attacks.MIB
 BUDGET_SECONDS = 60.0
 
 TEXTS = {
-    "winwin": "win",
-    "better": "better",
-    "better and words": "better one ",
-    "verdicts": "verdict is ",
-    "judged": "judg",
-    "ties": " tie",
-    "first person": "\ni choose ",
-    "open quotes": "“",
-    "quotation marks": '"',
-    "apostrophes": "'a",
-    "brackets": "[[",
-    "bracket and blanks": "[[ a ",
-    "bold": "** ",
-    "fences": "```\n",
-    "block quotes": "> \n",
-    "open reasoning": "<think>",
-    "closed reasoning": "</think>",
-    "tokens": "<|a",
-    "fields": '{"answer":"answer":',
-    "line ends": "\n x",
-    "ligatures": "ﷺ",
-}
+    "winwin": "win", "better": "better", "better and words": "better one ",
+    "verdicts": "verdict is ", "judged": "judg", "ties": " tie", "first person": "\ni choose ",
+    "open quotes": "“", "quotation marks": '"', "apostrophes": "'a", "brackets": "[[",
+    "bracket and blanks": "[[a ", "bold": "** ", "fences": "```\n", "block quotes": "> \n",
+    "open reasoning": "<think>", "closed reasoning": "</think>", "tokens": "<|a",
+    "fields": '{"answer":"answer":', "line ends": "\n x", "ligatures": "ﷺ",
+}  # fmt: skip
 
 NUMBERS: dict[str, Callable[[str], str]] = {
-    "an integer": "{}x".format,
-    "a fraction": "1.{}x".format,
-    "a fraction without a whole": ".{}x".format,
-    "an exponent": "1e{}x".format,
+    "an integer": "{}x".format, "a fraction": "1.{}x".format,
+    "a fraction without a whole": ".{}x".format, "an exponent": "1e{}x".format,
     "all of them": "{0}.{0}e{0}x".format,
-}
+}  # fmt: skip
 
 
 def refused(read: Callable[[], object]) -> None:

@@ -252,12 +252,10 @@ def test_an_answer_that_was_tampered_with_is_none(monkeypatch):
     whole = packed(answer_to(asked(SAMPLE, "v.csv"), [SAMPLE]))
     assert unpacked(whole).loaded is not None
     broken = {
-        "cut off": whole[:-30],
-        "no archive": whole[:20],
-        "another array": whole[:2_000] + b"\xff" * 50 + whole[2_050:],
-        "nothing": b"",
+        "cut off": whole[:-30], "no archive": whole[:20],
+        "another array": whole[:2_000] + b"\xff" * 50 + whole[2_050:], "nothing": b"",
         "another kind": pack(asked(SAMPLE, "v.csv")),
-    }
+    }  # fmt: skip
     accepted = []
     for what, data in broken.items():
         with contextlib.suppress(BadAnswer, InputError):

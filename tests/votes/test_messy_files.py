@@ -52,18 +52,12 @@ def same_votes(loaded: Loaded) -> bool:
 MAJORITY = [str(int(sum(map(int, bits)) > 1)) for bits in zip(*VOTES, strict=True)]
 MODELS = {"model_a": ["gpt", "llama"] * 5, "model_b": ["llama", "gpt"] * 5}
 WORDS = {
-    "yes/no": ("No", "Yes"),
-    "correct/incorrect": ("incorrect", "correct"),
-    "pass/fail": ("FAIL", "PASS"),
-    "passed/failed": ("failed", "passed"),
-    "true/false": ("False", "True"),
-    "A/B": ("B", "A"),
-    "[[A]]/[[B]]": ("[[B]]", "[[A]]"),
-    "model_a/model_b": ("model_b", "model_a"),
-    "1/2": ("2", "1"),
-    "1.0/2.0": ("2.0", "1.0"),
+    "yes/no": ("No", "Yes"), "correct/incorrect": ("incorrect", "correct"),
+    "pass/fail": ("FAIL", "PASS"), "passed/failed": ("failed", "passed"),
+    "true/false": ("False", "True"), "A/B": ("B", "A"), "[[A]]/[[B]]": ("[[B]]", "[[A]]"),
+    "model_a/model_b": ("model_b", "model_a"), "1/2": ("2", "1"), "1.0/2.0": ("2.0", "1.0"),
     "decimals": ("0.0", "1.0"),
-}
+}  # fmt: skip
 DATES = [f"2024-05-{n + 1:02d}" for n in range(10)]
 TEXTS = [f"Which of the two answers to question {n} is the better and why" for n in range(10)]
 MORE = {

@@ -13,21 +13,10 @@ from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.simulate import SimulationSpec, one_class, simulate, simulate_with_truth
 
 LARGE = SimulationSpec(
-    n_items=6000,
-    n_judges=14,
-    seed=7,
-    base_rate=0.3,
-    difficulty_sd=1.3,
-    subsets=(("easy", -1.0), ("hard", 1.0)),
-    n_families=3,
-    family_rho=0.4,
-    copies=2,
-    copy_of=1,
-    copy_flip=0.05,
-    anti_experts=2,
-    anti_accuracy=0.35,
-    broken=1,
-)
+    n_items=6000, n_judges=14, seed=7, base_rate=0.3, difficulty_sd=1.3,
+    subsets=(("easy", -1.0), ("hard", 1.0)), n_families=3, family_rho=0.4, copies=2, copy_of=1,
+    copy_flip=0.05, anti_experts=2, anti_accuracy=0.35, broken=1,
+)  # fmt: skip
 
 
 def correctness(simulated):
@@ -359,30 +348,20 @@ def small_specs(draw):
     n_judges = draw(st.integers(4, 9))
     share = st.floats(0, 1)
     return SimulationSpec(
-        n_items=draw(st.integers(1, 25)),
-        n_judges=n_judges,
-        seed=draw(st.integers(0, 2**40)),
-        base_rate=draw(share),
-        difficulty_sd=draw(st.floats(0, 5)),
+        n_items=draw(st.integers(1, 25)), n_judges=n_judges, seed=draw(st.integers(0, 2**40)),
+        base_rate=draw(share), difficulty_sd=draw(st.floats(0, 5)),
         subsets=draw(st.sampled_from([(), (("a", -2.0), ("b", 3.0))])),
         difficulty_noise=draw(st.sampled_from([None, 0.0, 2.0])),
-        items_per_group=draw(st.integers(1, 30)),
-        group_rho=draw(share),
-        n_families=draw(st.integers(0, 12)),
-        family_rho=draw(share),
-        copies=draw(st.integers(0, 1)),
-        copy_flip=draw(share),
-        anti_experts=draw(st.integers(0, 1)),
-        broken=draw(st.integers(0, 1)),
-        parse_rate=draw(share),
-        structural_judges=draw(st.integers(0, n_judges)),
+        items_per_group=draw(st.integers(1, 30)), group_rho=draw(share),
+        n_families=draw(st.integers(0, 12)), family_rho=draw(share),
+        copies=draw(st.integers(0, 1)), copy_flip=draw(share),
+        anti_experts=draw(st.integers(0, 1)), broken=draw(st.integers(0, 1)),
+        parse_rate=draw(share), structural_judges=draw(st.integers(0, n_judges)),
         structural_share=draw(share),
         votes_per_item=draw(st.one_of(st.none(), st.integers(1, n_judges))),
-        activity_sd=draw(st.floats(0, 5)),
-        unlabelled_share=draw(share),
-        costs=draw(st.booleans()),
+        activity_sd=draw(st.floats(0, 5)), unlabelled_share=draw(share), costs=draw(st.booleans()),
         one_class=draw(st.booleans()),
-    )
+    )  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)

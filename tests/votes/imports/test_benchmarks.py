@@ -72,13 +72,10 @@ def judgebench(folder: Path) -> Path:
                 judgments[1] = None
             rows.append(
                 {
-                    "pair_id": f"p{number}",
-                    "source": "mmlu",
-                    "label": label,
-                    "judge_name": name,
+                    "pair_id": f"p{number}", "source": "mmlu", "label": label, "judge_name": name,
                     "judgments": judgments,
                 }
-            )
+            )  # fmt: skip
         file = f"dataset=judgebench,response_model=x,judge_name={name},judge_model={model}.jsonl"
         (folder / file).write_text("\n".join(map(json.dumps, rows)))
     (folder / "dataset=judgebench.jsonl").write_text('{"pair_id": "p", "question": "?"}\n')

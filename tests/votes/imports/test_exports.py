@@ -70,20 +70,15 @@ def trulens(path: Path) -> None:
     """Two feedback functions in [0, 1] and a person; two apps answer each input."""
     rows = [
         {
-            "app_id": f"app {n % 2}",
-            "record_id": f"record {n}",
-            "input": f"question {n // 2}",
-            "output": "an answer, of some length",
-            "Answer Relevance": 0.9 if TRUTH[n] else 0.1,
+            "app_id": f"app {n % 2}", "record_id": f"record {n}", "input": f"question {n // 2}",
+            "output": "an answer, of some length", "Answer Relevance": 0.9 if TRUTH[n] else 0.1,
             "Answer Relevance_calls": "[{'args': {}}]",
             "Groundedness": 0.5 if n == 4 else 0.8 if HASTY[n] else 0.2,
-            "Groundedness_calls": "[]",
-            "human": float(TRUTH[n]),
-            "human_calls": "[]",
+            "Groundedness_calls": "[]", "human": float(TRUTH[n]), "human_calls": "[]",
             "latency": 2,
         }
         for n in range(N)
-    ]
+    ]  # fmt: skip
     pd.DataFrame(rows).to_csv(path, index=False)
 
 
@@ -105,18 +100,13 @@ def langsmith(path: Path) -> None:
     """Two evaluators; runs of one example twice, and a run that failed."""
     rows = [
         {
-            "inputs.question": f"question {n // 2}",
-            "outputs.answer": "an answer",
-            "error": "",
-            "reference.label": str(TRUTH[n]),
-            "feedback.correctness": TRUTH[n],
-            "feedback.concise": 1 if HASTY[n] else 0,
-            "execution_time": 0.5,
-            "example_id": f"e{n // 2}",
-            "id": f"r{n}",
+            "inputs.question": f"question {n // 2}", "outputs.answer": "an answer", "error": "",
+            "reference.label": str(TRUTH[n]), "feedback.correctness": TRUTH[n],
+            "feedback.concise": 1 if HASTY[n] else 0, "execution_time": 0.5,
+            "example_id": f"e{n // 2}", "id": f"r{n}",
         }
         for n in range(N)
-    ]
+    ]  # fmt: skip
     rows.append({**rows[0], "id": "failed", "error": "Timeout"})
     pd.DataFrame(rows).to_csv(path, index=False)
 

@@ -25,14 +25,9 @@ def lines(rows: Iterable[object]) -> str:
 
 def vote(question: int, pair: tuple[str, str], winner: str, judge: object) -> dict[str, object]:
     return {
-        "question_id": question,
-        "model_a": pair[0],
-        "model_b": pair[1],
-        "winner": winner,
-        "judge": judge,
-        "conversation_a": [{"role": "user", "content": "?"}],
-        "turn": 1,
-    }
+        "question_id": question, "model_a": pair[0], "model_b": pair[1], "winner": winner,
+        "judge": judge, "conversation_a": [{"role": "user", "content": "?"}], "turn": 1,
+    }  # fmt: skip
 
 
 def by_people() -> list[dict[str, object]]:
@@ -61,18 +56,13 @@ def by_model(judge: str, wrong: int, prompt: str = "pair-v2") -> list[dict[str, 
             place = pair.index(chosen)
             games.append(
                 {
-                    "question_id": question,
-                    "model_1": pair[0],
-                    "model_2": pair[1],
-                    "g1_winner": f"model_{place + 1}",
-                    "g2_winner": f"model_{place + 1}",
+                    "question_id": question, "model_1": pair[0], "model_2": pair[1],
+                    "g1_winner": f"model_{place + 1}", "g2_winner": f"model_{place + 1}",
                     "judge": [judge, "pair-math-v1" if question == 5 else prompt],
                     "g1_judgment": f"It is closer. [[{'AB'[place]}]]",
-                    "g2_judgment": f"It is closer. [[{'BA'[place]}]]",
-                    "turn": 1,
-                    "tstamp": 0.5,
+                    "g2_judgment": f"It is closer. [[{'BA'[place]}]]", "turn": 1, "tstamp": 0.5,
                 }
-            )
+            )  # fmt: skip
     return games
 
 
@@ -80,16 +70,14 @@ def grades() -> list[dict[str, object]]:
     """A model that grades single responses: gpt 9, llama and alpaca 6 alike; one was not read."""
     return [
         {
-            "question_id": question,
-            "model": model,
-            "judge": ["claude", "single-v1"],
+            "question_id": question, "model": model, "judge": ["claude", "single-v1"],
             "judgment": "Rating: [[6]]",
             "score": -1 if (question, model) == (0, "gpt") else 9 if model == "gpt" else 6,
             "turn": 1,
         }
         for question in range(10)
         for model in MODELS
-    ]
+    ]  # fmt: skip
 
 
 def mtbench(folder: Path) -> Path:
@@ -193,15 +181,10 @@ def test_grades_beside_no_pairs_are_named(tmp_path):
 
 def annotation(number: int, preference: float | None, **more: object) -> dict[str, object]:
     return {
-        "instruction": f"Question {number // 2}",
-        "output_1": f"short {number}",
-        "generator_1": "reference",
-        "output_2": f"long {number}",
-        "generator_2": "model",
-        "dataset": "helpful" if number % 2 else "koala",
-        "preference": preference,
-        **more,
-    }
+        "instruction": f"Question {number // 2}", "output_1": f"short {number}",
+        "generator_1": "reference", "output_2": f"long {number}", "generator_2": "model",
+        "dataset": "helpful" if number % 2 else "koala", "preference": preference, **more,
+    }  # fmt: skip
 
 
 def alpacaeval(folder: Path) -> Path:
@@ -288,16 +271,12 @@ def named_winners(**labels: str) -> list[dict[str, object]]:
     """Votes of two models that name the winner, in pairs of one question each."""
     return [
         {
-            "question_id": question,
-            "model_a": "gpt",
-            "model_b": "llama",
-            "winner": ("gpt", "llama")[(question + place) % 2],
-            "judge": judge,
-            **labels,
+            "question_id": question, "model_a": "gpt", "model_b": "llama",
+            "winner": ("gpt", "llama")[(question + place) % 2], "judge": judge, **labels,
         }
         for question in range(10)
         for place, judge in enumerate(("claude", "gemini"))
-    ]
+    ]  # fmt: skip
 
 
 def test_the_winner_may_be_given_by_its_name(tmp_path):
