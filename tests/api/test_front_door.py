@@ -20,10 +20,8 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import steps
 from judgepanel.votes import write_votes
-from judgepanel.votes.errors import SAMPLE_FOLDER
 from tests.helpers import make_votes
 
-SAMPLE = SAMPLE_FOLDER / "clean_pairwise_votes.csv"
 QUICK = {"splits": 2, "jobs": 1}
 
 

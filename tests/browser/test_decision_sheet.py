@@ -17,8 +17,6 @@ from judgepanel.studies.runner import run
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes, with_judges
 
-pytestmark = pytest.mark.browser
-
 Case = Callable[[], tuple[VoteMatrix, Recommendation]]
 MARGIN = 12.0
 PAPER = {"A4": (210.0, 297.0), "Letter": (215.9, 279.4)}

@@ -4,7 +4,6 @@ import re
 from io import BytesIO, StringIO
 
 import pandas as pd
-import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.votes.errors import SAMPLE_FOLDER
@@ -18,7 +17,6 @@ from tests.browser.driver import (
     upload,
 )
 
-pytestmark = pytest.mark.browser
 LEAD = re.compile(r"v2 beats v1 by [\d.]+ \[(-?[\d.]+), (-?[\d.]+)\] points")
 VOTES, LABELS = "two_systems_votes.csv", "two_systems_labels.csv"
 
@@ -43,7 +41,7 @@ def estimated(page: Page, labelled: int) -> float:
     return high - low
 
 
-def test_drawn_items_come_back_labelled_and_narrow_the_interval(page, server, guard):
+def test_drawn_items_come_back_labelled_and_narrow_the_interval(page, server):
     votes = pd.read_csv(SAMPLE_FOLDER / VOTES, dtype=str)
     file = as_upload(VOTES, votes.assign(question=asked(votes)).to_csv(index=False))
     page.goto(server.url)
@@ -66,4 +64,3 @@ def test_drawn_items_come_back_labelled_and_narrow_the_interval(page, server, gu
     upload(page, as_upload("items_to_label.csv", filled.getvalue()), LABELS_FILE)
     assert estimated(page, 150) < before
     expect(page.get_by_text("150 labels and the panel are worth ")).to_be_visible()
-    guard.check()

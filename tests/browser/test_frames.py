@@ -11,8 +11,6 @@ from judgepanel.service.sql import SqlWorkspace
 from tests.browser.driver import CURVE, address
 from tests.browser.service import prepared
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def other_site():
@@ -42,7 +40,9 @@ def other_site():
         thread.join()
 
 
-def test_another_site_frames_what_was_shared_and_reads_nothing(server, open_page, other_site):
+def test_another_site_frames_what_was_shared_and_reads_nothing(
+    server, open_page, other_site, guard
+):
     analysis = prepared(server.home, "clean_pairwise")
     with closing(SqlWorkspace(home=server.home)) as space:
         token = space.share(analysis)
@@ -75,3 +75,4 @@ def test_another_site_frames_what_was_shared_and_reads_nothing(server, open_page
         server.url + "/_stcore/health",
     )
     assert not fetched
+    guard.excuse()

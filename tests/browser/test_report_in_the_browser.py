@@ -3,15 +3,12 @@
 from contextlib import closing
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.service.sql import SqlWorkspace
 from tests.browser.conftest import PATIENCE
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle
 from tests.browser.service import prepared
-
-pytestmark = pytest.mark.browser
 
 WHAT, WHY = "Keep all <b>16</b> judges | for now", "Top-5 is not shown to be better."
 
@@ -47,7 +44,7 @@ def pictures_of(report: Page) -> list[bytes]:
 
 
 def test_a_decision_is_in_the_report_which_opens_without_a_network(
-    page, server, open_page, guard, tmp_path
+    page, server, open_page, tmp_path
 ):
     analysis = prepared(server.home, "one_class")
     page.goto(address(server, CURVE, analysis))
@@ -103,4 +100,3 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
     with reader.expect_download() as started:
         inside.get_by_role("button", name="Download report as Markdown").click()
     assert analysis not in Path(started.value.path()).read_text("utf-8")
-    guard.check()

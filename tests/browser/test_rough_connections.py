@@ -2,18 +2,15 @@
 
 import urllib.request
 
-import pytest
 from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import ROOT
 from tests.browser.driver import answer, upload
 
-pytestmark = pytest.mark.browser
-
 VOTES = ROOT / "sample_data" / "one_class_votes.csv"
 
 
-def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server):
+def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server, guard):
     def cut_off(route: Route) -> None:
         route.abort("connectionreset")
 
@@ -33,6 +30,7 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server):
     choosing.value.set_files(VOTES)
     answer(page).wait_for()
     expect(page.get_by_role("button", name="Analyse")).to_be_visible()
+    guard.excuse()
 
 
 def without_cookies(route: Route) -> None:
@@ -43,11 +41,10 @@ def without_cookies(route: Route) -> None:
         route.fulfill(status=response.status, headers=headers, body=response.read())
 
 
-def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(page, server, guard):
+def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(page, server):
     page.route("**/_stcore/health", without_cookies)  # Where Streamlit gives its only cookie.
     page.goto(server.url)
     page.get_by_text("refuses the cookies of this site, so no file can be uploaded").wait_for()
     page.get_by_role("button", name="Every label is 1").click()
     answer(page).wait_for()
     assert page.context.cookies() == []
-    guard.check()

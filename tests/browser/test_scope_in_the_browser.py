@@ -2,14 +2,11 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.studies.trust.selective import SELECTIVE
 from tests.browser.driver import CURVE, address, finished_curve, settled
 from tests.browser.service import prepared
-
-pytestmark = pytest.mark.browser
 
 
 def finished(page: Page, n: int = 1) -> None:
@@ -19,7 +16,7 @@ def finished(page: Page, n: int = 1) -> None:
 
 
 def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_address(
-    page, open_page, server, guard
+    page, open_page, server
 ):
     menu = page.get_by_test_id("stSidebar")
     page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise")))
@@ -43,4 +40,3 @@ def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_add
     visitor = open_page(page.url)
     finished(visitor, 2)
     expect(visitor.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
-    guard.check()

@@ -20,8 +20,6 @@ from tests.browser.driver import (
 )
 from tests.browser.service import prepared
 
-pytestmark = pytest.mark.browser
-
 NOTHING = "This link does not work: it is incomplete, has expired, or was revoked."
 
 
@@ -36,7 +34,7 @@ def shared(server: Server, analysis: str, seconds: float | None = None) -> str:
         return space.share(analysis, seconds)
 
 
-def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, open_page, guard):
+def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, open_page):
     page.goto(address(server, CURVE, analysis, metric="Brier"))
     finished_curve(page)
     sentence = answer(page).inner_text()
@@ -82,10 +80,9 @@ def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, op
     reader.get_by_text(NOTHING).wait_for()
     expect(answer(reader)).to_have_count(0)
     assert token not in server.log.read_text(encoding="utf-8")
-    guard.check()
 
 
-def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(page, server, guard):
+def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(page, server):
     gone = prepared(server.home, "one_class", splits=2)
     deleted, expired = shared(server, gone), shared(server, gone, 0.0)
     with closing(SqlWorkspace(home=server.home)) as space:
@@ -96,4 +93,3 @@ def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(page
         idle(page)
         expect(answer(page)).to_have_count(0)
         expect(page.get_by_role("link", name="New analysis")).to_have_count(0)
-    guard.check()

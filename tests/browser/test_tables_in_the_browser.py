@@ -1,12 +1,9 @@
 """Tables in a real browser: they sort by number, offer no raw CSV, and say where they go on."""
 
-import pytest
 from playwright.sync_api import Locator, Position, expect
 
 from tests.browser.driver import CURVE, address, finished_curve, idle
 from tests.browser.service import prepared
-
-pytestmark = pytest.mark.browser
 
 STEP = 40
 """Pixels: no column is narrower."""
@@ -53,7 +50,7 @@ def column(grid: Locator, heading: str) -> list[float]:
     return [float(row[place].replace("Infinity", "inf")) for row in body]
 
 
-def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server, guard):
+def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server):
     page.goto(address(server, CURVE, prepared(server.home, "hard_panel")))
     finished_curve(page)
     heading = "NLL 95 %"
@@ -76,4 +73,3 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server, guard):
     finished_curve(page)
     idle(page)
     page.wait_for_function(_ALL_TOLD)
-    guard.check()

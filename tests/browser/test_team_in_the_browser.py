@@ -14,8 +14,6 @@ from tests.browser.driver import CURVE, address, answer, finished_curve, idle, s
 from tests.browser.identity import owner, provider, sign_in, sign_out, team
 from tests.browser.service import prepared
 
-pytestmark = pytest.mark.browser
-
 ANN, BOB = "ann", "bob"
 PAGES = ["", *(Path(page.file).stem for page in MENU)]
 VOTES = Path(__file__).resolve().parents[2] / "sample_data" / "one_class_votes.csv"
@@ -54,7 +52,7 @@ def asks_to_sign_in(page: Page) -> None:
     expect(page.get_by_test_id("stPageLink")).to_have_count(0)
 
 
-def test_who_has_not_signed_in_sees_no_page_of_no_analysis(page, here, guard):
+def test_who_has_not_signed_in_sees_no_page_of_no_analysis(page, here):
     analysis = here.prepared(ANN)
     for name in PAGES:
         page.goto(address(here.server, name, analysis))
@@ -73,10 +71,9 @@ def test_who_has_not_signed_in_sees_no_page_of_no_analysis(page, here, guard):
     expect(page.get_by_text("read-only")).to_be_visible()
     expect(page.get_by_role("button", name="Share")).to_have_count(0)
     assert analysis not in page.content()
-    guard.check()
 
 
-def test_an_upload_is_seen_by_its_owner_and_those_it_is_shared_with(open_page, here, guard):
+def test_an_upload_is_seen_by_its_owner_and_those_it_is_shared_with(open_page, here):
     ann, bob = open_page(), open_page()
     sign_in(ann, here.server, ANN)
     sign_in(bob, here.server, BOB)
@@ -113,4 +110,3 @@ def test_an_upload_is_seen_by_its_owner_and_those_it_is_shared_with(open_page, h
     sign_out(ann, here.server)
     ann.goto(link)
     asks_to_sign_in(ann)
-    guard.check()

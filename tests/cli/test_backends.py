@@ -82,13 +82,11 @@ def test_a_dashboard_without_the_address_of_its_scheduler_says_so(tmp_path, monk
     ],
 )
 def test_a_scheduler_that_cannot_be_used_is_refused_in_one_line(
-    cli, clean, monkeypatch, options, sentence
+    refused, clean, monkeypatch, options, sentence
 ):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     monkeypatch.delenv(cluster.SCHEDULER, raising=False)
-    ran = cli("curve", clean, "--splits", 2, *options)
-    assert ran.status == 2
-    assert sentence in ran.error
+    assert sentence in refused("curve", clean, "--splits", 2, *options)
 
 
 def test_an_unknown_backend_in_python_is_refused(clean):

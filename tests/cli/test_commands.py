@@ -121,10 +121,10 @@ def test_recommend_prints_best_and_lean_and_takes_lean_at_a_price(cli, clean, tm
     assert (spec["prefer"], spec["price"]) == ("lean", 0.05)
 
 
-def test_a_price_that_is_not_offered_is_refused(cli, clean):
-    ran = cli("recommend", clean, *FEW, "--prefer", "lean", "--price", ".04")
-    assert ran.status == 2
-    assert "0.005, 0.01, 0.02, 0.03, 0.05" in ran.err
+def test_a_price_that_is_not_offered_is_refused(refused, clean):
+    assert "0.005, 0.01, 0.02, 0.03, 0.05" in refused(
+        "recommend", clean, *FEW, "--prefer", "lean", "--price", ".04"
+    )
 
 
 def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_path):

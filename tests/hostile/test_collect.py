@@ -27,14 +27,13 @@ from tests.hostile.hostile_endpoint import completion as answer
 
 
 @pytest.mark.parametrize("attack", READ_AS_A_VOTE)
-def test_what_is_odd_and_an_answer_all_the_same_is_a_vote(tmp_path, here, capsys, attack):
+def test_what_is_odd_and_an_answer_all_the_same_is_a_vote(tmp_path, here, attack):
     run = prepared(tmp_path, judge(here.url, "fine"), judge(here.url, attack, price_out=10))
     assert main(run) == 0
     loaded = votes_in(tmp_path)
     assert (n_votes(loaded, "fine"), n_votes(loaded, attack)) == (ITEMS, ITEMS)
     assert main([*run, "--max-cost", "100"]) == 0
     assert here.asked(attack) == ITEMS
-    capsys.readouterr()
 
 
 @pytest.mark.parametrize("attack", UNUSABLE)
@@ -61,7 +60,6 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
         assert len(entry["text"]) <= most
     assert main(run) == 0
     assert here.asked(attack) == ITEMS
-    capsys.readouterr()
 
 
 def test_an_escaped_output_says_what_was_written(tmp_path, here):
@@ -102,7 +100,7 @@ def test_what_is_no_answer_is_given_up_and_others_go_on(tmp_path, here, capsys, 
     assert KEY not in printed.out + printed.err + written
 
 
-def test_all_attacks_at_once_leave_an_honest_judge_all_its_votes(tmp_path, here, capsys):
+def test_all_attacks_at_once_leave_an_honest_judge_all_its_votes(tmp_path, here):
     here.elsewhere = here.url
     silent = [judge(here.url, attack, timeout=1.0, price_out=10) for attack in NO_ANSWER]
     others = sorted(ATTACKS.keys() - NO_ANSWER.keys())
@@ -113,7 +111,6 @@ def test_all_attacks_at_once_leave_an_honest_judge_all_its_votes(tmp_path, here,
     loaded = votes_in(tmp_path)
     assert n_votes(loaded, "fine") == 2
     assert sum(n_votes(loaded, attack) for attack in READ_AS_A_VOTE) == 2 * len(READ_AS_A_VOTE)
-    capsys.readouterr()
 
 
 MEASURED = """
