@@ -7,12 +7,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
 import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from judgepanel.service.database import connect
 from judgepanel.service.jobs import BACKENDS
 from judgepanel.service.sql import TOKEN
 from judgepanel.studies.runner import backend_of
+from tests.cli.conftest import web_server
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "team.md").read_text("utf-8")
@@ -250,24 +249,9 @@ def test_nothing_is_published_beyond_this_machine():
 
 def answers(status: int, command: list[str]) -> int:
     """The exit code of a command that asks the port of the image, with our server behind it."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status if self.path == SERVED else 404)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        port = str(server.server_port)
-        moved = [sys.executable, *(word.replace(PORT, port) for word in command[1:])]
-        code = subprocess.run(moved, check=False, capture_output=True).returncode
-        server.shutdown()
-        thread.join()
-    return code
+    with web_server(lambda path: (status if path == SERVED else 404, {}, b"")) as port:
+        moved = [sys.executable, *(word.replace(PORT, str(port)) for word in command[1:])]
+        return subprocess.run(moved, check=False, capture_output=True).returncode
 
 
 def test_the_health_check_is_a_command_that_tells_well_from_ill():

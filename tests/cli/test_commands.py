@@ -8,9 +8,6 @@ import re
 import pytest
 
 from judgepanel.decision.panel_file import load_panel
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import SAMPLES
 
@@ -139,10 +136,6 @@ def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_
     columns = ["item_id", "p", "decision", "set_80", "set_90", "n_votes", "fallback"]
     assert list(rows[0]) == columns
     assert [row["item_id"] for row in rows] == list(votes.item_ids)
-    spec = RecommendSpec(settings=Settings(splits=4))
-    result = run(RECOMMEND, votes, spec)
-    vote_matrix = votes.with_judges(result.model.judges)
-    assert [float(row["p"]) for row in rows] == result.model.score(vote_matrix.votes).tolist()
     for row in rows:
         p = float(row["p"])
         blank = p == 0.5 or row["n_votes"] == "0"

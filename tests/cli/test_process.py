@@ -43,10 +43,6 @@ def test_the_module_refuses_with_status_2_and_one_line(tmp_path):
     )
 
 
-def test_the_version_is_printed():
-    assert call("--version").stdout.startswith(b"judgepanel ")
-
-
 def _interruptible():
     """Shells start background work deaf to Ctrl-C; a child would inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -6,6 +6,7 @@ import pytest
 
 from judgepanel.service import jobs as jobs_module
 from judgepanel.service import jobs as turns_module
+from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import CHUNK_SPLITS, Settings
 from tests.helpers import make_votes
 from tests.service.conftest import (  # noqa: F401
@@ -48,10 +49,12 @@ def test_who_cancels_ends_nobody_elses_work(users, votes):
     assert alice.result(counter.study, votes.sha256, SPEC).result == Count(20, 20)
 
 
-def test_who_never_asked_for_work_cannot_end_it(users, votes):
+def test_who_never_asked_for_work_cannot_end_it(users, space, votes):
     alice, bob = users
     counter = held_at(alice, votes, 1)
     bob.cancel(counter.study, votes.sha256, SPEC)
+    with pytest.raises(NotFound):  # Who does not have these votes.
+        space.owned_by("eve").cancel(counter.study, votes.sha256, SPEC)
     assert let_go(alice, counter, votes).status == "done"
 
 

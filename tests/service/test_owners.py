@@ -9,7 +9,7 @@ import pytest
 from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
-from tests.service.counting import LONG, SPEC, Counter, CountSpec, finish, held_at, let_go, loaded
+from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
 
 TABLES = ("votes", "analyses", "results", "jobs", "partials", "shares", "decisions")
 HOSTILE = (
@@ -231,25 +231,6 @@ def test_what_was_deleted_does_not_come_back_with_a_page_that_is_still_open(home
         with pytest.raises(NotFound, match="no such votes"):
             server.submit(Counter().study, votes, CountSpec())
     assert rows(sql) == dict.fromkeys(TABLES, 0)
-
-
-def test_work_that_ran_while_its_analysis_was_deleted_is_known_to_nobody(space, votes):
-    made = space.create(loaded(votes), Settings(splits=20), "gone")
-    counter = held_at(space, votes, 1)
-    space.delete(made.id)
-    threads = list(space._jobs._threads)
-    counter.gates[1].set()
-    for thread in threads:
-        thread.join(LONG)
-    assert space.owned_by("bob").partial(counter.study, votes.sha256, SPEC) is None
-
-
-def test_nobody_calls_off_the_work_on_votes_they_do_not_have(space, votes):
-    space.create(loaded(votes), Settings(splits=20), "mine")
-    counter = held_at(space, votes, 1)
-    with pytest.raises(NotFound):
-        space.owned_by("bob").cancel(counter.study, votes.sha256, SPEC)
-    assert let_go(space, counter, votes).status == "done"
 
 
 def test_everybody_works_on_a_sample_whether_or_not_it_is_kept(home, votes):

@@ -1,12 +1,10 @@
 """Coded ties: missing votes in every score, but distinct from votes that nobody gave."""
 
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.codec import pack, unpack
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix, load_votes
@@ -63,16 +61,6 @@ def test_votes_that_differ_in_their_ties_alone_are_told_apart(tmp_path):
     assert len({votes.sha256 for votes in (blank, *coded)}) == 4
     none = replace(blank, ties=np.zeros(blank.votes.shape, dtype=bool))
     assert none.sha256 == blank.sha256
-
-
-def test_two_codings_of_equal_votes_are_stored_apart(tmp_path):
-    texts = (WIDE, WIDE.replace("draw", ""))
-    files = [load_votes(text.encode(), name="votes.csv") for text in texts]
-    with closing(SqlWorkspace(home=tmp_path)) as space:
-        made = [space.create(file, Settings(), "votes") for file in files]
-    with closing(SqlWorkspace(home=tmp_path)) as space:
-        for analysis, file in zip(made, files, strict=True):
-            assert (space.votes(analysis.votes_sha256).ties == file.votes.ties).all()
 
 
 def test_ties_follow_items_judges_and_storage(tmp_path):
