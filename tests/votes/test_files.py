@@ -79,11 +79,6 @@ def test_every_format_gives_the_same_texts(name):
     assert table.row(1) == first_row + 1
 
 
-def test_lines_are_counted_where_cells_hold_line_breaks():
-    table = read_table(b'id,x\n"a\nb",1\n\nc,2\n', "v.csv")
-    assert [table.row(0), table.row(1)] == [2, 5]
-
-
 def test_every_plain_json_and_parquet_value_becomes_its_text():
     values = [True, False, None, 1, 0.50, "A", float("nan")]
     lines = "\n".join(json.dumps({"x": value, "y": 1}) for value in values)

@@ -16,7 +16,6 @@ from judgepanel.votes.matrix import orient
 from judgepanel.votes.roles import guess_roles
 from judgepanel.votes.simulate import one_class
 from judgepanel.words.sentences import column_options
-from tests.helpers import make_votes
 
 LABELS = ["1", "0", "1", "0", "1", "0"]
 PROBABILITIES = {
@@ -297,11 +296,6 @@ def test_a_swapped_pair_has_its_grade_on_the_other_side():
 def test_votes_that_are_not_their_grades_are_refused(change, problem):
     with pytest.raises(InputError, match=problem):
         replace(graded(), **change)
-
-
-def test_votes_without_grades_keep_their_hash():
-    assert make_votes(1, 10, 3).grades is None
-    assert make_votes(1, 10, 3).margins is None
 
 
 def test_a_rater_of_a_sparse_file_that_only_gave_the_lowest_grade_gave_grades():

@@ -167,17 +167,6 @@ def test_unlabelled_items_are_left_alone():
     assert not none.repeats.evidence
 
 
-@pytest.mark.parametrize("n_judges", [3, 40])
-def test_votes_without_labels_hold_no_copies(n_judges):
-    rng = np.random.default_rng(0)
-    items = tuple(f"q{i}" for i in range(20))
-    judges = tuple(f"j{j}" for j in range(n_judges))
-    labels = np.full(20, -1)
-    votes = VoteMatrix(rng.integers(0, 2, (20, n_judges)), labels, items, judges)
-    assert (find_repeats(votes).sets == -1).all()
-    assert find_repeats(votes).repeats.n_sets == 0
-
-
 def test_the_sentence_says_how_many_what_follows_and_what_to_do():
     votes = times(simulate(WORLDS["coins"]), 4)
     assert repeats_sentence(find_repeats(votes).repeats) == (

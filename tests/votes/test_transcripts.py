@@ -109,21 +109,6 @@ def test_bad_rows_are_refused_in_one_sentence(rows, sentence):
     assert str(caught.value).startswith(sentence)
 
 
-def test_a_line_that_is_cut_off_is_named():
-    whole = lines(*FILL)
-    with pytest.raises(InputError, match=r"said.jsonl, row 4: is not JSON"):
-        load_votes(whole[:-20], name="said.jsonl")
-
-
-def test_a_table_of_outputs_may_be_a_csv_file():
-    text = "item,judge,output,swapped,label\n" + "\n".join(
-        f'{line["item"]},x,"It says, at length: {B}",{n % 2 == 1},{line["label"]}'
-        for n, line in enumerate(FILL)
-    )
-    loaded = load_votes(text.encode(), name="said.csv")
-    assert loaded.votes.votes.ravel().tolist() == [0, 1, 0, 1]
-
-
 def test_a_file_with_verdicts_is_read_as_it_was():
     rows = [{**line, "verdict": "B"} for line in FILL]
     loaded = load_votes(lines(*rows), name="said.jsonl")
@@ -185,25 +170,6 @@ def test_the_transcripts_of_llmbar_become_votes(real_votes):
     assert (loaded.votes.n_items, loaded.votes.n_judges) == (419, 58)
     assert loaded.coverage.outputs == 5345
     assert loaded.coverage.rate == pytest.approx(5212 / 5345)
-
-
-@pytest.mark.real_votes
-def test_outputs_in_the_order_of_the_published_votes_give_those_votes(real_votes):
-    text = real_votes("llmbar_transcripts.jsonl").read_text("utf-8")
-    rows = [json.loads(line) for line in text.splitlines()]
-    same = [
-        one_row
-        for one_row in rows
-        if one_row["order"] == "output_1 first" and one_row["stage"] is None
-    ]
-    ours = load_votes(lines(*same), name="same.jsonl").votes
-    published = load_votes(real_votes("llmbar_votes.csv")).votes
-    columns = [published.judges.index(name) for name in ours.judges]
-    rows_of = [published.item_ids.index(item) for item in ours.item_ids]
-    theirs = published.votes[np.ix_(rows_of, columns)]
-    both = (ours.votes != -1) & (theirs != -1)
-    assert both.sum() > 2000
-    assert (ours.votes == theirs)[both].mean() > 0.99
 
 
 def test_outputs_and_judges_that_do_not_count_are_kept_in_mind():
