@@ -124,7 +124,7 @@ def test_a_threshold_for_one_judge_stays_with_the_analysis(page, server):
     expect(command).to_contain_text("--threshold=bob=3.5")
 
 
-VOTES = ROOT / "sample_data" / "one_class_votes.csv"
+ONE_CLASS = ROOT / "sample_data" / "one_class_votes.csv"
 
 
 def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server, guard):
@@ -135,7 +135,7 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server, g
     page.get_by_text("What a file looks like").wait_for()
     expect(page.get_by_text("refuses the cookies")).to_have_count(0)
     page.route("**/_stcore/upload_file/**", cut_off)
-    upload(page, VOTES)
+    upload(page, ONE_CLASS)
     uploader = page.get_by_test_id("stFileUploader").first
     uploader.get_by_text("Error").wait_for()
     expect(page.get_by_role("button", name="Analyse")).to_have_count(0)
@@ -144,7 +144,7 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server, g
     with page.expect_file_chooser() as choosing:
         uploader.get_by_role("button", name="Remove one_class_votes.csv").click()
         uploader.get_by_role("button", name="Upload", exact=True).click()
-    choosing.value.set_files(VOTES)
+    choosing.value.set_files(ONE_CLASS)
     answer(page).wait_for()
     expect(page.get_by_role("button", name="Analyse")).to_be_visible()
     guard.excuse()

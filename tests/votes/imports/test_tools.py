@@ -39,12 +39,18 @@ def pair_votes(path: Path, *, name: str | None = None) -> dict[str, list[int]]:
     }
 
 
-def zipped(path: Path, pattern: str) -> bytes:
+def archive(**files: bytes) -> bytes:
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(path.glob(pattern)):
-            archive.write(file, f"logs/{file.name}")
+    with zipfile.ZipFile(data, "w") as made:
+        for name, content in files.items():
+            made.writestr(name, content)
     return data.getvalue()
+
+
+def zipped(path: Path, pattern: str) -> bytes:
+    return archive(
+        **{f"logs/{file.name}": file.read_bytes() for file in sorted(path.glob(pattern))}
+    )
 
 
 @pytest.mark.parametrize("version", INSPECT)
@@ -105,16 +111,13 @@ def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_p
     }
 
 
-def test_two_models_on_the_same_samples_are_items_of_one_group(tmp_path):
+def test_two_models_on_the_same_samples_are_items_of_one_group():
     log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
+    files = {}
     for model in ("m1", "m2"):
         log["eval"]["model"] = model
-        (tmp_path / f"{model}.json").write_text(json.dumps(log))
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for file in tmp_path.glob("*.json"):
-            archive.write(file, file.name)
-    loaded = load_votes(data.getvalue(), name="logs.zip", task="pointwise")
+        files[f"{model}.json"] = json.dumps(log).encode()
+    loaded = load_votes(archive(**files), name="logs.zip", task="pointwise")
     votes = loaded.votes
     assert loaded.roles.system_column == ("system",)
     assert votes.features["system"].tolist() == ["m1"] * 4 + ["m2"] * 4
@@ -187,12 +190,9 @@ def test_other_files_are_left_to_other_readers(data, name):
 
 
 def test_a_workbook_is_no_archive_of_results():
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("xl/workbook.xml", "<workbook/>")
+    data = archive(**{"[Content_Types].xml": b"<Types/>", "xl/workbook.xml": b"<workbook/>"})
     with pytest.raises(InputError, match=r"votes\.xlsx: the workbook is damaged"):
-        load_votes(data.getvalue(), name="votes.xlsx")
+        load_votes(data, name="votes.xlsx")
 
 
 def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path):
@@ -315,14 +315,6 @@ def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_rea
         "Inspect AI (.eval or .json), or a folder with them; export it again with the tool that "
         "wrote it.",
     ]
-
-
-def archive(**files: bytes) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as made:
-        for name, content in files.items():
-            made.writestr(name, content)
-    return data.getvalue()
 
 
 def test_an_archive_of_a_mac_is_read_and_one_of_two_tools_is_refused():
