@@ -13,7 +13,6 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -42,13 +41,13 @@ class Step:
     stage: int
 
     @property
-    def words(self) -> list[str]:
+    def words(self):
         """What follows as a list: JSON where it is that, else as a shell splits it."""
         return json.loads(self.text) if self.text.startswith("[") else shlex.split(self.text)
 
 
 @cache
-def steps() -> tuple[Step, ...]:
+def steps():
     text = re.sub(r"^\s*#.*\n", "", (ROOT / "Dockerfile").read_text("utf-8"), flags=re.MULTILINE)
     result: list[Step] = []
     stage = -1
@@ -60,48 +59,48 @@ def steps() -> tuple[Step, ...]:
     return tuple(result)
 
 
-def last(name: str) -> Step:
+def last(name):
     """The instruction of this name that holds when the image runs."""
     return [step for step in steps() if step.name == name and step.stage == steps()[-1].stage][-1]
 
 
-def environment() -> dict[str, str]:
+def environment():
     return dict(word.split("=", 1) for word in last("ENV").words)
 
 
-def copied(first_stage: int = 0) -> list[str]:
+def copied(first_stage=0):
     """Every path that is copied from the repository, from this stage on."""
     lines = [step.words for step in steps() if step.name == "COPY" and step.stage >= first_stage]
     return [path for words in lines if "--from=packages" not in words for path in words[:-1]]
 
 
-def cut() -> set[str]:
+def cut():
     """Names of the folders of installed packages that the image leaves out."""
     (install,) = [step.text for step in steps() if "--requirement" in step.text]
     return set(re.findall(r"-name (\w+)", install))
 
 
 @cache
-def compose() -> dict[str, Any]:
+def compose():
     return yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 
 
 @cache
-def team() -> dict[str, Any]:
+def team():
     return yaml.safe_load((ROOT / "compose.team.yaml").read_text("utf-8"))
 
 
 @cache
-def app() -> dict[str, Any]:
+def app():
     return compose()["services"]["app"]
 
 
 @cache
-def database() -> dict[str, Any]:
+def database():
     return compose()["services"]["database"]
 
 
-def reaches_the_builder(path: str) -> bool:
+def reaches_the_builder(path):
     """Whether .dockerignore lets a path through: the last line that matches it or a parent."""
     lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
     parts = path.split("/")
@@ -247,7 +246,7 @@ def test_nothing_is_published_beyond_this_machine():
     assert "ports" not in database()
 
 
-def answers(status: int, command: list[str]) -> int:
+def answers(status, command):
     """The exit code of a command that asks the port of the image, with our server behind it."""
     with web_server(lambda path: (status if path == SERVED else 404, {}, b"")) as port:
         moved = [sys.executable, *(word.replace(PORT, str(port)) for word in command[1:])]

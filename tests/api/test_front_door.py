@@ -294,7 +294,7 @@ def test_an_interrupt_in_the_middle_of_a_part_waits_for_its_end(monkeypatch):
     votes, calls = make_votes(0, 60, 4), []
     spec = PanelCurveSpec(settings=Settings(splits=200))
 
-    def extended(chunk: object, partial: object) -> object:
+    def extended(chunk, partial):
         calls.append(chunk)
         if len(calls) == 2:
             os.kill(os.getpid(), signal.SIGINT)

@@ -1,12 +1,9 @@
 """Every page, empty and filled, light and dark, wide and narrow: axe, and no sideways scroll."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.axe import looks, problems
-from tests.browser.conftest import Server
 from tests.browser.driver import (
     BUDGET,
     CONFIDENCE,
@@ -41,7 +38,7 @@ def analysis(server):
     return prepared(server.home, "one_class", splits=2)
 
 
-def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
+def states(page, server, analysis):
     """Bring the page into one state after the other."""
     page.goto(server.url)
     page.get_by_role("button", name="A hard panel").wait_for()
@@ -82,7 +79,7 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     yield "judges in both orders"
 
 
-def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
+def of_studies(page, server, analysis):
     """Pages of studies with all that they show unasked."""
     opened = dict.fromkeys(("ways", "why-this-panel", "what-if"), "true")
     page.goto(address(server, RECOMMENDED, analysis, **opened))
@@ -115,7 +112,7 @@ def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
     yield "confidence, filled"
 
 
-def of_home(page: Page, server: Server, analysis: str) -> Iterator[str]:
+def of_home(page, server, analysis):
     """The list with its popovers open, and two analyses side by side."""
     other = prepared(server.home, "clean_pairwise", splits=2)
     page.goto(server.url)

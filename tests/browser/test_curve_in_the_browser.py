@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, Position, expect
+from playwright.sync_api import Position, expect
 
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.studies.trust.selective import SELECTIVE
@@ -39,11 +39,11 @@ WATCH_FRAMES = """() => {
 }"""
 
 
-def drawn(page: Page):
+def drawn(page):
     return page.locator(".js-plotly-plot .scatterlayer")
 
 
-def _saved_as_svg(page: Page) -> None:
+def _saved_as_svg(page):
     """The toolbars of this page's figures, and of the next page's, save SVG once it is chosen."""
     page.get_by_role("button", name="Report").click()
     page.get_by_text("SVG", exact=True).click()
@@ -169,13 +169,13 @@ _ALL_TOLD = """() => {
     return lines.some(told) && lines.every(line => told(line) === wide(line)); }"""
 
 
-def rows(grid: Locator) -> list[list[str]]:
+def rows(grid):
     """What a table tells a screen reader: its heads and then its cells, by rows."""
     cells: list[list[str]] = grid.evaluate(_ROWS)
     return cells
 
 
-def sort_by(grid: Locator, heading: str) -> Position:
+def sort_by(grid, heading):
     """Click along the heads of the columns until this one sorts the rows upwards.
 
     Return where that is: another click there sorts them downwards.
@@ -194,7 +194,7 @@ def sort_by(grid: Locator, heading: str) -> Position:
     raise AssertionError(f"no column {heading} in sight")
 
 
-def column(grid: Locator, heading: str) -> list[float]:
+def column(grid, heading):
     """The numbers of a column from top to bottom, as far as rows are drawn."""
     heads, *body = rows(grid)
     place = [head.lstrip("↑↓ ") for head in heads].index(heading)
@@ -226,7 +226,7 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server):
     page.wait_for_function(_ALL_TOLD)
 
 
-def finished(page: Page, n: int = 1) -> None:
+def finished(page, n=1):
     """Wait for the checks, and for the comparison where n is 2."""
     expect(page.get_by_role("button", name="Download CSV")).to_have_count(n)
     settled(page)
@@ -267,7 +267,7 @@ def analysis(server):
     return prepared(server.home, "clean_pairwise", SPLITS)
 
 
-def chart(page: Page, study: str) -> Locator:
+def chart(page, study):
     """The figure of a study."""
     return page.locator(f"[class*='st-key-{study}-'] .js-plotly-plot")
 

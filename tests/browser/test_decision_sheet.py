@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
@@ -27,16 +26,16 @@ COMMAND = "./run cli recommend votes.csv " + " ".join(f"--option-{n}=value" for 
 
 
 @cache
-def computed(n_judges: int, *, one_class: bool = False) -> tuple[VoteMatrix, Recommendation]:
+def computed(n_judges, *, one_class=False):
     votes = make_votes(3, 80, n_judges, one_class=one_class)
     return votes, run(RECOMMEND, votes, SPEC, jobs=1)
 
 
-def small() -> tuple[VoteMatrix, Recommendation]:
+def small():
     return computed(3)
 
 
-def crowded() -> tuple[VoteMatrix, Recommendation]:
+def crowded():
     """Hundreds of judges, some with long names, an answer with a reservation, many caveats."""
     votes, result = computed(6, one_class=True)
     long = tuple(f"{name}/with-a-system-prompt-that-goes-on-and-on" for name in MANY[:50])
@@ -46,7 +45,7 @@ def crowded() -> tuple[VoteMatrix, Recommendation]:
     return votes, replace(result, left_out=MANY, set_aside=long, warnings=caveats)
 
 
-def opened(browser: Browser, file: Path, paper: str, case: Case) -> Page:
+def opened(browser, file, paper, case):
     """The report as it is printed on this paper, in a browser without a network."""
     votes, result = case()
     document = recommendation_report("A panel " * 12, votes, SPEC, result, command=COMMAND)
@@ -80,7 +79,7 @@ def test_print_is_light_and_has_the_sheet_alone_on_its_first_page(browser, tmp_p
     """One page more than without the sheet: it neither spills over nor shares its page."""
     page = opened(browser, tmp_path / "report.html", "A4", crowded)
 
-    def style(selector: str, name: str) -> str:
+    def style(selector, name):
         code = "(part, name) => getComputedStyle(part).getPropertyValue(name)"
         return str(page.locator(selector).first.evaluate(code, name))
 
@@ -97,6 +96,6 @@ def test_print_is_light_and_has_the_sheet_alone_on_its_first_page(browser, tmp_p
     page.context.close()
 
 
-def pages(pdf: bytes) -> int:
+def pages(pdf):
     """How many pages a PDF has."""
     return pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page/")

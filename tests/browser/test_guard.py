@@ -1,7 +1,6 @@
 """The guard sees what it should see, and no browser test leaves anything to the next."""
 
 import pytest
-from playwright.sync_api import Route
 
 from .conftest import forget
 
@@ -22,7 +21,7 @@ def test_requests_to_other_machines_and_console_errors_are_seen(open_page, guard
     guard.excuse()
 
 
-def kept(route: Route) -> None:
+def kept(route):
     route.fulfill(content_type="text/html", body="<p>kept</p>")
 
 

@@ -1,7 +1,7 @@
 """The installed wheel serves the dashboard: from votes to the exported panel, without a mouse."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.decision.panel_file import load_panel
 from tests.browser.conftest import free_port, started
@@ -26,7 +26,7 @@ def server(environment):
         yield running
 
 
-def tab_to(page: Page, name: str) -> None:
+def tab_to(page, name):
     """Press Tab until the control of this name has the focus; an icon may precede the name.
 
     Not before the page is complete: a redraw takes the focus away.

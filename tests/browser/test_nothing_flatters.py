@@ -5,14 +5,13 @@ import io
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import entries_of
 from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.ui.frame import START
-from tests.browser.conftest import Server
 from tests.browser.driver import address, answer, finished_comparison
 from tests.browser.flattery import MARK, figures_of, flattering, in_sentence, in_table, in_trace
 from tests.browser.service import prepared_votes
@@ -49,7 +48,7 @@ def server(own_server):
     return own_server
 
 
-def part_of(path: Path) -> bytes:
+def part_of(path):
     """Some judges on harder items of the file, as CSV; all labels are 1, one judge is a broken run.
 
     Harder items, so that no judge is right on all of so few: what flatters is then the coding.
@@ -79,11 +78,11 @@ def analysis(server, votes):
     return analysed(server, votes)
 
 
-def analysed(server: Server, votes: bytes, **settings: str) -> str:
+def analysed(server, votes, **settings):
     return prepared_votes(server.home, votes, "one_class_votes.csv", splits=2, **settings)
 
 
-def settled(page: Page, url: str) -> None:
+def settled(page, url):
     """Open a page and wait until all it computes is there."""
     page.goto(url)
     answer(page).first.wait_for()

@@ -6,9 +6,8 @@ import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.score import score
@@ -35,7 +34,7 @@ from tests.browser.service import prepared
 WHAT_IF = {"what-if": "true"}
 
 
-def new_votes() -> bytes:
+def new_votes():
     """The sample's items in another order, without labels, one judge gone and one unknown."""
     header, *rows = sample_bytes("hard_panel").decode().splitlines()
     names = header.split(",")
@@ -87,12 +86,12 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(page, s
     settled(page)
 
 
-def shown_text(page: Page, text: str | re.Pattern[str]):
+def shown_text(page, text):
     """A section's answer that holds this."""
     return page.locator(".jp-text").filter(has_text=text)
 
 
-def made_by(command: str, folder: Path) -> str:
+def made_by(command, folder):
     """The panel file that a command writes beside the sample's votes."""
     words = shlex.split(command)
     (folder / next(word for word in words if word.endswith(".csv"))).write_bytes(
@@ -113,7 +112,7 @@ def test_judges_are_ticked_off_and_the_rest_is_shared_exported_and_analysed(page
     grid = page.get_by_test_id("stDataFrame").nth(1)  # The first one lists the judges.
     grid.scroll_into_view_if_needed()
 
-    def tick_off() -> None:
+    def tick_off():
         grid.click(position={"x": 40.0, "y": 53.0})
         page.keyboard.press("Space")
 

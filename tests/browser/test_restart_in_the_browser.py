@@ -4,7 +4,7 @@ import re
 import sqlite3
 from contextlib import closing
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -19,7 +19,7 @@ from tests.browser.service import prepared
 SPLITS = 100
 
 
-def under_way(page: Page) -> None:
+def under_way(page):
     """Wait until some of the work is done."""
     bar = page.get_by_role("progressbar")
     expect(bar).to_have_attribute("aria-valuenow", re.compile("[1-9]"))

@@ -5,10 +5,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.service.sql import SqlWorkspace
-from tests.browser.conftest import PATIENCE, Server
+from tests.browser.conftest import PATIENCE
 from tests.browser.driver import (
     CURVE,
     RECOMMENDED,
@@ -30,7 +30,7 @@ def analysis(server):
     return prepared(server.home, "one_class")
 
 
-def shared(server: Server, analysis: str, seconds: float | None = None) -> str:
+def shared(server, analysis, seconds=None):
     """A token, made without a page."""
     with closing(SqlWorkspace(home=server.home)) as space:
         return space.share(analysis, seconds)
@@ -100,13 +100,13 @@ def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(page
 WHAT, WHY = "Keep all <b>16</b> judges | for now", "Top-5 is not shown to be better."
 
 
-def popover(page: Page):
+def popover(page):
     """The open Report."""
     page.get_by_role("button", name="Report", exact=True).click()
     return page.get_by_test_id("stPopoverBody")
 
 
-def opened_without_network(page: Page, file: Path, problems: list[str]) -> Page:
+def opened_without_network(page, file, problems):
     """A file in a visitor's browser that is cut off; what it asks for or complains of is kept."""
     context = page.context.browser.new_context(offline=True)  # type: ignore[union-attr]
     context.set_default_timeout(PATIENCE)
@@ -119,7 +119,7 @@ def opened_without_network(page: Page, file: Path, problems: list[str]) -> Page:
     return opened
 
 
-def pictures_of(report: Page) -> list[bytes]:
+def pictures_of(report):
     """The first bytes of the first figure's downloads."""
     report.locator("[data-figure]").first.hover()
     starts = []

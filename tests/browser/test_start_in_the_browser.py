@@ -6,7 +6,7 @@ import urllib.request
 from io import BytesIO, StringIO
 
 import pandas as pd
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import expect
 
 from judgepanel.votes import load_votes
 from judgepanel.votes.errors import SAMPLE_FOLDER
@@ -90,7 +90,7 @@ SCORES = "item_id,label,ann,bob\n" + "".join(
 ROW = 35
 
 
-def type_threshold(page: Page, row: int, number: str) -> None:
+def type_threshold(page, row, number):
     """Type a number into the second column of the table of judges that give grades."""
     grid = page.get_by_test_id("stDataFrame").filter(visible=True).first
     width = (grid.bounding_box() or {})["width"]
@@ -128,7 +128,7 @@ ONE_CLASS = ROOT / "sample_data" / "one_class_votes.csv"
 
 
 def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server, guard):
-    def cut_off(route: Route) -> None:
+    def cut_off(route):
         route.abort("connectionreset")
 
     page.goto(server.url)
@@ -150,7 +150,7 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server, g
     guard.excuse()
 
 
-def without_cookies(route: Route) -> None:
+def without_cookies(route):
     """Answer as the server does, but for the cookie that it sets."""
     with urllib.request.urlopen(route.request.url) as response:  # noqa: S310
         del response.headers["Set-Cookie"]
@@ -171,12 +171,12 @@ LEAD = re.compile(r"v2 beats v1 by [\d.]+ \[(-?[\d.]+), (-?[\d.]+)\] points")
 VOTES, LABELS = "two_systems_votes.csv", "two_systems_labels.csv"
 
 
-def asked(votes: pd.DataFrame) -> pd.Series:
+def asked(votes):
     """What was asked of the systems: a text that the server does not keep."""
     return "What does the user mean by the words of " + votes["item_id"] + "?"
 
 
-def estimated(page: Page, labelled: int) -> float:
+def estimated(page, labelled):
     """Analyse what was uploaded, and return the width of the interval on the page Estimate."""
     expect(answer(page)).to_contain_text(f"800 items, 12 judges, {labelled} labelled")
     settled(page)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.service.sql import SqlWorkspace
@@ -24,11 +24,11 @@ class Team:
     server: Server
     provider: str
 
-    def prepared(self, name: str) -> str:
+    def prepared(self, name):
         """The id of a new analysis of this person."""
         return prepared(self.server.home, "one_class", owner=owner(self.provider, name))
 
-    def shared(self, name: str, analysis: str, *, signed_in_only: bool) -> str:
+    def shared(self, name, analysis, *, signed_in_only):
         """A token for an analysis of this person."""
         with closing(SqlWorkspace(home=self.server.home)) as space:
             own = space.owned_by(owner(self.provider, name))
@@ -43,7 +43,7 @@ def here(start_server, tmp_path_factory):
         yield Team(start_server(env=env, port=port), url)
 
 
-def asks_to_sign_in(page: Page) -> None:
+def asks_to_sign_in(page):
     """Nothing is there but the way in."""
     page.get_by_role("button", name="Sign in").wait_for()
     idle(page)

@@ -5,7 +5,7 @@ import io
 import random
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.driver import (
     CURVE,
@@ -40,7 +40,7 @@ NAMES = (
 FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 
 
-def hostile_votes(names: tuple[str, ...] = NAMES, *, start: str = "q") -> bytes:
+def hostile_votes(names=NAMES, *, start="q"):
     """80 items whose ids, like the judges, are anything but names."""
     rng = random.Random(5)
     stream = io.StringIO()
@@ -53,7 +53,7 @@ def hostile_votes(names: tuple[str, ...] = NAMES, *, start: str = "q") -> bytes:
     return stream.getvalue().encode()
 
 
-def injected(page: Page) -> list[str]:
+def injected(page):
     """Elements that can only come from a name, and links that lead away."""
     result: list[str] = page.evaluate(
         """() => [...document.querySelectorAll(
@@ -64,7 +64,7 @@ def injected(page: Page) -> list[str]:
     return result
 
 
-def judge_is_chosen(page: Page) -> None:
+def judge_is_chosen(page):
     """Choose the last judge of the list, which the address keeps."""
     finished_table(page)
     page.locator(".js-plotly-plot .heatmaplayer").first.wait_for()

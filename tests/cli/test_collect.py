@@ -1,7 +1,6 @@
 """`collect`: from pairs to votes that the next command reads."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -29,7 +28,7 @@ def asked(tmp_path, monkeypatch):
         yield served
 
 
-def pairs(folder: Path, *instructions: str) -> str:
+def pairs(folder, *instructions):
     rows = [
         {
             "id": f"q{n}", "prompt": text, "output_1": "good" if n % 2 else "bad",

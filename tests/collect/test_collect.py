@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -39,7 +38,7 @@ def served(monkeypatch):
         yield result
 
 
-def pairs_file(folder: Path, instructions: list[str]) -> Path:
+def pairs_file(folder, instructions):
     path = folder / "pairs.jsonl"
     rows = [
         {
@@ -53,7 +52,7 @@ def pairs_file(folder: Path, instructions: list[str]) -> Path:
     return path
 
 
-def judges_file(folder: Path, url: str, *judges: str, head: str = "", more: str = "") -> Path:
+def judges_file(folder, url, *judges, head="", more=""):
     path = folder / "judges.toml"
     tables = [
         f'[[judge]]\nname = "{name}"\nmodel = "{name}"\nbase_url = "{url}"\n'
@@ -64,15 +63,15 @@ def judges_file(folder: Path, url: str, *judges: str, head: str = "", more: str 
     return path
 
 
-def entries(folder: Path) -> list[dict]:
+def entries(folder):
     return [json.loads(line) for line in (folder / "outputs.jsonl").read_text("utf-8").splitlines()]
 
 
-def asked(folder: Path) -> Counter[tuple[str, str, str]]:
+def asked(folder):
     return Counter((entry["item_id"], entry["judge"], entry["order"]) for entry in entries(folder))
 
 
-def run(pairs: Path, judges: Path, out: Path, **options: float):
+def run(pairs, judges, out, **options):
     with Journal(out) as journal:
         return collect(read_pairs(pairs), read_judges(judges), journal, **options)
 
@@ -233,14 +232,14 @@ def test_concurrency_of_a_judge_is_held(tmp_path, served):
 def test_calls_are_paced(tmp_path, served, monkeypatch):
     clock, waited = [0.0], []
 
-    async def sleep(seconds: float) -> None:
+    async def sleep(seconds):
         waited.append(seconds)
 
     monkeypatch.setattr(calls.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(calls.asyncio, "sleep", sleep)
     pace = calls.Pace(per_minute=120)
 
-    def turn() -> None:
+    def turn():
         with contextlib.suppress(StopIteration):
             pace.turn().send(None)
 
@@ -265,7 +264,7 @@ with Journal(out) as journal:
 """
 
 
-def child(*arguments: Path) -> subprocess.Popen[bytes]:
+def child(*arguments):
     return subprocess.Popen([sys.executable, "-c", CHILD, *map(str, arguments)])
 
 
@@ -296,13 +295,13 @@ def test_a_killed_run_loses_no_finished_call_and_repeats_none(tmp_path, served):
     assert entries(out)[: len(before)] == before
     assert set(asked(out).values()) == {1}
 
-    def sentence(folder: Path) -> set[tuple[str, ...]]:
+    def sentence(folder):
         return {(e["item_id"], e["judge"], e["order"], e["text"]) for e in entries(folder)}
 
     assert sentence(out) == sentence(tmp_path / "whole")
 
 
-def entries_so_far(folder: Path) -> list[dict]:
+def entries_so_far(folder):
     whole = (folder / "outputs.jsonl").read_bytes().rpartition(b"\n")[0]
     return [json.loads(line) for line in whole.splitlines()]
 
@@ -312,7 +311,7 @@ def test_a_disk_that_takes_no_more_keeps_what_was_finished(tmp_path, served, mon
     judges = judges_file(tmp_path, served.url, "x", more="concurrency = 1")
     written, real = [0], os.write
 
-    def write(handle: int, data: bytes) -> int:
+    def write(handle, data):
         if data.startswith(b'{"item_id"') or written[0] > 2_000:
             written[0] += len(data)
             if written[0] > 2_000:

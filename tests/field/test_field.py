@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.load import Loaded
 from tests.field.layouts import CASES
-from tests.field.world import MISSING, Case
+from tests.field.world import MISSING
 
 MOST_STEPS = 2
 
 
-def read(case: Case) -> Loaded:
+def read(case):
     """Follow the refusals of a file, which must name the option of each step."""
     given: dict[str, object] = {}
     for option, arguments in case.steps:
@@ -22,7 +21,7 @@ def read(case: Case) -> Loaded:
     return loaded(case, given)
 
 
-def loaded(case: Case, given: dict[str, object]) -> Loaded:
+def loaded(case, given):
     return load_votes(case.data, name=case.name, labels=case.label_file, **given)  # type: ignore[arg-type]
 
 

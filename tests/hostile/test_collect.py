@@ -1,7 +1,6 @@
 """Each answer of a hostile endpoint becomes a vote or a reason, within bounds; others continue."""
 
 import json
-import socket
 import subprocess
 import sys
 
@@ -14,15 +13,7 @@ from judgepanel.collect.runner import NAMES
 from judgepanel.votes import load_votes
 from judgepanel.votes import table as verdicts
 from tests.hostile.collecting import ITEMS, entries, judge, n_votes, prepared, votes_in
-from tests.hostile.hostile_endpoint import (
-    ATTACKS,
-    KEY,
-    NO_ANSWER,
-    READ_AS_A_VOTE,
-    UNUSABLE,
-    HostileEndpoint,
-    sized,
-)
+from tests.hostile.hostile_endpoint import ATTACKS, KEY, NO_ANSWER, READ_AS_A_VOTE, UNUSABLE, sized
 from tests.hostile.hostile_endpoint import completion as answer
 
 
@@ -159,7 +150,7 @@ def test_nothing_of_an_output_reaches_the_terminal_or_a_spreadsheet_as_a_command
 
 
 def test_a_server_with_a_new_name_for_every_answer_fills_no_table(tmp_path, here, monkeypatch):
-    def renamed(caller: socket.socket, endpoint: HostileEndpoint, _request: object) -> None:
+    def renamed(caller, endpoint, _request):
         name = f"model-{len(endpoint.requests):03}"
         caller.sendall(sized(json.dumps(answer(model=name)).encode()))
 

@@ -3,26 +3,16 @@
 import json
 import math
 import tempfile
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from judgepanel.collect import (
-    Journal,
-    Outcome,
-    collect,
-    judge_rows,
-    read_judges,
-    read_pairs,
-    votes_of,
-)
+from judgepanel.collect import Journal, collect, judge_rows, read_judges, read_pairs, votes_of
 from judgepanel.collect import runner as calls
-from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
+from judgepanel.votes import InputError, load_votes, write_votes
 
 JUDGES = """
 [[judge]]
@@ -52,7 +42,7 @@ VALUES = st.recursive(
 )
 
 
-def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def maybe(strategy):
     return strategy | VALUES
 
 
@@ -98,16 +88,16 @@ Reply = tuple[int, bytes]
 """Status and body of an answer."""
 
 
-async def streamed(body: bytes) -> AsyncIterator[bytes]:
+async def streamed(body):
     yield body
 
 
-def run(folder: Path, out: Path, replies: list[Reply], cap: float | None) -> tuple[Outcome, Any]:
+def run(folder, out, replies, cap):
     """A run against these replies, one after the other and over again."""
     pairs, plan = read_pairs(folder / "pairs.jsonl"), read_judges(folder / "judges.toml")
     given_out = iter(replies * 100)
 
-    async def handle(_self: object, _request: object) -> httpx.Response:
+    async def handle(_self, _request):
         status, body = next(given_out)
         return httpx.Response(status, content=streamed(body))
 
@@ -119,7 +109,7 @@ def run(folder: Path, out: Path, replies: list[Reply], cap: float | None) -> tup
         return outcome, votes_of(journal, pairs).votes if outcome.finished else None
 
 
-def read_back(votes: VoteMatrix, out: Path) -> VoteMatrix:
+def read_back(votes, out):
     write_votes(votes, out / "votes.csv")
     return load_votes(out / "votes.csv", need_labels=False).votes
 

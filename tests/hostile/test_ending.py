@@ -4,14 +4,13 @@ import asyncio
 import signal
 import sys
 import time
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import connect
 
-from tests.browser.conftest import ROOT, Server, serving
+from tests.browser.conftest import ROOT, serving
 
 PATIENCE_SECONDS = 300.0
 ENDS_SECONDS = 5.0
@@ -46,21 +45,21 @@ STUCK = """
 """
 
 
-def served(work: str, folder: Path) -> AbstractContextManager[Server]:
+def served(work, folder):
     """A server of one page that does this work."""
     page = folder / "page.py"
     page.write_text(PAGE.format(root=str(ROOT), work=work.strip()), encoding="utf-8")
     return serving(folder / "home", page, {"JUDGEPANEL_ACCESS": "local"})
 
 
-def until(holds: object) -> None:
+def until(holds):
     ends = time.monotonic() + PATIENCE_SECONDS
     while not holds():  # type: ignore[operator]
         assert time.monotonic() < ends, "it never came to that"
         time.sleep(0.05)
 
 
-def readers_of(pid: int) -> list[int]:
+def readers_of(pid):
     """Processes that read an upload for a server."""
     ids = []
     for status in Path("/proc").glob("[0-9]*/stat"):
@@ -74,7 +73,7 @@ def readers_of(pid: int) -> list[int]:
     return ids
 
 
-async def opened(server: Server) -> ClientConnection:
+async def opened(server):
     address = server.url.replace("http", "ws") + "/_stcore/stream"
     visitor = await connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60)
     message = BackMsg()
@@ -83,14 +82,14 @@ async def opened(server: Server) -> ClientConnection:
     return visitor
 
 
-def alive(pid: int) -> bool:
+def alive(pid):
     return Path(f"/proc/{pid}/status").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 @pytest.mark.parametrize("leaves", ["the server", "the visitor"])
 def test_a_reader_ends_with_its_server_and_with_the_visitor_for_whom_it_reads(tmp_path, leaves):
-    async def visit() -> None:
+    async def visit():
         visitor = await opened(server)
         until(lambda: readers_of(process.pid))
         (reader,) = readers_of(process.pid)
@@ -111,7 +110,7 @@ def test_a_reader_ends_with_its_server_and_with_the_visitor_for_whom_it_reads(tm
 def test_a_thread_that_never_ends_keeps_no_server_alive(tmp_path):
     mark = tmp_path / "stuck"
 
-    async def visit() -> None:
+    async def visit():
         visitor = await opened(server)
         until(mark.exists)
         process.send_signal(signal.SIGTERM)

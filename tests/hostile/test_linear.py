@@ -35,14 +35,14 @@ NUMBERS: dict[str, Callable[[str], str]] = {
 }  # fmt: skip
 
 
-def refused(read: Callable[[], object]) -> None:
+def refused(read):
     try:
         read()
     except InputError:
         return
 
 
-def is_read_in_time(read: Callable[[], object]) -> None:
+def is_read_in_time(read):
     began = time.process_time()
     refused(read)
     assert time.process_time() - began < BUDGET_SECONDS
@@ -89,7 +89,7 @@ def test_what_is_nearly_a_number_is_told_from_one_in_linear_time(text):
     is_read_in_time(lambda: is_number(word))
 
 
-def votes_with(column: str, word: str) -> bytes:
+def votes_with(column, word):
     """Four items as CSV, the last of them with this word in this column."""
     rows = [{"item_id": f"q{k}", "label": str(k % 2), "j1": "1", "feat_x": "1"} for k in range(4)]
     rows[-1][column] = word

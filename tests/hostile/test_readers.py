@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from judgepanel.intake import answer, process
-from judgepanel.intake.answer import Answer, Ask, BadAnswer, answer_to, packed, unpacked
+from judgepanel.intake.answer import Ask, BadAnswer, answer_to, packed, unpacked
 from judgepanel.intake.process import ReaderProcess, read_apart
 from judgepanel.intake.reader import VIRTUAL_MIB
 from judgepanel.studies.codec import pack
 from judgepanel.votes import InputError, limits, load_votes
 from judgepanel.votes.simulate import SAMPLES, sample_bytes
 from tests.hostile import attacks
-from tests.hostile.measure import Cost, measured
+from tests.hostile.measure import measured
 from tests.hostile.targets import INSPECT, TARGETS, is_read, mutated
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +79,7 @@ REFUSED_AFTER_READING = {
 }
 
 
-def read_in_a_fresh_process(path: Path, seconds: float = 300) -> Cost:
+def read_in_a_fresh_process(path, seconds=300):
     return measured(sys.executable, "-P", "-c", READ, path, seconds=seconds)
 
 
@@ -113,11 +113,11 @@ def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(tmp_path, make,
     assert cost.cpu < 60, cost  # 154 s when every block kept dictionaries of its own.
 
 
-def asked(data: bytes, name: str) -> Ask:
+def asked(data, name):
     return Ask(name, len(data))
 
 
-def apart(data: bytes, name: str) -> Answer:
+def apart(data, name):
     return read_apart(asked(data, name), data)
 
 
@@ -294,7 +294,7 @@ def test_a_reader_reads_or_refuses_whatever_comes(name):
 
     @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
     @given(mutated(target.seeds))
-    def fuzz(data: bytes) -> None:
+    def fuzz(data):
         is_read(target, data)
 
     fuzz()

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError
 
@@ -30,7 +29,6 @@ from judgepanel.service.database import (
 )
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import Settings
-from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish, loaded
 
@@ -246,7 +244,7 @@ def test_work_that_finds_the_database_away_goes_on_when_it_is_back(tmp_path, vot
     space.close()
 
 
-def length_of(votes: VoteMatrix, spec: CountSpec, partial: NDArray[np.uint8]) -> Count:
+def length_of(votes, spec, partial):
     return Count(len(partial), spec.settings.splits)
 
 

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,7 +11,7 @@ import yaml
 from tests.setup.scripts import ROOT
 
 
-def committed_files() -> list[Path]:
+def committed_files():
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,7 +45,7 @@ def test_the_build_prints_a_line_for_each_stage(built):
 def test_the_gallery_prints_a_line_for_each_study(monkeypatch, caplog):
     docs = script_module("docs_site", ROOT / ".ci" / "docs_site.py")
 
-    def write(*given: object, announce: Callable[[str], None], **options: object) -> None:
+    def write(*given, announce, **options):
         announce("Scope (1 of 2)")
         announce("Cost (2 of 2)")
 

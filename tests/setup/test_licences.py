@@ -30,7 +30,7 @@ def script():
     return script_module("licences_script", ROOT / ".ci" / "licences.py")
 
 
-def is_allowed(name: str, licence: str) -> bool:
+def is_allowed(name, licence):
     """Whether one of the licences to choose from has only terms that are allowed."""
     return any(
         all(

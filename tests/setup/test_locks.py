@@ -17,7 +17,7 @@ LOCKS = {
 LOWEST = "requirements-lowest.lock"
 
 
-def pins(lock: str) -> dict[str, list[tuple[Requirement, str]]]:
+def pins(lock):
     """Every pin of a lock file by package, with the lines (hashes) that follow it."""
     text = (ROOT / lock).read_text(encoding="utf-8")
     blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE | re.IGNORECASE)
@@ -30,13 +30,13 @@ def pins(lock: str) -> dict[str, list[tuple[Requirement, str]]]:
     return by_name
 
 
-def version(requirement: Requirement) -> str:
+def version(requirement):
     (pin,) = requirement.specifier
     assert pin.operator == "=="
     return pin.version
 
 
-def bounds(path: str) -> list[Requirement]:
+def bounds(path):
     lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
     return [Requirement(line.partition("#")[0]) for line in lines if line.partition("#")[0]]
 

@@ -20,14 +20,14 @@ def usual_venv(monkeypatch):
     monkeypatch.delenv("JUDGEPANEL_VENV", raising=False)
 
 
-def script(path: Path, exit_code: int = 0) -> Path:
+def script(path, exit_code=0):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\nexit {exit_code}\n", encoding="utf-8")
     path.chmod(0o755)
     return path
 
 
-def no_fetch() -> None:
+def no_fetch():
     """Stand in for apt-get, which finds nothing."""
 
 
@@ -75,7 +75,7 @@ def test_a_prepared_environment_is_used_without_starting_anything(run, tmp_path,
     python = script(run.python_of(tmp_path))
     run.stamp_of(tmp_path, lock.name).write_text(run.digest(lock), encoding="utf-8")
 
-    def refuse(*_: object, **__: object) -> None:
+    def refuse(*_, **__):
         raise AssertionError("started a process")
 
     monkeypatch.setattr(run.subprocess, "run", refuse)
@@ -156,7 +156,7 @@ def test_a_chromium_is_fetched_only_when_none_is_found(run, tmp_path):
     environ = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path)}
     fetched = []
 
-    def fetch() -> None:
+    def fetch():
         fetched.append(script(tmp_path / "bin" / "chromium"))
 
     assert run.find_chromium(environ, fetch=fetch) == str(tmp_path / "bin" / "chromium")
@@ -177,7 +177,7 @@ def test_a_postgresql_is_fetched_only_when_none_is_found(run, tmp_path):
     debian, environ = tmp_path / "postgresql", {"PATH": str(tmp_path / "bin")}
     fetched: list[Path] = []
 
-    def fetch() -> None:
+    def fetch():
         fetched.append(script(debian / "15" / "bin" / "initdb"))
 
     for _ in range(2):
@@ -234,7 +234,7 @@ def test_the_kernel_is_asked_of_what_was_loaded(matrix):
 def test_a_missing_second_python_is_named_and_no_failure(matrix, monkeypatch, capsys):
     codes = [0]
 
-    def answer(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
+    def answer(*_, **__):
         return subprocess.CompletedProcess([], codes.pop(0) if codes[1:] else codes[0])
 
     monkeypatch.setattr(matrix, "other_python", lambda: None)

@@ -3,7 +3,6 @@
 import json
 import sys
 from importlib.metadata import Distribution, version
-from typing import Any
 
 import pytest
 
@@ -26,7 +25,7 @@ Version: 1
 """
 
 
-def installed(name: str) -> dict[str, Any]:
+def installed(name):
     """An entry of pip's report."""
     return {
         "metadata": {"name": name},

@@ -84,7 +84,7 @@ def test_what_few_features_need_is_an_extra(wheel):
         lines = archive.read(entry).decode().split("\n\n")[0].splitlines()
     wanted = [Requirement(line.partition(": ")[2]) for line in lines if "Requires-Dist" in line]
 
-    def of(*extras: str) -> set[str]:
+    def of(*extras):
         return {
             requirement.name
             for requirement in wanted

@@ -16,13 +16,13 @@ HEAD = "item_id,label,j1,j2\n"
 GOOD = HEAD + "a,1,1,0\nb,0,0,0\nc,1,1,1\nd,0,1,0\n"
 
 
-def parquet_of(**columns: object) -> bytes:
+def parquet_of(**columns):
     sink = io.BytesIO()
     pa.parquet.write_table(pa.table(columns), sink)
     return sink.getvalue()
 
 
-def lines_of(*records: object) -> bytes:
+def lines_of(*records):
     return "\n".join(json.dumps(record) for record in records).encode()
 
 
@@ -227,7 +227,7 @@ def test_too_many_cells_and_columns_are_refused(monkeypatch):
         read_table(GOOD.encode(), "v.csv")
 
 
-def many(rows: int = 20, judges: str = "j1,j2", tail: str = "") -> bytes:
+def many(rows=20, judges="j1,j2", tail=""):
     body = "".join(f"i{i},{i % 2},{i // 2 % 2},{i // 3 % 2}\n" for i in range(rows))
     return f"item_id,label,{judges}\n{body}{tail}".encode()
 

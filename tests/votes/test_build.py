@@ -1,10 +1,9 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from judgepanel.votes import InputError, Loaded, load_votes
+from judgepanel.votes import InputError, load_votes
 from tests.helpers import larger
 
 WIDE = b"""item_id,label,prompt_id,feat_len,feat_kind,j1,j2,j3
@@ -59,7 +58,7 @@ def test_columns_that_a_long_file_does_not_need_are_named():
     assert "Columns that are not used: 'when'." in load_votes(data).warnings
 
 
-def with_judges(table: bytes | Path) -> Loaded:
+def with_judges(table):
     return load_votes(WIDE, judge_table=table)
 
 

@@ -7,7 +7,7 @@ from judgepanel.votes.formats import read_table
 from judgepanel.votes.roles import Roles, guess_roles
 
 
-def guess(text: str, *, need_label: bool = True, **given: str | None) -> Roles:
+def guess(text, *, need_label=True, **given):
     table = read_table(text.encode(), "v.csv")
     return guess_roles(table, Choices.of(**given), need_label=need_label)
 

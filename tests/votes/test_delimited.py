@@ -19,7 +19,7 @@ rows = st.integers(2, 4).flatmap(
 )
 
 
-def text_of(table: list[list[str]], line_end: str) -> str:
+def text_of(table, line_end):
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator=line_end, quoting=csv.QUOTE_ALL).writerows(table)
     return out.getvalue()
@@ -55,7 +55,7 @@ CELL = st.sampled_from(["", "0", "1", "A", "B", "-", "tie", "é", "10"])
 SHORT = st.sampled_from(["", "0", "1", "A"])
 
 
-def parsed(data: bytes) -> pd.DataFrame:
+def parsed(data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delimited, "short_columns", lambda *_: {})
         return read_csv(data, "v.csv").frame

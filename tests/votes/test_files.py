@@ -1,7 +1,6 @@
 import gzip
 import io
 import json
-from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -16,7 +15,7 @@ CSV = b"item_id,label,j1\na,1,0\nb,,1\n"
 ROWS = [["a", "1", "0"], ["b", "", "1"]]
 
 
-def parquet(frame: pd.DataFrame) -> bytes:
+def parquet(frame):
     return bytes(frame.to_parquet())
 
 
@@ -29,9 +28,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def arrow(
-    frame: pd.DataFrame, compression: str | None = None, *, stream: bool = False, rows: int = 1
-) -> bytes:
+def arrow(frame, compression=None, *, stream=False, rows=1):
     """An Arrow file or stream, in batches of so many rows."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
     sink = pa.BufferOutputStream()
@@ -121,7 +118,7 @@ def test_arrow_that_is_empty_cut_off_or_too_large_is_refused(stream, monkeypatch
         read_table(whole, "v.arrow")
 
 
-def dataset(folder: Path, files: dict[str, bytes]) -> Path:
+def dataset(folder, files):
     """A folder as ``save_to_disk`` of Hugging Face's datasets lays it out."""
     folder.mkdir(parents=True)
     for name, data in files.items():

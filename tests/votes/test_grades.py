@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import judgepanel as jp
-from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
+from judgepanel.votes import InputError, load_votes, write_votes
 from judgepanel.votes.choices import Choices, Thresholds, roles_text, with_roles
 from judgepanel.votes.delimited import read_frame
 from judgepanel.votes.formats import read_table
-from judgepanel.votes.grades import GradedJudge, Scale, graded_judges
+from judgepanel.votes.grades import Scale, graded_judges
 from judgepanel.votes.matrix import orient
 from judgepanel.votes.roles import guess_roles
 from judgepanel.votes.simulate import one_class
@@ -26,12 +26,12 @@ DIFFERENCES = {"ann": ["3", "-2", "0", "-1", "", "1.5"], "bob": ["-4", "-1", "2"
 SCORES = {"ann": ["5", "1", "3", "2", "", "4"], "bob": ["1", "2", "3", "4", "5", "1"]}
 
 
-def wide(judges: dict[str, list[str]]) -> bytes:
+def wide(judges):
     rows = [["label", *judges], *zip(LABELS, *judges.values(), strict=True)]
     return "\n".join(";".join(row) for row in rows).encode()
 
 
-def long(judges: dict[str, list[str]]) -> bytes:
+def long(judges):
     rows = [
         (f"{item}", judge, cell, LABELS[item])
         for judge, cells in judges.items()
@@ -230,7 +230,7 @@ def test_thresholds_that_are_no_numbers_are_refused(text, tmp_path):
         with_roles(path, {})
 
 
-def judges_with_grades(cells: dict[str, list[str]], task: str = "pairwise") -> list[GradedJudge]:
+def judges_with_grades(cells, task="pairwise"):
     table = read_table(wide(cells), "v.csv")
     return list(graded_judges(table, guess_roles(table, Choices()), task))
 
@@ -252,7 +252,7 @@ def test_no_judge_of_verdicts_is_listed(cells):
     assert judges_with_grades({"ann": words, "bob": words[::-1]}) == []
 
 
-def graded() -> VoteMatrix:
+def graded():
     return load_votes(wide(PROBABILITIES), name="v.csv").votes
 
 

@@ -15,14 +15,14 @@ SMALLEST = 1 / (DRAWS + 1)
 PAIRS = np.repeat(np.arange(60), 2)
 
 
-def wrong_votes(rng: np.random.Generator, rho: float, share: float = 0.3) -> np.ndarray:
+def wrong_votes(rng, rho, share=0.3):
     """Errors (items, judges) that correlate by rho within an origin."""
     of_origin = rng.random((N_ITEMS // SIZE, N_JUDGES))[ORIGIN]
     of_item = rng.random((N_ITEMS, N_JUDGES))
     return np.where(rng.random(of_item.shape) < np.sqrt(rho), of_origin, of_item) < share
 
 
-def hints(wrong: np.ndarray, **features: np.ndarray) -> list[str]:
+def hints(wrong, **features):
     label = np.arange(len(wrong)) % 2
     votes = {f"j{k}": label ^ column for k, column in enumerate(wrong.T)}
     cells = {"label": label, **{f"feat_{name}": own for name, own in features.items()}, **votes}
@@ -31,7 +31,7 @@ def hints(wrong: np.ndarray, **features: np.ndarray) -> list[str]:
     return [note for note in load_votes(text.encode(), name="v.csv").warnings if "narrow" in note]
 
 
-def long_hints(wrong: np.ndarray, **columns: np.ndarray) -> list[str]:
+def long_hints(wrong, **columns):
     """Offers in a file with one row per vote; columns are (items,), or (items, judges) per vote."""
     label = np.arange(len(wrong)) % 2
     lines = [",".join(["item", "judge", "verdict", "label", *columns])]
@@ -43,11 +43,11 @@ def long_hints(wrong: np.ndarray, **columns: np.ndarray) -> list[str]:
     return [note for note in loaded.warnings if "narrow" in note]
 
 
-def words(codes: np.ndarray) -> np.ndarray:
+def words(codes):
     return np.char.add("w", codes.astype(str))
 
 
-def others(rng: np.random.Generator) -> dict[str, np.ndarray]:
+def others(rng):
     """Columns of shared values on which errors do not depend."""
     uneven = np.minimum(rng.geometric(0.02, N_ITEMS), 90)
     return {"x": words(rng.permutation(ORIGIN)), "y": rng.permutation(ORIGIN), "z": words(uneven)}

@@ -40,7 +40,7 @@ def test_a_cached_function_tells_votes_apart_by_one_vote_only():
     assert len(calls) == 2
 
 
-def renamed(seed: int, n_items: int, n_judges: int, prefix: str):
+def renamed(seed, n_items, n_judges, prefix):
     votes = make_votes(seed, n_items, n_judges)
     return replace(votes, item_ids=tuple(f"{prefix}{name}" for name in votes.item_ids))
 
@@ -65,7 +65,7 @@ def test_features_that_both_have_groups_and_grades_stay():
     assert both.groups == (*first.item_ids, *"ggkk")
 
 
-def graded(prefix: str, cut: float):
+def graded(prefix, cut):
     grades = np.array([[0.2, np.nan], [0.9, np.nan], [0.7, np.nan], [0.1, np.nan]])
     votes = np.where(np.isnan(grades), 1, grades > cut).astype(np.int8)
     plain = renamed(3, 4, 2, prefix)

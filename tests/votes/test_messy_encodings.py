@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from judgepanel.votes import InputError, VoteMatrix, limits, load_votes
+from judgepanel.votes import InputError, limits, load_votes
 
 ROWS = [
     {"item_id": f"q{n}", "label": n % 2, "jé": (n // 2) % 2, "bob": (n // 3) % 2} for n in range(12)
@@ -13,16 +13,16 @@ ROWS = [
 NAMES = ["item_id", "label", "jé", "bob"]
 
 
-def text_of(separator: str = ",", words: tuple[str, str] = ("0", "1")) -> str:
+def text_of(separator=",", words=("0", "1")):
     rows = [[row["item_id"], *(words[int(row[name])] for name in NAMES[1:])] for row in ROWS]
     return "\n".join(separator.join(map(str, row)) for row in [NAMES, *rows]) + "\n"
 
 
-def votes_of(data: bytes, name: str = "v.csv") -> VoteMatrix:
+def votes_of(data, name="v.csv"):
     return load_votes(data, name=name).votes
 
 
-def nested(row: dict[str, object]) -> dict[str, object]:
+def nested(row):
     return {
         "item_id": row["item_id"],
         "label": row["label"],
@@ -30,7 +30,7 @@ def nested(row: dict[str, object]) -> dict[str, object]:
     }
 
 
-def listed(row: dict[str, object]) -> dict[str, object]:
+def listed(row):
     votes = [{"judge": name, "verdict": row[name]} for name in NAMES[2:]]
     return {"item": row["item_id"], "label": row["label"], "votes": votes}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.votes import InputError, Loaded, load_votes
+from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.simulate import SAMPLES, sample_bytes
 from judgepanel.words.sentences import column_options
 
@@ -17,12 +17,12 @@ VOTES = ("1010110110", "1110100010", "0010110011")
 JUDGES = ("ann", "bob", "cid")
 
 
-def write(cells: dict[str, list[str]], separator: str = ",") -> str:
+def write(cells, separator=","):
     rows = [list(cells), *zip(*cells.values(), strict=True)]
     return "\n".join(separator.join(row) for row in rows) + "\n"
 
 
-def columns(words: tuple[str, str] = ("0", "1"), **more: list[str]) -> dict[str, list[str]]:
+def columns(words=("0", "1"), **more):
     """The votes above in other words, with more columns between the label and the judges."""
     rename = {"0": words[0], "1": words[1]}
     named = dict(zip(JUDGES, VOTES, strict=True))
@@ -34,12 +34,12 @@ def columns(words: tuple[str, str] = ("0", "1"), **more: list[str]) -> dict[str,
     }
 
 
-def read(text: str | bytes, name: str = "v.csv", **given: object) -> Loaded:
+def read(text, name="v.csv", **given):
     data = text.encode() if isinstance(text, str) else text
     return load_votes(data, name=name, **given)
 
 
-def same_votes(loaded: Loaded) -> bool:
+def same_votes(loaded):
     votes = loaded.votes
     expected = np.array([[int(bit) for bit in bits] for bits in VOTES], dtype=np.int8).T
     return (
@@ -189,7 +189,7 @@ def test_a_majority_is_told_from_a_judge_that_follows_it_at_first():
     cells = {f"j{k}": bits[:, k].astype(str).tolist() for k in range(5)}
     label = (np.arange(6_000) % 2).astype(str).tolist()
 
-    def judges(**more: np.ndarray) -> tuple[str, ...]:
+    def judges(**more):
         added = {name: votes.astype(str).tolist() for name, votes in more.items()}
         return read(write({"label": label, **cells, **added})).votes.judges
 
@@ -204,7 +204,7 @@ def test_the_offer_of_groups_says_how_much_wider_they_make_intervals():
     label = np.arange(400) % 2
     wrong = rng.random((100, 3)) < 0.3
 
-    def note(errors: np.ndarray) -> str:
+    def note(errors):
         votes = {f"j{k}": (label ^ errors[:, k]).astype(str).tolist() for k in range(3)}
         cells = {"label": label.astype(str).tolist(), "feat_query": question.astype(str).tolist()}
         (hint,) = [w for w in read(write({**cells, **votes})).warnings if " share " in w]

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -31,7 +30,7 @@ NO_SENTENCE = re.compile(r"(?s)--[a-z-]+|.*jp-.*|.*command line.*|.*promptfoo ev
 """The name of an option alone, a style sheet, and what is about a command line."""
 
 
-def refused(text: str, name: str = "v.csv", **given: str) -> str:
+def refused(text, name="v.csv", **given):
     with pytest.raises(InputError) as caught:
         load_votes(text.encode(), name=name, **given)
     return str(caught.value)
@@ -59,12 +58,12 @@ def test_the_remedy_outlives_the_name_of_the_file_and_a_copy():
 
 
 @cache
-def nodes_of(path: Path) -> list[ast.AST]:
+def nodes_of(path):
     """All nodes of a module's syntax."""
     return list(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
-def errors_in(path: Path) -> Iterator[tuple[str, set[str | None]]]:
+def errors_in(path):
     """Every refusal of a module with its place, and what is given of it."""
     attributes = [node for node in nodes_of(path) if isinstance(node, ast.Attribute)]
     about_columns = {id(node.value) for node in attributes if node.attr in IN_A_COLUMN}
@@ -90,7 +89,7 @@ def test_no_file_is_refused_without_a_remedy():
     assert [place for place, given in errors if "remedy" not in given] == []
 
 
-def texts(path: Path) -> Iterator[tuple[int, str]]:
+def texts(path):
     """Every text of a module that is not a docstring, with its line."""
     alone = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
     for node in nodes_of(path):

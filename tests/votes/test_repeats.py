@@ -35,7 +35,7 @@ WORLDS = {
 TOLD_APART = [name for name in WORLDS if name != "one judge"]
 
 
-def taken(votes: VoteMatrix, rows, ids=None) -> VoteMatrix:
+def taken(votes, rows, ids=None):
     """Items by position, some more than once, under new ids that say nothing."""
     rows = np.asarray(rows)
     features = None if votes.features is None else votes.features.iloc[rows].reset_index(drop=True)
@@ -50,11 +50,11 @@ def taken(votes: VoteMatrix, rows, ids=None) -> VoteMatrix:
     )
 
 
-def times(votes: VoteMatrix, copies: int) -> VoteMatrix:
+def times(votes, copies):
     return taken(votes, np.tile(np.arange(votes.n_items), copies))
 
 
-def swapped(votes: VoteMatrix, rows) -> VoteMatrix:
+def swapped(votes, rows):
     verdicts, labels = votes.votes.copy(), votes.labels.copy()
     turn = verdicts[rows] >= 0
     verdicts[rows] = np.where(turn, 1 - verdicts[rows], verdicts[rows])

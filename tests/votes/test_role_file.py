@@ -1,12 +1,10 @@
 """Role files: a written file reads the same votes again, and an error in one is reported."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.votes import InputError, Loaded, load_votes
+from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.cells import MEANT
 from judgepanel.votes.choices import Choices, read_roles, roles_text, with_roles
 
@@ -18,7 +16,7 @@ LONG = "item,judge,vote,label,when\n" + "".join(
 )
 
 
-def again(loaded: Loaded, data: str, folder: Path, **labels: bytes) -> Loaded:
+def again(loaded, data, folder, **labels):
     """The votes of the same file, read with the roles as they were."""
     path = folder / "roles.toml"
     path.write_text(roles_text(loaded), encoding="utf-8")

@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from judgepanel.votes import Loaded, load_votes
+from judgepanel.votes import load_votes
 
 QUESTIONS = [f"What is {n} and {n}?" for n in range(40)]
 REASONS = [f"I counted to {n} and back again, and so it is correct." for n in range(40)]
 
 
-def wide() -> pd.DataFrame:
+def wide():
     """Votes beside questions, answers, short titles, and what a judge wrote."""
     return pd.DataFrame(
         {
@@ -28,7 +28,7 @@ def wide() -> pd.DataFrame:
     )
 
 
-def read(frame: pd.DataFrame, *ids: str) -> Loaded:
+def read(frame, *ids):
     return load_votes(frame.to_csv(index=False).encode(), name="votes.csv", texts_of=ids)
 
 

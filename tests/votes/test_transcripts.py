@@ -5,23 +5,23 @@ import json
 import numpy as np
 import pytest
 
-from judgepanel.votes import InputError, VoteMatrix, load_votes
+from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.columns import order_of
 from judgepanel.votes.table import LEVELS, REASONS, Coverage, JudgeCoverage
 
 A, B, NOTHING = "Output (a)", "[[B]]", "I cannot say."
 
 
-def lines(*rows: dict) -> bytes:
+def lines(*rows):
     return "\n".join(json.dumps(row) for row in rows).encode()
 
 
-def row(item: str, judge: str, text: str | None, order: object = "AB", **more: object) -> dict:
+def row(item, judge, text, order="AB", **more):
     label = 1 if item.startswith("p") else 0
     return {"item": item, "judge": judge, "text": text, "order": order, "label": label, **more}
 
 
-def votes_of(*rows: dict) -> dict[tuple[str, str], int]:
+def votes_of(*rows):
     votes = load_votes(lines(*rows, *FILL), name="said.jsonl").votes
     return {
         (item, judge): int(votes.votes[i, j])
@@ -210,7 +210,7 @@ def test_half_a_file_of_outputs_is_refused_with_what_it_lacks(head, cells, sente
     assert sentence in str(caught.value)
 
 
-def scored(item: str, judge: str, first: object, second: object, order: str = "AB") -> dict:
+def scored(item, judge, first, second, order="AB"):
     label = 1 if item.startswith("p") else 0
     row = {"item": item, "judge": judge, "score_a": first, "score_b": second, "order": order}
     return {**row, "label": label}
@@ -281,7 +281,7 @@ def test_coverage_from_before_a_reason_had_its_name_is_still_shown():
     assert frame[["empty", "no verdict", "unusable"]].to_numpy().tolist() == [[1, 1, 0]]
 
 
-def outputs_of(rows: list[tuple[str, ...]], *columns: str) -> VoteMatrix:
+def outputs_of(rows, *columns):
     lines = [",".join(("item_id", "judge", "text", *columns)), *map(",".join, rows)]
     return load_votes("\n".join(lines).encode(), name="o.csv", need_labels=False).votes
 

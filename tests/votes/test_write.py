@@ -30,7 +30,7 @@ SCORED = VoteMatrix(
 
 
 @st.composite
-def matrices(draw: st.DrawFn) -> VoteMatrix:
+def matrices(draw):
     items = draw(st.lists(names, min_size=1, max_size=5, unique=True))
     judges = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     n = len(items)
@@ -74,7 +74,7 @@ def test_what_is_written_is_read_back_bit_for_bit(name, votes, tmp_path_factory)
     assert load_votes(path, need_labels=False).votes.sha256 == votes.sha256
 
 
-def small(**given: object) -> VoteMatrix:
+def small(**given):
     parts: dict[str, object] = {
         "votes": np.array([[1, 0], [0, -1]], dtype=np.int8),
         "labels": np.array([1, 0], dtype=np.int8),

@@ -17,11 +17,11 @@ from judgepanel.votes.outputs import read_verdict
 from judgepanel.votes.table import read_scores, vote_of
 
 
-def entry(text: str) -> dict:
+def entry(text):
     return {"completion": [text, "stop"], "winner": "1"}
 
 
-def llmbar(folder: Path) -> Path:
+def llmbar(folder):
     """Two subsets of three items: a judge that is right, one in two stages, one that rates."""
     for subset in ("Natural", "Adversarial/Neighbor"):
         for judge in ("GPT-4/Vanilla", "GPT-4/Swap", "GPT-4/Rating"):
@@ -53,7 +53,7 @@ def llmbar(folder: Path) -> Path:
     return folder
 
 
-def judgebench(folder: Path) -> Path:
+def judgebench(folder):
     """A judge that writes and one that scores, on three pairs; one judgment is missing."""
     for name, model in (("arena_hard", "m-1"), ("reward_model", "org_rm")):
         rows = []
@@ -211,7 +211,7 @@ def test_a_damaged_judgebench_line_is_named(tmp_path, line):
         read_kind(source_of(path), "judgebench")
 
 
-def rewardbench(folder: Path, n: int = 40) -> Path:
+def rewardbench(folder, n=40):
     """A reward model that is right but for one tie, and a generative judge that is wrong once."""
     about = {"id": list(range(n)), "subset": ["chat"] * (n // 2) + ["code"] * (n - n // 2)}
     scored = {
@@ -289,7 +289,7 @@ def test_rewardbench_lists_of_different_length_are_left_out(tmp_path):
     assert "of one length" in sentence
 
 
-def rewardbench_2(folder: Path) -> Path:
+def rewardbench_2(folder):
     """Four responses of which one is right, and prompts with two right ones; a judge of each."""
     n = 20
     about = {"id": list(range(n)), "subset": ["Math"] * 15 + ["Ties"] * 5}
@@ -334,7 +334,7 @@ def test_both_rewardbenches_in_one_folder_have_their_groups(tmp_path):
 FOLDER = os.environ.get("JUDGEPANEL_REAL_VOTES")
 
 
-def unpacked(name: str, to: Path) -> Path:
+def unpacked(name, to):
     safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # From Python 3.11.4 on.
     with tarfile.open(Path(str(FOLDER)) / name) as archive:
         archive.extractall(to, **safely)  # noqa: S202 - our own archive

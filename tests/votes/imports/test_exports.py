@@ -25,7 +25,7 @@ TRUTH = [n % 3 != 0 for n in range(N)]
 HASTY = [not right if n in (1, 6) else right for n, right in enumerate(TRUTH)]
 
 
-def log(path: Path, functions: list[str], events: list[tuple[str, str, dict]]) -> None:
+def log(path, functions, events):
     """What oaieval writes: the specification, the events, the report."""
     spec = {"completion_fns": functions, "eval_name": "facts.dev.v0", "base_eval": "facts"}
     lines = [{"spec": {**spec, "run_id": "r1", "created_at": "2024-01-01"}}]
@@ -37,11 +37,11 @@ def log(path: Path, functions: list[str], events: list[tuple[str, str, dict]]) -
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
 
 
-def sample(number: int) -> str:
+def sample(number):
     return f"facts.dev.{number}"
 
 
-def meta_evaluation(path: Path, grader: str, verdicts: list[bool]) -> None:
+def meta_evaluation(path, grader, verdicts):
     """A grader whose choices are held against those of people."""
     events: list[tuple[str, str, dict]] = []
     for n, (verdict, truth) in enumerate(zip(verdicts, TRUTH, strict=True)):
@@ -52,7 +52,7 @@ def meta_evaluation(path: Path, grader: str, verdicts: list[bool]) -> None:
     log(path, ["gpt-3.5-turbo", grader], events)
 
 
-def on_pairs(path: Path, model: str, verdicts: list[bool]) -> None:
+def on_pairs(path, model, verdicts):
     """A model that was asked which of two answers is better."""
     events: list[tuple[str, str, dict]] = []
     for n, (verdict, truth) in enumerate(zip(verdicts, TRUTH, strict=True)):
@@ -66,7 +66,7 @@ def on_pairs(path: Path, model: str, verdicts: list[bool]) -> None:
     log(path, [model], events)
 
 
-def trulens(path: Path) -> None:
+def trulens(path):
     """Two feedback functions in [0, 1] and a person; two apps answer each input."""
     rows = [
         {
@@ -82,7 +82,7 @@ def trulens(path: Path) -> None:
     pd.DataFrame(rows).to_csv(path, index=False)
 
 
-def langfuse(path: Path, *, camel: bool = False) -> None:
+def langfuse(path, *, camel=False):
     """Two evaluators, in numbers and in words, and an annotation."""
     names = ("traceId", "observationId", "stringValue") if camel else ()
     trace, observation, text = names or ("trace_id", "observation_id", "string_value")
@@ -96,7 +96,7 @@ def langfuse(path: Path, *, camel: bool = False) -> None:
     pd.DataFrame(rows).to_csv(path, index=False)
 
 
-def langsmith(path: Path) -> None:
+def langsmith(path):
     """Two evaluators; runs of one example twice, and a run that failed."""
     rows = [
         {

@@ -1,16 +1,14 @@
 """Judgments of pairs by models and people: what most people say is the label."""
 
 import json
-from collections.abc import Iterable
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from judgepanel.votes import Loaded, load_votes
+from judgepanel.votes import load_votes
 from judgepanel.votes.imports import KINDS, read_kind, source_of
 from judgepanel.votes.imports.common import pair_of
 
@@ -19,18 +17,18 @@ MODELS = ("alpaca", "gpt", "llama")
 PAIRS = (("alpaca", "gpt"), ("gpt", "llama"), ("alpaca", "llama"))
 
 
-def lines(rows: Iterable[object]) -> str:
+def lines(rows):
     return "\n".join(map(json.dumps, rows)) + "\n"
 
 
-def vote(question: int, pair: tuple[str, str], winner: str, judge: object) -> dict[str, object]:
+def vote(question, pair, winner, judge):
     return {
         "question_id": question, "model_a": pair[0], "model_b": pair[1], "winner": winner,
         "judge": judge, "conversation_a": [{"role": "user", "content": "?"}], "turn": 1,
     }  # fmt: skip
 
 
-def by_people() -> list[dict[str, object]]:
+def by_people():
     """Ten questions on three pairs: gpt wins, then llama; once most see a tie."""
     votes = []
     for question in range(10):
@@ -45,7 +43,7 @@ def by_people() -> list[dict[str, object]]:
     return votes
 
 
-def by_model(judge: str, wrong: int, prompt: str = "pair-v2") -> list[dict[str, object]]:
+def by_model(judge, wrong, prompt="pair-v2"):
     """A model that prefers gpt, then llama, in both orders, and on one question the other."""
     games = []
     for question in range(10):
@@ -66,7 +64,7 @@ def by_model(judge: str, wrong: int, prompt: str = "pair-v2") -> list[dict[str, 
     return games
 
 
-def grades() -> list[dict[str, object]]:
+def grades():
     """A model that grades single responses: gpt 9, llama and alpaca 6 alike; one was not read."""
     return [
         {
@@ -80,7 +78,7 @@ def grades() -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def mtbench(folder: Path) -> Path:
+def mtbench(folder):
     folder.mkdir()
     (folder / "human_judgments.json").write_text(json.dumps(by_people()))
     (folder / "gpt-4_pair.jsonl").write_text(lines(by_model("gpt-4", wrong=2)))
@@ -89,7 +87,7 @@ def mtbench(folder: Path) -> Path:
     return folder
 
 
-def read(path: Path, kind: str) -> Loaded:
+def read(path, kind):
     lines = read_kind(source_of(path), kind).lines(path.name)
     return load_votes(lines, name="out.jsonl", need_labels=False)
 
@@ -179,7 +177,7 @@ def test_grades_beside_no_pairs_are_named(tmp_path):
     assert reason == "grades of single responses without pairs to compare"
 
 
-def annotation(number: int, preference: float | None, **more: object) -> dict[str, object]:
+def annotation(number, preference, **more):
     return {
         "instruction": f"Question {number // 2}", "output_1": f"short {number}",
         "generator_1": "reference", "output_2": f"long {number}", "generator_2": "model",
@@ -187,7 +185,7 @@ def annotation(number: int, preference: float | None, **more: object) -> dict[st
     }  # fmt: skip
 
 
-def alpacaeval(folder: Path) -> Path:
+def alpacaeval(folder):
     """An annotator that gives shares, one that is named by its folder alone, and four people."""
     shares = [1.02 if number % 3 else 1.97 for number in range(12)]
     named = [annotation(n, share, annotator="weighted") for n, share in enumerate(shares)]
@@ -267,7 +265,7 @@ def test_a_judgment_made_again_counts_as_it_was_made_last(tmp_path):
     assert outcome.left_out["judgments that were made again"] == 1
 
 
-def named_winners(**labels: str) -> list[dict[str, object]]:
+def named_winners(**labels):
     """Votes of two models that name the winner, in pairs of one question each."""
     return [
         {

@@ -10,7 +10,6 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,7 +27,7 @@ PROMPTFOO = DATA / "promptfoo-0.121.20"
 CAREFUL, HASTY, LABELS = [1, 1, 1, -1], [1, 0, 1, 0], [1, 1, 1, 0]
 
 
-def pair_votes(path: Path, *, name: str | None = None) -> dict[str, list[int]]:
+def pair_votes(path, *, name=None):
     loaded = load_votes(path, name=name, need_labels=False)
     assert loaded.coverage is not None
     assert loaded.votes.item_ids == ("q1", "q2", "q3", "q4")
@@ -39,7 +38,7 @@ def pair_votes(path: Path, *, name: str | None = None) -> dict[str, list[int]]:
     }
 
 
-def archive(**files: bytes) -> bytes:
+def archive(**files):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as made:
         for name, content in files.items():
@@ -47,7 +46,7 @@ def archive(**files: bytes) -> bytes:
     return data.getvalue()
 
 
-def zipped(path: Path, pattern: str) -> bytes:
+def zipped(path, pattern):
     return archive(
         **{f"logs/{file.name}": file.read_bytes() for file in sorted(path.glob(pattern))}
     )
@@ -378,7 +377,7 @@ FILES = [
 JUNK = st.sampled_from([None, 1, -1.5, True, "", "C", "A", [], [1], {}, {"id": 1}, [[]], "x" * 99])
 
 
-def places(result: Any, path: tuple = ()) -> list[tuple]:
+def places(result, path=()):
     """The paths of all values in a JSON document."""
     inner = (
         result.items()
