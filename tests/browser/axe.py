@@ -1,7 +1,5 @@
 """Accessibility violations that axe finds on a page, wide and narrow, light and dark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

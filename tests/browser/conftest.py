@@ -1,7 +1,5 @@
 """A real Streamlit server, a real Chromium, and a guard over what pages say and fetch."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Actions of the browser tests on the pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Analyses created directly in a server's data folder, so that a test starts where it matters."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files as teams have them: layouts and quirks of public exports, with invented contents."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Runs of `collect` against malicious endpoints: their files and outcomes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

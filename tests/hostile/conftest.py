@@ -1,7 +1,5 @@
 """A malicious endpoint, and the keys of its judges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

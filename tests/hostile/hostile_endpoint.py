@@ -5,8 +5,6 @@ else [[A]]. An instruction ``fault NAME N`` makes the first N answers to it fail
 needs only the standard library.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

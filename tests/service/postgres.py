@@ -1,7 +1,5 @@
 """A PostgreSQL for one test session, from Debian's packages."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
