@@ -92,16 +92,12 @@ def test_a_frame_holds_the_same_votes_as_a_file_of_it(frame, votes, tmp_path):
 @pytest.mark.parametrize(
     "cells",
     [
-        [1, 0, None, 1],
-        [1.0, 0.0, np.nan, 1.0],
-        [True, False, None, True],
-        ["A>B", "B>A", "tie", "A"],
-        pd.array([1, 0, pd.NA, 1], dtype="Int64"),
-        pd.Categorical(["1", "0", None, "1"]),
-        ["1", 0, None, True],
+        [1, 0, None, 1], [1.0, 0.0, np.nan, 1.0], [True, False, None, True],
+        ["A>B", "B>A", "tie", "A"], pd.array([1, 0, pd.NA, 1], dtype="Int64"),
+        pd.Categorical(["1", "0", None, "1"]), ["1", 0, None, True],
     ],
     ids=["object", "float", "bool", "words", "Int64", "category", "several kinds"],
-)
+)  # fmt: skip
 def test_cells_of_any_kind_are_verdicts(cells):
     frame = pd.DataFrame({"label": [1, 0, 1, 0], "a": cells, "b": [1, 1, 0, 0]})
     with pytest.warns(jp.DataWarning, match="Only 4 items"):

@@ -212,13 +212,10 @@ def test_a_judge_that_costs_nothing_goes_on_when_the_cap_is_met(tmp_path, served
 @pytest.mark.parametrize(
     ("amount", "words"),
     [
-        (0.0, "$0.00"),
-        (0.0007, "$0.000700"),
-        (0.25, "$0.250"),
-        (12.5, "$12.50"),
+        (0.0, "$0.00"), (0.0007, "$0.000700"), (0.25, "$0.250"), (12.5, "$12.50"),
         (1e4, "$10,000.00"),
     ],
-)
+)  # fmt: skip
 def test_small_sums_keep_digits_that_say_something(amount, words):
     assert dollars(amount) == words
 
