@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = {"localhost", "127.0.0.1", "[::1]", "::1"}
@@ -39,14 +39,6 @@ class Server:
     home: Path
     log: Path
     process: subprocess.Popen[bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """How to start the Chromium of the tests."""
-
-    type: BrowserType
-    path: str
 
 
 @dataclass  # Playwright sets an attribute on the owner of a handler: no slots.
@@ -147,7 +139,7 @@ def started(
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """A test that asks for a Chromium carries the marker."""
-    if "chromium" in getattr(item, "fixturenames", ()):
+    if "browser" in getattr(item, "fixturenames", ()):
         item.add_marker("browser")
 
 
@@ -199,24 +191,20 @@ def fresh_server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Launch]:
-    """Starts a Chromium; Playwright's event loop must not outlive a module into other tests."""
-    result = os.environ.get("JUDGEPANEL_CHROMIUM")
-    if not result:
+def browser() -> Iterator[Browser]:
+    """One Chromium a module; pages of one visitor run in one process.
+
+    Playwright's event loop must not outlive a module into other tests.
+    """
+    path = os.environ.get("JUDGEPANEL_CHROMIUM")
+    if not path:
         pytest.skip("JUDGEPANEL_CHROMIUM names no Chromium; `./run test` finds or installs one")
     expect.set_options(timeout=PATIENCE)
+    options = [*CHROMIUM_OPTIONS, "--renderer-process-limit=1"]
     with sync_playwright() as playwright:
-        yield Launch(playwright.chromium, result)
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Launch) -> Iterator[Browser]:
-    """One Chromium a module; pages of one visitor run in one process."""
-    running = chromium.type.launch(
-        executable_path=chromium.path, args=[*CHROMIUM_OPTIONS, "--renderer-process-limit=1"]
-    )
-    yield running
-    running.close()
+        running = playwright.chromium.launch(executable_path=path, args=options)
+        yield running
+        running.close()
 
 
 @pytest.fixture
