@@ -8,7 +8,7 @@ from email.utils import format_datetime
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.collect import read_pairs, runner
+from judgepanel.collect import read_pairs
 from judgepanel.collect import runner as calls
 from judgepanel.votes import load_votes
 from tests.hostile.collecting import ITEMS, entries, judge, n_votes, prepared, votes_in
@@ -65,7 +65,7 @@ def test_a_judge_that_never_answers_is_stopped(tmp_path, here, capsys, attack):
     assert f"Judge '{attack}' was stopped: 20 calls in a row came to nothing" in (
         capsys.readouterr().out
     )
-    assert runner.BROKEN_AFTER <= here.asked(attack) <= runner.BROKEN_AFTER + 2
+    assert calls.BROKEN_AFTER <= here.asked(attack) <= calls.BROKEN_AFTER + 2
     assert n_votes(votes_in(tmp_path), "fine") == 100
 
 

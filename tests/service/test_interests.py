@@ -5,23 +5,10 @@ import threading
 import pytest
 
 from judgepanel.service import jobs as jobs_module
-from judgepanel.service import jobs as turns_module
 from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import CHUNK_SPLITS, Settings
 from tests.helpers import make_votes
-from tests.service.conftest import (  # noqa: F401
-    home,
-    kind,
-    make_url,
-    postgresql,
-    space,
-    sql,
-    url,
-    votes,
-)
 from tests.service.counting import LONG, SPEC, Count, completed, finish, held_at, let_go, loaded
-
-# ruff: noqa: F811
 
 
 @pytest.fixture
@@ -186,7 +173,7 @@ def test_one_users_work_is_put_off_and_stays_anothers(users, votes, monkeypatch)
     alice, bob = users
     counter = held_at(alice, votes, 1)
     bob.submit(counter.study, votes, SPEC)
-    monkeypatch.setattr(turns_module, "WATCHED_SECONDS", -1.0)
+    monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", -1.0)
     more = held_at(alice, votes, 1, "more")
     assert state(alice, counter, votes) is None
     assert state(bob, counter, votes) == "running"
