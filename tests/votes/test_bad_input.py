@@ -216,6 +216,9 @@ def test_an_upload_beyond_the_limit_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "MAX_UPLOAD_MB", 1)
     with pytest.raises(InputError, match=r"big.csv: the file has 2 MB; allowed: at most 1 MB"):
         read_table(b"0" * 2_000_000, "big.csv")
+    monkeypatch.setattr(limits, "MAX_UNPACKED", 1_000_000)
+    with pytest.raises(InputError, match=r"b.csv.gz: too large when unpacked; allowed: at most 1,"):
+        read_table(gzip.compress(b"0,1," * 1_000_000), "b.csv.gz")
 
 
 def test_too_many_cells_and_columns_are_refused(monkeypatch):
