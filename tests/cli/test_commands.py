@@ -2,7 +2,6 @@
 
 import csv
 import json
-import math
 import re
 
 import pytest
@@ -199,17 +198,6 @@ def test_simulate_takes_knobs_and_every_format(cli, tmp_path, ending):
     votes = load_votes(out, judge_table=tmp_path / f"mine_judges{ending}").votes
     assert (votes.n_items, votes.n_judges) == (40, 5)
     assert (votes.judge_table["kind"] == "anti-expert").sum() == 1
-
-
-def test_one_class_labels_give_honest_figures_and_a_note(cli, samples, tmp_path):
-    out = tmp_path / "c.json"
-    ran = cli("curve", samples / "one_class_votes.csv", *FEW, "--out", out)
-    assert "Note: Every label is 1" in ran.out
-    assert "Each item is therefore used together with its swap" in ran.out
-    content = json.loads(out.read_text("utf-8"))
-    assert content["summary"]["orientation"] == "symmetric"
-    assert content["summary"]["null_nll"] == pytest.approx(math.log(2))
-    assert min(row["nll"] for row in content["table"]) > 0.1
 
 
 def test_panel_sizes_calibrators_and_judges_can_be_chosen(cli, clean, tmp_path):
