@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError
 
@@ -29,6 +30,7 @@ from judgepanel.service.database import (
 )
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import Settings
+from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish, loaded
 
@@ -244,7 +246,8 @@ def test_work_that_finds_the_database_away_goes_on_when_it_is_back(tmp_path, vot
     space.close()
 
 
-def length_of(votes, spec, partial):
+def length_of(votes: VoteMatrix, spec: CountSpec, partial: NDArray[np.uint8]) -> Count:
+    """A study learns from these types what its partial results are."""
     return Count(len(partial), spec.settings.splits)
 
 
