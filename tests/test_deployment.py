@@ -1,7 +1,5 @@
 """The image and the compose file agree with each other and with the code."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,15 +7,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
 import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -30,6 +25,7 @@ from judgepanel.service.database import connect
 from judgepanel.service.jobs import BACKENDS
 from judgepanel.service.sql import TOKEN
 from judgepanel.studies.runner import backend_of
+from tests.cli.conftest import web_server
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "team.md").read_text("utf-8")
@@ -45,13 +41,13 @@ class Step:
     stage: int
 
     @property
-    def words(self) -> list[str]:
+    def words(self):
         """What follows as a list: JSON where it is that, else as a shell splits it."""
         return json.loads(self.text) if self.text.startswith("[") else shlex.split(self.text)
 
 
 @cache
-def steps() -> tuple[Step, ...]:
+def steps():
     text = re.sub(r"^\s*#.*\n", "", (ROOT / "Dockerfile").read_text("utf-8"), flags=re.MULTILINE)
     result: list[Step] = []
     stage = -1
@@ -63,48 +59,48 @@ def steps() -> tuple[Step, ...]:
     return tuple(result)
 
 
-def last(name: str) -> Step:
+def last(name):
     """The instruction of this name that holds when the image runs."""
     return [step for step in steps() if step.name == name and step.stage == steps()[-1].stage][-1]
 
 
-def environment() -> dict[str, str]:
+def environment():
     return dict(word.split("=", 1) for word in last("ENV").words)
 
 
-def copied(first_stage: int = 0) -> list[str]:
+def copied(first_stage=0):
     """Every path that is copied from the repository, from this stage on."""
     lines = [step.words for step in steps() if step.name == "COPY" and step.stage >= first_stage]
     return [path for words in lines if "--from=packages" not in words for path in words[:-1]]
 
 
-def cut() -> set[str]:
+def cut():
     """Names of the folders of installed packages that the image leaves out."""
     (install,) = [step.text for step in steps() if "--requirement" in step.text]
     return set(re.findall(r"-name (\w+)", install))
 
 
 @cache
-def compose() -> dict[str, Any]:
+def compose():
     return yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
 
 
 @cache
-def team() -> dict[str, Any]:
+def team():
     return yaml.safe_load((ROOT / "compose.team.yaml").read_text("utf-8"))
 
 
 @cache
-def app() -> dict[str, Any]:
+def app():
     return compose()["services"]["app"]
 
 
 @cache
-def database() -> dict[str, Any]:
+def database():
     return compose()["services"]["database"]
 
 
-def reaches_the_builder(path: str) -> bool:
+def reaches_the_builder(path):
     """Whether .dockerignore lets a path through: the last line that matches it or a parent."""
     lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
     parts = path.split("/")
@@ -126,7 +122,7 @@ def reaches_the_builder(path: str) -> bool:
 # --- the image --------------------------------------------------------------------------------
 
 
-def test_every_stage_starts_from_one_python_of_a_version_that_the_project_takes() -> None:
+def test_every_stage_starts_from_one_python_of_a_version_that_the_project_takes():
     bases = {step.words[0] for step in steps() if step.name == "FROM"}
     assert len(bases) == 1
     match = re.fullmatch(r"python:(\d+\.\d+)-slim-\w+", bases.pop())
@@ -135,7 +131,7 @@ def test_every_stage_starts_from_one_python_of_a_version_that_the_project_takes(
     assert match[1] in SpecifierSet(project["requires-python"])
 
 
-def test_packages_are_installed_from_the_lock_as_run_does() -> None:
+def test_packages_are_installed_from_the_lock_as_run_does():
     (install,) = [s for s in steps() if s.name == "RUN" and "requirements.lock" in s.text]
     lock = install.words[install.words.index("--requirement") + 1]
     assert Path(lock).name == "requirements.lock"
@@ -149,11 +145,11 @@ def test_packages_are_installed_from_the_lock_as_run_does() -> None:
 
 
 @pytest.mark.parametrize("package", ["psycopg", "psycopg-binary", "authlib", "httpx"])
-def test_the_lock_holds_what_a_team_needs(package: str) -> None:
+def test_the_lock_holds_what_a_team_needs(package):
     assert re.search(rf"^{package}==", (ROOT / "requirements.lock").read_text("utf-8"), re.M)
 
 
-def test_it_runs_as_a_user_without_rights() -> None:
+def test_it_runs_as_a_user_without_rights():
     user = last("USER").text
     assert re.fullmatch(r"[1-9]\d{3,}:[1-9]\d{3,}", user)
     (made,) = [step.text for step in steps() if "useradd" in step.text]
@@ -163,7 +159,7 @@ def test_it_runs_as_a_user_without_rights() -> None:
     assert user.split(":")[0] in DOCS
 
 
-def test_everything_that_is_copied_is_there_and_reaches_the_builder() -> None:
+def test_everything_that_is_copied_is_there_and_reaches_the_builder():
     assert {"app.py", "judgepanel", "pages", "requirements.lock"} <= set(copied())
     for path in copied():
         assert (ROOT / path).exists(), path
@@ -180,12 +176,12 @@ def test_everything_that_is_copied_is_there_and_reaches_the_builder() -> None:
         *("judgepanel/__pycache__/x.pyc", "judgepanel/ui/__pycache__", "judgepanel.db"),
     ],
 )
-def test_no_secret_no_history_and_no_data_reaches_the_builder(path: str) -> None:
+def test_no_secret_no_history_and_no_data_reaches_the_builder(path):
     assert not reaches_the_builder(path)
 
 
 @pytest.mark.parametrize("path", [".env", "secrets.toml", ".streamlit/secrets.toml"])
-def test_git_leaves_secrets_alone(path: str) -> None:
+def test_git_leaves_secrets_alone(path):
     asked = subprocess.run(("git", "check-ignore", "-q", path), cwd=ROOT, check=False)
     assert asked.returncode == 0
 
@@ -211,7 +207,7 @@ assert "analysis" in page.query_params, page
 """
 
 
-def test_the_files_that_are_copied_are_all_that_the_dashboard_needs(tmp_path: Path) -> None:
+def test_the_files_that_are_copied_are_all_that_the_dashboard_needs(tmp_path):
     inside = tmp_path / "app"
     for path in copied(last("CMD").stage):
         if (ROOT / path).is_dir():
@@ -236,13 +232,13 @@ def test_the_files_that_are_copied_are_all_that_the_dashboard_needs(tmp_path: Pa
 # --- ports, health, signals -------------------------------------------------------------------
 
 
-def test_the_ports_agree() -> None:
+def test_the_ports_agree():
     assert environment()["STREAMLIT_SERVER_PORT"] == PORT == last("EXPOSE").text
     assert app()["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
     assert f"http://127.0.0.1:{PORT}" in DOCS
 
 
-def test_nothing_is_published_beyond_this_machine() -> None:
+def test_nothing_is_published_beyond_this_machine():
     for service in compose()["services"].values():
         assert "network_mode" not in service
         for port in service.get("ports", []):
@@ -250,29 +246,14 @@ def test_nothing_is_published_beyond_this_machine() -> None:
     assert "ports" not in database()
 
 
-def answers(status: int, command: list[str]) -> int:
+def answers(status, command):
     """The exit code of a command that asks the port of the image, with our server behind it."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status if self.path == SERVED else 404)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        port = str(server.server_port)
-        moved = [sys.executable, *(word.replace(PORT, port) for word in command[1:])]
-        code = subprocess.run(moved, check=False, capture_output=True).returncode
-        server.shutdown()
-        thread.join()
-    return code
+    with web_server(lambda path: (status if path == SERVED else 404, {}, b"")) as port:
+        moved = [sys.executable, *(word.replace(PORT, str(port)) for word in command[1:])]
+        return subprocess.run(moved, check=False, capture_output=True).returncode
 
 
-def test_the_health_check_is_a_command_that_tells_well_from_ill() -> None:
+def test_the_health_check_is_a_command_that_tells_well_from_ill():
     _, _, text = last("HEALTHCHECK").text.partition("CMD ")
     command = json.loads(text)
     assert command[0] == "python"
@@ -282,14 +263,14 @@ def test_the_health_check_is_a_command_that_tells_well_from_ill() -> None:
     assert answers(404, command) == 1
 
 
-def test_the_command_that_the_docs_name_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_that_the_docs_name_is_there(capsys):
     assert f"judgepanel health --url http://127.0.0.1:{PORT}" in DOCS
     with pytest.raises(SystemExit, match="0"):
         main(["health", "--help"])
     assert "--url" in capsys.readouterr().out
 
 
-def test_the_server_is_the_process_that_gets_the_signal() -> None:
+def test_the_server_is_the_process_that_gets_the_signal():
     assert last("CMD").words == ["streamlit", "run", "app.py"]
     assert last("CMD").text.startswith("["), "no shell between the server and its signal"
     assert last("STOPSIGNAL").text == "SIGTERM"
@@ -300,7 +281,7 @@ def test_the_server_is_the_process_that_gets_the_signal() -> None:
 # --- what compose adds ------------------------------------------------------------------------
 
 
-def test_there_is_no_default_password() -> None:
+def test_there_is_no_default_password():
     for service, name in ((app(), "PGPASSWORD"), (database(), "POSTGRES_PASSWORD")):
         assert re.fullmatch(r"\$\{POSTGRES_PASSWORD:\?[^}]+\}", service["environment"][name])
     url = make_url(app()["environment"]["JUDGEPANEL_DATABASE_URL"])
@@ -312,7 +293,7 @@ def test_there_is_no_default_password() -> None:
     assert [word for word in named if re.search(r"(?i)password|secret|token|key", word)] == []
 
 
-def test_the_database_is_waited_for_and_is_the_one_that_the_app_is_told_of() -> None:
+def test_the_database_is_waited_for_and_is_the_one_that_the_app_is_told_of():
     url = app()["environment"]["JUDGEPANEL_DATABASE_URL"]
     parts = make_url(url)
     ours = database()["environment"]
@@ -328,7 +309,7 @@ def test_the_database_is_waited_for_and_is_the_one_that_the_app_is_told_of() -> 
     assert int(version[1]) >= 15
 
 
-def test_what_is_kept_is_in_named_volumes() -> None:
+def test_what_is_kept_is_in_named_volumes():
     for file in (compose(), team()):
         mounted = [v for service in file["services"].values() for v in service.get("volumes", [])]
         named = [volume.split(":")[0] for volume in mounted if not volume.startswith("./")]
@@ -338,7 +319,7 @@ def test_what_is_kept_is_in_named_volumes() -> None:
     assert app()["volumes"] == [f"data:{home}"]
 
 
-def test_the_app_has_no_more_rights_than_it_needs() -> None:
+def test_the_app_has_no_more_rights_than_it_needs():
     assert app()["read_only"] is True
     assert app()["tmpfs"] == ["/tmp"]  # noqa: S108
     assert app()["cap_drop"] == ["ALL"]
@@ -347,14 +328,14 @@ def test_the_app_has_no_more_rights_than_it_needs() -> None:
         assert "privileged" not in service
 
 
-def test_settings_of_the_app_are_known_ones() -> None:
+def test_settings_of_the_app_are_known_ones():
     # Unset unless it is said: a sign-in that is set up must not be left unused by a default.
     assert app()["environment"]["JUDGEPANEL_ACCESS"] == "${JUDGEPANEL_ACCESS:-}"
     backend = app()["environment"]["JUDGEPANEL_BACKEND"]
     assert re.fullmatch(r"\$\{JUDGEPANEL_BACKEND:-(\w+)\}", backend)[1] in BACKENDS
 
 
-def test_the_profile_dask_has_workers_of_our_image_at_the_documented_address() -> None:
+def test_the_profile_dask_has_workers_of_our_image_at_the_documented_address():
     scheduler, worker = (compose()["services"][name] for name in ("scheduler", "worker"))
     for service in (scheduler, worker):
         assert service["profiles"] == ["dask"]
@@ -370,7 +351,7 @@ def test_the_profile_dask_has_workers_of_our_image_at_the_documented_address() -
     assert backend_of("dask", address, ()) == address
 
 
-def test_team_mode_says_so_and_brings_who_may_sign_in() -> None:
+def test_team_mode_says_so_and_brings_who_may_sign_in():
     added = team()["services"]["app"]
     assert set(added) == {"environment", "secrets"}
     assert set(added["environment"]) < set(app()["environment"])
@@ -382,7 +363,7 @@ def test_team_mode_says_so_and_brings_who_may_sign_in() -> None:
         assert setting in DOCS
 
 
-def test_the_proxy_of_team_mode_passes_on_to_the_app_and_has_no_more_rights_than_it_needs() -> None:
+def test_the_proxy_of_team_mode_passes_on_to_the_app_and_has_no_more_rights_than_it_needs():
     proxy = team()["services"]["proxy"]
     assert proxy["profiles"] == ["proxy"]
     assert proxy["environment"]["JUDGEPANEL_SERVER"] == f"app:{PORT}"
@@ -398,13 +379,13 @@ def test_the_proxy_of_team_mode_passes_on_to_the_app_and_has_no_more_rights_than
     assert "no-new-privileges:true" in proxy["security_opt"]
 
 
-def test_limits_of_memory_and_cores_are_right_once_they_are_let_in() -> None:
+def test_limits_of_memory_and_cores_are_right_once_they_are_let_in():
     text = (ROOT / "compose.yaml").read_text("utf-8")
     lines = re.sub(r"^( *)# (?=mem_limit|cpus)", r"\1", text, flags=re.MULTILINE)
     assert {"mem_limit", "cpus"} <= set(yaml.safe_load(lines)["services"]["app"])
 
 
-def test_the_example_of_secrets_has_what_signing_in_needs() -> None:
+def test_the_example_of_secrets_has_what_signing_in_needs():
     (example,) = re.findall(r"```toml\n(.*?)```", DOCS, re.DOTALL)
     auth = tomllib.loads(example)["auth"]
     needed = {"redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url"}
@@ -414,7 +395,7 @@ def test_the_example_of_secrets_has_what_signing_in_needs() -> None:
     assert auth["cookie_secret"] == "", "whoever copies the example has to make one"
 
 
-def test_the_proxies_take_the_largest_upload_and_log_no_query() -> None:
+def test_the_proxies_take_the_largest_upload_and_log_no_query():
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     limit = settings["server"]["maxUploadSize"]
     (nginx,) = re.findall(r"```nginx\n(.*?)```", DOCS, re.DOTALL)

@@ -1,7 +1,5 @@
 """Every column of every study's table has a description, and every description has a column."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from pathlib import Path

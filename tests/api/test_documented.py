@@ -1,14 +1,11 @@
 """Public names have numpydoc docstrings whose examples run."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def function(name: str) -> Any:
+def function(name):
     module = importlib.import_module("judgepanel.api.reports")
     return module.report if name == "report" else getattr(jp, name)
 
@@ -44,7 +41,7 @@ def test_a_public_function_has_its_sections(name):
     assert "Examples\n" in text or "References\n" in text
 
 
-def documented(text: str, *sections: str) -> set[str]:
+def documented(text, *sections):
     """Names before the colon, or alone on a line, in these sections of a docstring."""
     parts = re.split(r"^(\w+)\n-{3,}$", text, flags=re.MULTILINE)
     lines = [
@@ -57,7 +54,7 @@ def documented(text: str, *sections: str) -> set[str]:
     return {name.strip(" *") for line in lines for name in line.split(",")}
 
 
-def parameters(call: Any) -> set[str]:
+def parameters(call):
     return set(inspect.signature(call).parameters) - {"self", "cls"}
 
 

@@ -1,7 +1,5 @@
 """The Python interface: from a frame to a curve, a plot, a recommendation and scores."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -22,10 +20,8 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import steps
 from judgepanel.votes import write_votes
-from judgepanel.votes.errors import SAMPLE_FOLDER
 from tests.helpers import make_votes
 
-SAMPLE = SAMPLE_FOLDER / "clean_pairwise_votes.csv"
 QUICK = {"splits": 2, "jobs": 1}
 
 
@@ -96,16 +92,12 @@ def test_a_frame_holds_the_same_votes_as_a_file_of_it(frame, votes, tmp_path):
 @pytest.mark.parametrize(
     "cells",
     [
-        [1, 0, None, 1],
-        [1.0, 0.0, np.nan, 1.0],
-        [True, False, None, True],
-        ["A>B", "B>A", "tie", "A"],
-        pd.array([1, 0, pd.NA, 1], dtype="Int64"),
-        pd.Categorical(["1", "0", None, "1"]),
-        ["1", 0, None, True],
+        [1, 0, None, 1], [1.0, 0.0, np.nan, 1.0], [True, False, None, True],
+        ["A>B", "B>A", "tie", "A"], pd.array([1, 0, pd.NA, 1], dtype="Int64"),
+        pd.Categorical(["1", "0", None, "1"]), ["1", 0, None, True],
     ],
     ids=["object", "float", "bool", "words", "Int64", "category", "several kinds"],
-)
+)  # fmt: skip
 def test_cells_of_any_kind_are_verdicts(cells):
     frame = pd.DataFrame({"label": [1, 0, 1, 0], "a": cells, "b": [1, 1, 0, 0]})
     with pytest.warns(jp.DataWarning, match="Only 4 items"):
@@ -281,7 +273,7 @@ def test_an_interrupt_before_anything_is_complete_is_raised(votes, monkeypatch):
         jp.curve(votes, **QUICK)
 
 
-def test_columns_are_named_by_an_index_an_array_or_a_single_name() -> None:
+def test_columns_are_named_by_an_index_an_array_or_a_single_name():
     frame = pd.DataFrame({"item_id": range(24), "label": [1, 0] * 12, "ann": [1, 0] * 12})
     frame["bob"] = [0, 0, 1, 1] * 6
     frame["bin"] = pd.cut(pd.Series(range(24)), 2)
@@ -294,11 +286,11 @@ def test_columns_are_named_by_an_index_an_array_or_a_single_name() -> None:
     assert alone.matrix.judges == ("ann",)
 
 
-def test_an_interrupt_in_the_middle_of_a_part_waits_for_its_end(monkeypatch) -> None:
+def test_an_interrupt_in_the_middle_of_a_part_waits_for_its_end(monkeypatch):
     votes, calls = make_votes(0, 60, 4), []
     spec = PanelCurveSpec(settings=Settings(splits=200))
 
-    def extended(chunk: object, partial: object) -> object:
+    def extended(chunk, partial):
         calls.append(chunk)
         if len(calls) == 2:
             os.kill(os.getpid(), signal.SIGINT)

@@ -1,13 +1,13 @@
 """Notebooks: the README's lines and the shipped notebook in a real Jupyter kernel."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -15,6 +15,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
+from judgepanel.api.studies import ProgressLine
 from judgepanel.votes.errors import SAMPLE_FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,3 +140,28 @@ def test_a_line_of_progress_is_gone_at_the_end(session):
     progress = [output.data for output in outputs if output.output_type == "display_data"]
     lines = [bundle for bundle in progress if FIGURE not in bundle]
     assert lines == [{"text/plain": "", "text/html": ""}] * 5
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What a notebook shows, cell by cell; the stop button is pressed as the first appears."""
+    cells = []
+
+    class Handle:
+        def display(self, cell, *, raw):
+            cells.append(cell)
+            raise KeyboardInterrupt
+
+        def update(self, cell, *, raw):
+            cells[-1] = cell
+
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(DisplayHandle=Handle))
+    return cells
+
+
+def test_a_line_interrupted_as_it_appears_is_gone_at_the_end(shown):
+    with pytest.raises(KeyboardInterrupt), ProgressLine() as line:
+        line.show("1/10 parts", 0.1)
+    assert shown == [{"text/plain": "", "text/html": ""}]

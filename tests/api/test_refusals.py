@@ -1,7 +1,5 @@
 """The Python interface refuses what the command line refuses, with the same one-sentence error."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
@@ -38,10 +36,7 @@ def refusal(call, *arguments, **options):
         ({"label": [None, None], "a": [1, 0]}, "all labels are missing"),
         ({"label": [1, 2], "a": [1, 0]}, "labels on a scale: 1 (1), 2 (1) (found '2')"),
         ({"label": ["hm", "ah"], "a": [1, 0]}, "not a label; unknown: 'hm' (1), 'ah' (1)"),
-        (
-            {"label": [1, 0], "a": [1, 7]},
-            "a column of numbers from 1 to 7 (found '7')",
-        ),
+        ({"label": [1, 0], "a": [1, 7]}, "a column of numbers from 1 to 7 (found '7')"),
         ({"id": ["q1", "q1"], "label": [1, 0], "a": [1, 0]}, "this item id is already in row"),
         ({"label": [1, 0]}, "there are no judge columns"),
     ],

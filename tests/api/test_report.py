@@ -1,7 +1,5 @@
 """One report of many studies, the same from Python and from the command line."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Accessibility violations that axe finds on a page, wide and narrow, light and dark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 
@@ -33,7 +31,6 @@ SIDEWAYS = """() => [document.documentElement, document.querySelector('[data-tes
 def looks(page: Page) -> Iterator[str]:
     """Show the page in the look that it has, then in the other one, in which it is left."""
     size = page.viewport_size
-    assert size is not None
     page.add_style_tag(content=_AT_ONCE)
     for look, (width, scheme) in sorted(LOOKS.items(), key=lambda it: it[1][0] != size["width"]):
         page.set_viewport_size({"width": width, "height": 900})

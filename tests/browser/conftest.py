@@ -1,7 +1,5 @@
 """A real Streamlit server, a real Chromium, and a guard over what pages say and fetch."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -19,14 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    BrowserType,
-    Page,
-    expect,
-    sync_playwright,
-)
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = {"localhost", "127.0.0.1", "[::1]", "::1"}
@@ -35,14 +26,9 @@ BASE_PATH_PROBE = re.compile(r"/[^/]+/_stcore/(health|host-config)")
 START_DEADLINE = 60.0
 PATIENCE = 180_000  # Milliseconds; a machine with other work is slow, and not wrong.
 CHROMIUM_OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +41,9 @@ class Server:
     process: subprocess.Popen[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """How to start the Chromium of the tests."""
-
-    type: BrowserType
-    path: str
-
-
 @dataclass  # Playwright sets an attribute on the owner of a handler: no slots.
 class Guard:
-    """What a page did that it must not do; call `check` at the end of a test."""
+    """What a page did that it must not do; `open_page` checks it at the end of a test."""
 
     errors: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
@@ -85,6 +63,11 @@ class Guard:
         parts = urlsplit(url)
         if parts.scheme not in {"data", "blob", "about"} and parts.hostname not in LOOPBACK:
             self.outside.append(url)
+
+    def excuse(self) -> None:
+        """What was seen so far was meant."""
+        self.errors.clear()
+        self.outside.clear()
 
     def check(self) -> None:
         assert self.outside == [], "the page asked another machine"
@@ -139,12 +122,7 @@ def started(
     log = home.with_name(f"{home.name}.log")
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
+            command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
     server = Server(f"http://localhost:{port}", home, log, process)
     try:
@@ -157,6 +135,12 @@ def started(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test that asks for a Chromium carries the marker."""
+    if "browser" in getattr(item, "fixturenames", ()):
+        item.add_marker("browser")
 
 
 ServerFactory = Callable[..., Server]
@@ -207,24 +191,20 @@ def fresh_server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Launch]:
-    """Starts a Chromium; Playwright's event loop must not outlive a module into other tests."""
-    result = os.environ.get("JUDGEPANEL_CHROMIUM")
-    if not result:
+def browser() -> Iterator[Browser]:
+    """One Chromium a module; pages of one visitor run in one process.
+
+    Playwright's event loop must not outlive a module into other tests.
+    """
+    path = os.environ.get("JUDGEPANEL_CHROMIUM")
+    if not path:
         pytest.skip("JUDGEPANEL_CHROMIUM names no Chromium; `./run test` finds or installs one")
     expect.set_options(timeout=PATIENCE)
+    options = [*CHROMIUM_OPTIONS, "--renderer-process-limit=1"]
     with sync_playwright() as playwright:
-        yield Launch(playwright.chromium, result)
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Launch) -> Iterator[Browser]:
-    """One Chromium a module; pages of one visitor run in one process."""
-    running = chromium.type.launch(
-        executable_path=chromium.path, args=[*CHROMIUM_OPTIONS, "--renderer-process-limit=1"]
-    )
-    yield running
-    running.close()
+        running = playwright.chromium.launch(executable_path=path, args=options)
+        yield running
+        running.close()
 
 
 @pytest.fixture
@@ -288,6 +268,7 @@ def open_page(
             return page
 
         yield open_one
+        guard.check()
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Actions of the browser tests on the pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -146,19 +144,6 @@ def repeat(page: Page, action: Callable[[], None], state: str) -> None:
             continue
         return
     raise AssertionError(f"the URL does not say {state}")
-
-
-def pick(page: Page, label: str, option: str) -> None:
-    """Take an option of a list; one that opens while the page still scrolls closes again."""
-    wanted = page.get_by_role("option", name=option, exact=True)
-    for _ in range(10):
-        page.get_by_role("combobox", name=label).click()
-        try:
-            wanted.click(timeout=2_000)
-        except PlaywrightTimeout:
-            continue
-        return
-    raise AssertionError(f"the list {label} does not stay open")
 
 
 def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:

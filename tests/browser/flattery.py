@@ -17,8 +17,6 @@ A figure is marked if its own sentence, or the box around it, says that it 'meas
 box is an element whose class begins with ``st-key-coding_``, in a report ``.coding``.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

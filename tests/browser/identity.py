@@ -1,7 +1,5 @@
 """An identity provider on loopback, and a server whose users sign in there."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Analyses created directly in a server's data folder, so that a test starts where it matters."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 
@@ -18,12 +16,7 @@ def prepared(home: Path, name: str, splits: int = 4, owner: str = LOCAL) -> str:
 
 
 def prepared_votes(
-    home: Path,
-    data: bytes,
-    file: str,
-    splits: int = 4,
-    owner: str = LOCAL,
-    **settings: str,
+    home: Path, data: bytes, file: str, splits: int = 4, owner: str = LOCAL, **settings: str
 ) -> str:
     """The id of a new analysis of these votes."""
     with closing(SqlWorkspace(home=home)) as space:

@@ -1,14 +1,9 @@
 """Every page, empty and filled, light and dark, wide and narrow: axe, and no sideways scroll."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.axe import looks, problems
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     BUDGET,
     CONFIDENCE,
@@ -32,20 +27,18 @@ from tests.browser.driver import (
 from tests.browser.service import prepared, prepared_votes
 from tests.helpers import transcripts
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture(scope="module")
-def server(own_server: Server) -> Server:
+def server(own_server):
     return own_server
 
 
 @pytest.fixture(scope="module")
-def analysis(server: Server) -> str:
+def analysis(server):
     return prepared(server.home, "one_class", splits=2)
 
 
-def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
+def states(page, server, analysis):
     """Bring the page into one state after the other."""
     page.goto(server.url)
     page.get_by_role("button", name="A hard panel").wait_for()
@@ -86,7 +79,7 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     yield "judges in both orders"
 
 
-def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
+def of_studies(page, server, analysis):
     """Pages of studies with all that they show unasked."""
     opened = dict.fromkeys(("ways", "why-this-panel", "what-if"), "true")
     page.goto(address(server, RECOMMENDED, analysis, **opened))
@@ -119,7 +112,7 @@ def of_studies(page: Page, server: Server, analysis: str) -> Iterator[str]:
     yield "confidence, filled"
 
 
-def of_home(page: Page, server: Server, analysis: str) -> Iterator[str]:
+def of_home(page, server, analysis):
     """The list with its popovers open, and two analyses side by side."""
     other = prepared(server.home, "clean_pairwise", splits=2)
     page.goto(server.url)
@@ -135,15 +128,12 @@ def of_home(page: Page, server: Server, analysis: str) -> Iterator[str]:
     yield "comparison"
 
 
-def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
-    page: Page, server: Server, analysis: str, guard: Guard
-) -> None:
+def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(page, server, analysis):
     result: list[str] = []
     for state in states(page, server, analysis):
         for look in looks(page):
             result += [f"{state}, {look}: {problem}" for problem in problems(page)]
     assert not result, "\n".join(result)
-    guard.check()
 
 
 FIRST_SCREEN = 900
@@ -168,9 +158,7 @@ WORDS = """(height) => {
 """Words that are visible above a height, without those of figures, icons and closed sections."""
 
 
-def test_the_first_screen_of_a_page_that_people_decide_with_is_short(
-    page: Page, server: Server, guard: Guard
-) -> None:
+def test_the_first_screen_of_a_page_that_people_decide_with_is_short(page, server):
     analysis = prepared(server.home, "clean_pairwise", splits=10)
     page.set_viewport_size({"width": 1440, "height": FIRST_SCREEN})
     finished = {
@@ -186,4 +174,3 @@ def test_the_first_screen_of_a_page_that_people_decide_with_is_short(
         settled(page)
         n_words[name] = page.evaluate(WORDS, FIRST_SCREEN)
     assert all(10 < n <= MOST_WORDS for n in n_words.values()), sorted(n_words.items())
-    guard.check()

@@ -1,25 +1,12 @@
 """Small files that cost much after they are read cost the server and its visitors little."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
-from tests.browser.conftest import PageFactory, Server
-from tests.browser.driver import (
-    as_upload,
-    idle,
-    say_pairs,
-    upload,
-)
+from tests.browser.driver import as_upload, idle, say_pairs, upload
 from tests.hostile.attacks import AFTER_READING
-
-pytestmark = pytest.mark.browser
 
 MOST_MORE_MIB = 1_024
 MOST_SENT = 5_000_000
@@ -27,38 +14,37 @@ MOST_SECONDS, TIMES_AS_LONG = 8.0, 4.0
 """Seconds that another visitor's page may take, or times as long as on an idle server."""
 
 
-def memory(server: Server, kind: str) -> int:
+def memory(server, kind):
     """MiB of a server: ``VmRSS`` now, or ``VmHWM``, the most since it was last reset."""
     text = Path(f"/proc/{server.process.pid}/status").read_text("ascii")
     return int(text.partition(f"{kind}:")[2].split()[0]) // 1024
 
 
-def counted(page: Page) -> Callable[[], int]:
+def counted(page):
     """A count of the bytes that a page is sent from now on, without Streamlit's own scripts."""
     sent, scripts = [0], set()
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
 
-    def add(length: int) -> None:
+    def add(length):
         sent[0] += length
 
-    def requested(event: dict[str, Any]) -> None:
+    def requested(event):
         if event.get("type") == "Script":
             scripts.add(event["requestId"])
 
-    def received(event: dict[str, Any]) -> None:
+    def received(event):
         add(event["encodedDataLength"] if event["requestId"] not in scripts else 0)
 
     session.on("Network.requestWillBeSent", requested)
     session.on("Network.dataReceived", received)
     session.on(
-        "Network.webSocketFrameReceived",
-        lambda event: add(len(event["response"]["payloadData"])),
+        "Network.webSocketFrameReceived", lambda event: add(len(event["response"]["payloadData"]))
     )
     return lambda: sent[0]
 
 
-def started(page: Page, server: Server) -> float:
+def started(page, server):
     """The seconds until Start is there."""
     began = time.monotonic()
     page.goto(server.url)
@@ -67,9 +53,7 @@ def started(page: Page, server: Server) -> float:
 
 
 @pytest.mark.parametrize("attack", ["many judges", "many features"])
-def test_a_costly_file_costs_the_server_and_others_little(
-    attack: str, own_server: Server, open_page: PageFactory
-) -> None:
+def test_a_costly_file_costs_the_server_and_others_little(attack, own_server, open_page):
     votes, _ = AFTER_READING[attack]
     sender, other = open_page(), open_page()
     quiet = max(started(page, own_server) for page in (sender, other))

@@ -1,29 +1,29 @@
-"""From an upload to the curve: partial at first, final, cancelled, resumed, shared."""
-
-from __future__ import annotations
+"""From an upload to the curve, its tables and its pipeline: partial, cancelled, on a phone."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Position, expect
 
-from tests.browser.conftest import Guard, Server
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.studies.trust.selective import SELECTIVE
 from tests.browser.driver import (
     CURVE,
+    METHODS,
     address,
     analysis_in,
     answer,
     finished_curve,
+    finished_table,
     idle,
     say_pairs,
+    settled,
     unfold,
     upload,
 )
-from tests.browser.service import prepared_votes
+from tests.browser.service import prepared, prepared_votes
 
-pytestmark = pytest.mark.browser
 # In every painted frame: are the answer and the figure there, does the page keep its height?
 WATCH_FRAMES = """() => {
   const main = document.querySelector('[data-testid=stMain]'), tall = main.scrollHeight;
@@ -39,11 +39,11 @@ WATCH_FRAMES = """() => {
 }"""
 
 
-def drawn(page: Page):
+def drawn(page):
     return page.locator(".js-plotly-plot .scatterlayer")
 
 
-def _saved_as_svg(page: Page) -> None:
+def _saved_as_svg(page):
     """The toolbars of this page's figures, and of the next page's, save SVG once it is chosen."""
     page.get_by_role("button", name="Report").click()
     page.get_by_text("SVG", exact=True).click()
@@ -62,12 +62,8 @@ def _saved_as_svg(page: Page) -> None:
 
 
 def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
-    page: Page,
-    server: Server,
-    open_page: Callable[..., Page],
-    real_votes: Callable[[str], Path],
-    guard: Guard,
-) -> None:
+    page, server, open_page, real_votes
+):
     page.goto(server.url)
     upload(page, real_votes("llmbar_votes.csv"))
     expect(answer(page)).to_have_text("419 items, 65 judges, all labelled, balanced: ready.")
@@ -104,13 +100,12 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     expect(answer(visitor)).to_have_text(other)
     visitor.goto(address(server, CURVE, analysis))
     expect(answer(visitor)).to_have_text(sentence)
-    guard.check()
 
 
 @pytest.mark.real_votes
 def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
-    page: Page, fresh_server: Server, real_votes: Callable[[str], Path], guard: Guard
-) -> None:
+    page, fresh_server, real_votes
+):
     votes = real_votes("rewardbench_votes.csv")
     # More splits than are ever awaited: the work goes on until it is called off.
     analysis = prepared_votes(fresh_server.home, votes.read_bytes(), votes.name, splits=1_000)
@@ -141,12 +136,9 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     expect(stopped).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
     again.wait_for()
-    guard.check()
 
 
-def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(
-    open_page: Callable[..., Page], server: Server, guard: Guard
-) -> None:
+def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(open_page, server):
     page = open_page(server.url, width=390, height=844)
     sidebar = page.get_by_test_id("stSidebar")
     expect(page.get_by_role("button", name="A clean pairwise panel")).to_be_visible()
@@ -162,4 +154,139 @@ def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(
     expect(sidebar).to_have_attribute("data-collapsed", "true")
     page.get_by_role("link", name="Go to Start").click()
     expect(page.get_by_role("heading", name="Your votes")).to_be_visible()
-    guard.check()
+
+
+STEP = 40
+"""Pixels: no column is narrower."""
+_ROWS = """e => [...e.querySelectorAll('table[role=grid] tr')].map(
+    row => [...row.children].map(cell => cell.textContent))"""
+
+_ALL_TOLD = """() => {
+    const lines = [...document.querySelectorAll('.jp-further')];
+    const told = line => line.getBoundingClientRect().height > 0;
+    const wide = line => parseFloat(line.style.getPropertyValue('--table'))
+        > line.parentElement.clientWidth;
+    return lines.some(told) && lines.every(line => told(line) === wide(line)); }"""
+
+
+def rows(grid):
+    """What a table tells a screen reader: its heads and then its cells, by rows."""
+    cells: list[list[str]] = grid.evaluate(_ROWS)
+    return cells
+
+
+def sort_by(grid, heading):
+    """Click along the heads of the columns until this one sorts the rows upwards.
+
+    Return where that is: another click there sorts them downwards.
+    """
+    heads = grid.locator("table[role=grid] tr").first
+    scroller = grid.locator(".dvn-scroller")
+    box = scroller.bounding_box()
+    for x in range(STEP // 2, int(box["width"]), STEP):
+        place: Position = {"x": x, "y": 15}
+        scroller.click(position=place)
+        try:
+            expect(heads).to_contain_text(f"↑ {heading}", timeout=1_000)
+        except AssertionError:  # Another column, or the line between two.
+            continue
+        return place
+    raise AssertionError(f"no column {heading} in sight")
+
+
+def column(grid, heading):
+    """The numbers of a column from top to bottom, as far as rows are drawn."""
+    heads, *body = rows(grid)
+    place = [head.lstrip("↑↓ ") for head in heads].index(heading)
+    return [float(row[place].replace("Infinity", "inf")) for row in body]
+
+
+def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server):
+    page.goto(address(server, CURVE, prepared(server.home, "hard_panel")))
+    finished_curve(page)
+    heading = "NLL 95 %"
+    grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
+    grid.scroll_into_view_if_needed()
+    place = sort_by(grid, heading)
+    upwards = column(grid, heading)
+    assert upwards == sorted(upwards)
+    grid.locator(".dvn-scroller").click(position=place)
+    expect(grid.locator("table[role=grid] tr").first).to_contain_text(f"↓ {heading}")
+    downwards = column(grid, heading)
+    assert downwards == sorted(downwards, reverse=True)
+    assert downwards != upwards
+    grid.hover()
+    toolbar = page.get_by_test_id("stElementToolbar").filter(has=page.get_by_label("Search"))
+    expect(toolbar.get_by_label("Fullscreen").first).to_be_visible()
+    expect(page.get_by_label("Download as CSV")).to_have_count(0)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    finished_curve(page)
+    idle(page)
+    page.wait_for_function(_ALL_TOLD)
+
+
+def finished(page, n=1):
+    """Wait for the checks, and for the comparison where n is 2."""
+    expect(page.get_by_role("button", name="Download CSV")).to_have_count(n)
+    settled(page)
+
+
+def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_address(
+    page, open_page, server
+):
+    menu = page.get_by_test_id("stSidebar")
+    page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise")))
+    finished_curve(page)
+    expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
+    settled(page)
+    menu.get_by_role("link", name="Scope").click()
+    finished(page)
+    average = "This page shows the recommended panel: all 24 judges."
+    expect(page.get_by_text(average)).to_be_visible()
+    page.locator("summary").filter(has_text="Another pipeline").click()
+    page.get_by_role("button", name="Show one-coin + beta").click()
+    expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
+    finished(page)
+    menu.get_by_role("link", name="Confidence").click()
+    expect(page.get_by_role("heading", name="Confidence", exact=True)).to_be_visible()
+    expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
+    finished(page)
+    page.locator("summary").filter(has_text=SELECTIVE.title).click()
+    expect(page).to_have_url(re.compile("selective=true"))
+    finished(page, 2)
+    visitor = open_page(page.url)
+    finished(visitor, 2)
+    expect(visitor.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
+
+
+SPLITS = 4
+
+
+@pytest.fixture(scope="module")
+def analysis(server):
+    return prepared(server.home, "clean_pairwise", SPLITS)
+
+
+def chart(page, study):
+    """The figure of a study."""
+    return page.locator(f"[class*='st-key-{study}-'] .js-plotly-plot")
+
+
+def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(open_page, server, analysis):
+    page = open_page(address(server, METHODS, analysis), width=390, height=844)
+    finished_table(page)
+    expect(chart(page, "method_grid")).to_be_hidden()
+    frame = page.get_by_role("region", name=re.compile("^Figure: NLL .*of every aggregator"))
+    expect(frame.locator("tbody tr")).to_have_count(len(AGGREGATORS))
+    expect(frame.locator("td.jp-best")).to_have_count(1)
+    assert frame.evaluate("e => e.scrollWidth > e.clientWidth")
+    frame.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('.jp-scroll').scrollLeft > 0")
+    head = frame.locator("tbody th").first.bounding_box()
+    assert head["x"] >= 0, "row heads stay in sight"
+    page.set_viewport_size({"width": 1200, "height": 844})
+    expect(chart(page, "method_grid")).to_be_visible()
+    expect(frame).to_be_hidden()

@@ -1,14 +1,11 @@
 """The decision sheet: the printed first page of a report fits A4 and Letter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
@@ -18,8 +15,6 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes, with_judges
-
-pytestmark = pytest.mark.browser
 
 Case = Callable[[], tuple[VoteMatrix, Recommendation]]
 MARGIN = 12.0
@@ -31,16 +26,16 @@ COMMAND = "./run cli recommend votes.csv " + " ".join(f"--option-{n}=value" for 
 
 
 @cache
-def computed(n_judges: int, *, one_class: bool = False) -> tuple[VoteMatrix, Recommendation]:
+def computed(n_judges, *, one_class=False):
     votes = make_votes(3, 80, n_judges, one_class=one_class)
     return votes, run(RECOMMEND, votes, SPEC, jobs=1)
 
 
-def small() -> tuple[VoteMatrix, Recommendation]:
+def small():
     return computed(3)
 
 
-def crowded() -> tuple[VoteMatrix, Recommendation]:
+def crowded():
     """Hundreds of judges, some with long names, an answer with a reservation, many caveats."""
     votes, result = computed(6, one_class=True)
     long = tuple(f"{name}/with-a-system-prompt-that-goes-on-and-on" for name in MANY[:50])
@@ -50,7 +45,7 @@ def crowded() -> tuple[VoteMatrix, Recommendation]:
     return votes, replace(result, left_out=MANY, set_aside=long, warnings=caveats)
 
 
-def opened(browser: Browser, file: Path, paper: str, case: Case) -> Page:
+def opened(browser, file, paper, case):
     """The report as it is printed on this paper, in a browser without a network."""
     votes, result = case()
     document = recommendation_report("A panel " * 12, votes, SPEC, result, command=COMMAND)
@@ -66,18 +61,13 @@ def opened(browser: Browser, file: Path, paper: str, case: Case) -> Page:
 
 
 @pytest.mark.parametrize("paper", PAPER)
-def test_the_sheet_fits_the_page_and_nothing_sticks_out(
-    browser: Browser, tmp_path: Path, paper: str
-) -> None:
+def test_the_sheet_fits_the_page_and_nothing_sticks_out(browser, tmp_path, paper):
     for case in (small, crowded):
         page = opened(browser, tmp_path / "report.html", paper, case)
         size, sheet = page.viewport_size, page.locator(".sheet").bounding_box()
-        assert size is not None
-        assert sheet is not None
         assert sheet["height"] <= size["height"]
         for part in page.locator(".sheet > :not(script)").all():
             box = part.bounding_box()
-            assert box is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= size["width"]
             assert box["y"] + box["height"] <= sheet["y"] + sheet["height"] + 0.5
@@ -85,13 +75,11 @@ def test_the_sheet_fits_the_page_and_nothing_sticks_out(
         page.context.close()
 
 
-def test_print_is_light_and_has_the_sheet_alone_on_its_first_page(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_print_is_light_and_has_the_sheet_alone_on_its_first_page(browser, tmp_path):
     """One page more than without the sheet: it neither spills over nor shares its page."""
     page = opened(browser, tmp_path / "report.html", "A4", crowded)
 
-    def style(selector: str, name: str) -> str:
+    def style(selector, name):
         code = "(part, name) => getComputedStyle(part).getPropertyValue(name)"
         return str(page.locator(selector).first.evaluate(code, name))
 
@@ -108,6 +96,6 @@ def test_print_is_light_and_has_the_sheet_alone_on_its_first_page(
     page.context.close()
 
 
-def pages(pdf: bytes) -> int:
+def pages(pdf):
     """How many pages a PDF has."""
     return pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page/")

@@ -1,25 +1,12 @@
 """The installed wheel serves the dashboard: from votes to the exported panel, without a mouse."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.decision.panel_file import load_panel
-from tests.browser.conftest import Guard, Server, free_port, started
-from tests.browser.driver import (
-    answer,
-    as_upload,
-    finished_panel,
-    refused,
-    settled,
-    upload,
-)
-from tests.setup.environment import Environment, empty_workbook, installed
-
-pytestmark = pytest.mark.browser
+from tests.browser.conftest import free_port, started
+from tests.browser.driver import answer, as_upload, finished_panel, refused, settled, upload
+from tests.setup.environment import empty_workbook, installed
 
 FOCUSED = "() => document.activeElement.ariaLabel || document.activeElement.innerText || ''"
 FARTHEST = 60
@@ -27,19 +14,19 @@ FARTHEST = 60
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def environment(tmp_path_factory):
     return installed(tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture(scope="module")
-def server(environment: Environment) -> Iterator[Server]:
+def server(environment):
     port, home = free_port(), environment.work / "data"
     command = environment.command("judgepanel", "app", f"--port={port}", f"--home={home}")
     with started(command, environment.work, environment.environ(), home, port) as running:
         yield running
 
 
-def tab_to(page: Page, name: str) -> None:
+def tab_to(page, name):
     """Press Tab until the control of this name has the focus; an icon may precede the name.
 
     Not before the page is complete: a redraw takes the focus away.
@@ -55,8 +42,8 @@ def tab_to(page: Page, name: str) -> None:
 
 
 def test_votes_become_a_panel_file_by_the_keyboard_that_the_installed_command_scores_with(
-    page: Page, server: Server, environment: Environment, guard: Guard
-) -> None:
+    page, server, environment
+):
     """Three judges of a shipped sample on 60 items; fewer take less time."""
     rows = environment.sample("clean_pairwise_votes.csv").read_text("utf-8").splitlines()[:61]
     votes = "\n".join(",".join(row.split(",")[:5]) for row in rows)
@@ -93,4 +80,3 @@ def test_votes_become_a_panel_file_by_the_keyboard_that_the_installed_command_sc
     (environment.work / "panel.json").write_text(exported, encoding="utf-8")
     scored = environment.output("judgepanel", "score", "panel.json", "votes.csv", "--out", "s.csv")
     assert "60 items scored" in scored
-    guard.check()

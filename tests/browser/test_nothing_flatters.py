@@ -1,21 +1,17 @@
 """One-class votes under the default protocol: no page of the menu shows a flattering figure."""
 
-from __future__ import annotations
-
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import entries_of
 from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.ui.frame import START
-from tests.browser.conftest import Guard, Server
 from tests.browser.driver import address, answer, finished_comparison
 from tests.browser.flattery import MARK, figures_of, flattering, in_sentence, in_table, in_trace
 from tests.browser.service import prepared_votes
@@ -24,10 +20,7 @@ PAGES = (START, *(page.file for page in MENU))
 PAPER = PAPER_PAGE.file
 SECTIONS = {entry.name: "true" for entry in entries_of(PAPER_PAGE) if entry.name != CLAIM.name}
 OPENED = ("ways", "why-this-panel", "what-if", "value", "cost")
-ASKED_FOR = {
-    "pages/recommended_panel.py": dict.fromkeys(OPENED, "true"),
-    PAPER: SECTIONS,
-}
+ASKED_FOR = {"pages/recommended_panel.py": dict.fromkeys(OPENED, "true"), PAPER: SECTIONS}
 """Sections that are computed when asked for are read as well."""
 LEVELS = ("pages/panel_curve.py", "pages/label_budget.py", "pages/methods.py", PAPER)
 N_ITEMS, N_JUDGES = 120, 14
@@ -51,11 +44,11 @@ UNMARK = f"""() => {{
 
 
 @pytest.fixture(scope="module")
-def server(own_server: Server) -> Server:
+def server(own_server):
     return own_server
 
 
-def part_of(path: Path) -> bytes:
+def part_of(path):
     """Some judges on harder items of the file, as CSV; all labels are 1, one judge is a broken run.
 
     Harder items, so that no judge is right on all of so few: what flatters is then the coding.
@@ -76,31 +69,28 @@ def part_of(path: Path) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def votes(real_votes: Callable[[str], Path]) -> bytes:
+def votes(real_votes):
     return part_of(real_votes("rewardbench_correctness_votes.csv"))
 
 
 @pytest.fixture(scope="module")
-def analysis(server: Server, votes: bytes) -> str:
+def analysis(server, votes):
     return analysed(server, votes)
 
 
-def analysed(server: Server, votes: bytes, **settings: str) -> str:
+def analysed(server, votes, **settings):
     return prepared_votes(server.home, votes, "one_class_votes.csv", splits=2, **settings)
 
 
-def settled(page: Page, url: str) -> None:
+def settled(page, url):
     """Open a page and wait until all it computes is there."""
     page.goto(url)
     answer(page).first.wait_for()
     page.wait_for_function(SETTLED, polling=50)
 
 
-@pytest.mark.browser
 @pytest.mark.real_votes
-def test_no_page_shows_a_flattering_figure_that_is_not_marked(
-    open_page: Callable[..., Page], server: Server, votes: bytes, analysis: str, guard: Guard
-) -> None:
+def test_no_page_shows_a_flattering_figure_that_is_not_marked(open_page, server, votes, analysis):
     page = open_page(height=6000)
     by_name = {}
     for name in PAGES:
@@ -117,14 +107,12 @@ def test_no_page_shows_a_flattering_figure_that_is_not_marked(
     for name in (*LEVELS, "comparison"):
         assert len([entry for entry in by_name[name] if entry.kind == "nll"]) > 5, name
     assert {name for name in PAGES if any(entry.marked for entry in by_name[name])} == {PAPER}
-    guard.check()
 
 
-@pytest.mark.browser
 @pytest.mark.real_votes
 def test_the_reader_finds_what_flatters_in_sentences_tables_and_figures(
-    open_page: Callable[..., Page], server: Server, votes: bytes, analysis: str
-) -> None:
+    open_page, server, votes, analysis
+):
     page = open_page(height=6000)
     settled(page, address(server, "claim", analysis))
     for title in ("No judge at all", "Step by step"):
@@ -156,7 +144,7 @@ def test_the_reader_finds_what_flatters_in_sentences_tables_and_figures(
         "All judges: skill 97 %.",
     ],
 )
-def test_sentences_that_flatter(text: str) -> None:
+def test_sentences_that_flatter(text):
     assert len(flattering(in_sentence(text))) == 1
     assert flattering(in_sentence(text, marked=True)) == []
 
@@ -172,11 +160,11 @@ def test_sentences_that_flatter(text: str) -> None:
         "Accuracy 93 %, skill 60 %, margin 2 % of NLL.",
     ],
 )
-def test_sentences_that_do_not_flatter(text: str) -> None:
+def test_sentences_that_do_not_flatter(text):
     assert flattering(in_sentence(text)) == []
 
 
-def test_tables_and_figures_that_flatter_and_that_do_not() -> None:
+def test_tables_and_figures_that_flatter_and_that_do_not():
     head = ["panel", "NLL", "NLL 95 %", "skill", "difference"]
     assert flattering(in_table([head, ["all", "0.211", "[0.01, 0.3]", "69 %", "+0.01"]])) == []
     assert len(flattering(in_table([head, ["all", "0.006", "[0.005, 0.007]", "99.1 %", ""]]))) == 2

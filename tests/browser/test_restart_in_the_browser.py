@@ -1,14 +1,10 @@
 """A server that is killed during its work, and one that starts again on its data."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -16,32 +12,22 @@ from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes
 from judgepanel.words.tables import csv_text
-from tests.browser.conftest import PATIENCE, Guard, ServerFactory
-from tests.browser.driver import (
-    CURVE,
-    address,
-    downloaded,
-    finished_curve,
-)
+from tests.browser.conftest import PATIENCE
+from tests.browser.driver import CURVE, address, downloaded, finished_curve
 from tests.browser.service import prepared
-
-pytestmark = pytest.mark.browser
 
 SPLITS = 100
 
 
-def under_way(page: Page) -> None:
+def under_way(page):
     """Wait until some of the work is done."""
     bar = page.get_by_role("progressbar")
     expect(bar).to_have_attribute("aria-valuenow", re.compile("[1-9]"))
 
 
 def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
-    browser: Browser,
-    open_page: Callable[..., Page],
-    start_server: ServerFactory,
-    guard: Guard,
-) -> None:
+    browser, open_page, start_server
+):
     killed = start_server()
     analysis = prepared(killed.home, "hard_panel", SPLITS)
     with closing(browser.new_page()) as page:  # Not watched: it asks in vain for the dead server.
@@ -64,4 +50,3 @@ def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
     votes, settings = load_votes(sample_bytes("hard_panel")).votes, Settings(splits=SPLITS)
     whole = run(PANEL_CURVE, votes, PanelCurveSpec(settings), jobs=2)
     assert downloaded(after, "Download CSV").decode() == csv_text(whole.frame())
-    guard.check()

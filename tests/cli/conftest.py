@@ -1,7 +1,10 @@
 """The command line as the tests run it: in this process, with its output captured."""
 
 import shutil
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,30 @@ GOOD = "item_id,label,j1,j2\n" + "".join(
     f"i{n},{n % 2},{n % 2 or int(n == 8)},{(n // 2) % 2}\n" for n in range(24)
 )
 """A file of votes of two judges."""
+
+
+@contextmanager
+def web_server(answer):
+    """Serve on loopback what ``answer(path)`` gives: a status, headers and a body."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            status, headers, body = answer(self.path)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
 
 
 @dataclass(frozen=True)

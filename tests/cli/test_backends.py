@@ -1,7 +1,6 @@
 """Backends on the command line, in Python and for the dashboard: the figures are the same."""
 
 import json
-from collections.abc import Iterator
 
 import pandas as pd
 import pytest
@@ -12,12 +11,12 @@ from judgepanel.studies import runner as cluster
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui.server import close_workspaces, open_workspace
-from tests.dask_cluster import DaskCluster, dask_cluster
+from tests.dask_cluster import dask_cluster
 from tests.service.counting import finish
 
 
 @pytest.fixture(scope="module")
-def dask(tmp_path_factory) -> Iterator[DaskCluster]:
+def dask(tmp_path_factory):
     with dask_cluster(tmp_path_factory.mktemp("dask")) as started:
         yield started
 
@@ -67,34 +66,7 @@ def test_a_dashboard_without_the_address_of_its_scheduler_says_so(tmp_path, monk
         open_workspace(f"sqlite:///{tmp_path / 'own.db'}", str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--backend", "dask"], "the backend dask needs the address of a scheduler; allowed:"),
-        (
-            ["--scheduler", "host"],
-            "needs the address of a scheduler (found 'host')",
-        ),
-        (
-            ["--backend", "loky", "--scheduler", "tcp://host:1"],
-            "a scheduler is only for the backend dask (found 'tcp://host:1'); leave it out",
-        ),
-        (
-            ["--scheduler", "tcp://127.0.0.1:9"],
-            "no Dask scheduler answers (found 'tcp://127.0.0.1:9'",
-        ),
-    ],
-)
-def test_a_scheduler_that_cannot_be_used_is_refused_in_one_line(
-    cli, clean, monkeypatch, options, sentence
-):
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+def test_a_scheduler_that_cannot_be_used_is_refused_in_one_line(refused, clean, monkeypatch):
     monkeypatch.delenv(cluster.SCHEDULER, raising=False)
-    ran = cli("curve", clean, "--splits", 2, *options)
-    assert ran.status == 2
-    assert sentence in ran.error
-
-
-def test_an_unknown_backend_in_python_is_refused(clean):
-    with pytest.raises(jp.InputError, match=r"there is no such backend .*allowed: auto, loky"):
-        jp.curve(jp.load(clean), splits=2, backend="clouds")
+    line = refused("curve", clean, "--splits", 2, "--backend", "dask")
+    assert "the backend dask needs the address of a scheduler; allowed:" in line

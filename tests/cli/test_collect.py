@@ -1,25 +1,22 @@
 """`collect`: from pairs to votes that the next command reads."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from judgepanel.cli import main
 from judgepanel.collect import runner as calls
 from judgepanel.votes import load_votes
-from tests.collect.endpoint import KEY, endpoint
+from tests.hostile.hostile_endpoint import KEY, hostile_endpoint
 
 VARIABLE = "JUDGE_TEST_KEY"
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def asked(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, KEY)
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.01)
-    with endpoint() as served:
+    with hostile_endpoint() as served:
         (tmp_path / "judges.toml").write_text(
             "".join(
                 f'[[judge]]\nname = "{name}"\nmodel = "{name}"\nbase_url = "{served.url}"\n'
@@ -31,23 +28,20 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         yield served
 
 
-def pairs(folder: Path, *instructions: str) -> str:
+def pairs(folder, *instructions):
     rows = [
         {
-            "id": f"q{n}",
-            "prompt": text,
-            "output_1": "good" if n % 2 else "bad",
-            "output_2": "bad" if n % 2 else "good",
-            "label": n % 2,
+            "id": f"q{n}", "prompt": text, "output_1": "good" if n % 2 else "bad",
+            "output_2": "bad" if n % 2 else "good", "label": n % 2,
         }
         for n, text in enumerate(instructions)
-    ]
+    ]  # fmt: skip
     path = folder / "pairs.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     return str(path)
 
 
-def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys) -> None:
+def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys):
     out = tmp_path / "run"
     arguments = ["collect", pairs(tmp_path, *"abcdef"), str(tmp_path / "judges.toml")]
     assert main([*arguments, "--out", str(out), "--estimate"]) == 0
@@ -59,7 +53,6 @@ def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys) -
     assert "100 % of 12 outputs are read as a verdict." in sentence
     loaded = load_votes(out / "votes.csv", judge_table=out / "judges.csv")
     assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
-    assert loaded.votes.judge_table is not None
     assert loaded.votes.judge_table["cost_usd"].tolist() == [0.001, 0.001]
     assert loaded.votes.judge_table["family"].tolist() == ["f", "f"]
     assert main([*arguments, "--out", str(out)]) == 0
@@ -67,7 +60,7 @@ def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys) -
     assert main(["inspect", str(out / "outputs.jsonl")]) == 0
 
 
-def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked, capsys) -> None:
+def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked, capsys):
     asked_about = pairs(tmp_path, "fault refused 2", "b", "c")
     arguments = ["collect", asked_about, str(tmp_path / "judges.toml")]
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 1
@@ -78,7 +71,7 @@ def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 0
 
 
-def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys) -> None:
+def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys):
     judges = str(tmp_path / "judges.toml")
     good = pairs(tmp_path, "a", "b")
     for arguments, sentence in (
@@ -98,7 +91,7 @@ def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys) -
 
 def test_an_interrupted_run_says_that_what_is_finished_is_kept(
     tmp_path, asked, capsys, monkeypatch
-) -> None:
+):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 

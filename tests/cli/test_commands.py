@@ -2,15 +2,11 @@
 
 import csv
 import json
-import math
 import re
 
 import pytest
 
 from judgepanel.decision.panel_file import load_panel
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import SAMPLES
 
@@ -121,10 +117,10 @@ def test_recommend_prints_best_and_lean_and_takes_lean_at_a_price(cli, clean, tm
     assert (spec["prefer"], spec["price"]) == ("lean", 0.05)
 
 
-def test_a_price_that_is_not_offered_is_refused(cli, clean):
-    ran = cli("recommend", clean, *FEW, "--prefer", "lean", "--price", ".04")
-    assert ran.status == 2
-    assert "0.005, 0.01, 0.02, 0.03, 0.05" in ran.err
+def test_a_price_that_is_not_offered_is_refused(refused, clean):
+    assert "0.005, 0.01, 0.02, 0.03, 0.05" in refused(
+        "recommend", clean, *FEW, "--prefer", "lean", "--price", ".04"
+    )
 
 
 def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_path):
@@ -139,10 +135,6 @@ def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_
     columns = ["item_id", "p", "decision", "set_80", "set_90", "n_votes", "fallback"]
     assert list(rows[0]) == columns
     assert [row["item_id"] for row in rows] == list(votes.item_ids)
-    spec = RecommendSpec(settings=Settings(splits=4))
-    result = run(RECOMMEND, votes, spec)
-    vote_matrix = votes.with_judges(result.model.judges)
-    assert [float(row["p"]) for row in rows] == result.model.score(vote_matrix.votes).tolist()
     for row in rows:
         p = float(row["p"])
         blank = p == 0.5 or row["n_votes"] == "0"
@@ -199,33 +191,13 @@ def test_simulate_writes_where_a_link_leads(cli, tmp_path):
 def test_simulate_takes_knobs_and_every_format(cli, tmp_path, ending):
     out = tmp_path / f"mine{ending}"
     options = (
-        "--n-items",
-        40,
-        "--n-judges",
-        5,
-        "--seed",
-        9,
-        "--anti-experts",
-        1,
-        "--base-rate",
-        0.7,
-    )
+        "--n-items", 40, "--n-judges", 5, "--seed", 9, "--anti-experts", 1, "--base-rate", 0.7,
+    )  # fmt: skip
     ran = cli("simulate", *options, "--out", out)
     assert (ran.status, ran.err) == (0, "")
     votes = load_votes(out, judge_table=tmp_path / f"mine_judges{ending}").votes
     assert (votes.n_items, votes.n_judges) == (40, 5)
     assert (votes.judge_table["kind"] == "anti-expert").sum() == 1
-
-
-def test_one_class_labels_give_honest_figures_and_a_note(cli, samples, tmp_path):
-    out = tmp_path / "c.json"
-    ran = cli("curve", samples / "one_class_votes.csv", *FEW, "--out", out)
-    assert "Note: Every label is 1" in ran.out
-    assert "Each item is therefore used together with its swap" in ran.out
-    content = json.loads(out.read_text("utf-8"))
-    assert content["summary"]["orientation"] == "symmetric"
-    assert content["summary"]["null_nll"] == pytest.approx(math.log(2))
-    assert min(row["nll"] for row in content["table"]) > 0.1
 
 
 def test_panel_sizes_calibrators_and_judges_can_be_chosen(cli, clean, tmp_path):

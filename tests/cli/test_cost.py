@@ -43,21 +43,6 @@ def test_without_costs_judges_are_counted_and_one_note_says_so(cli, clean):
         assert ran.out.count("every judge counts 1") == 1
 
 
-def test_refusals_are_one_line(cli, clean, prices):
-    table = prices.read_text(encoding="utf-8")
-    ran = cli("study", "cost", clean, "--judge-table", prices, *FEW, "--budget", "0.00001")
-    assert ran.status == 2
-    assert "the cheapest, 'fam" in ran.error
-    assert "0.0003" in ran.error
-    prices.write_text(table.replace("0.000644", "-1"), encoding="utf-8")
-    ran = cli("study", "cost", clean, "--judge-table", prices, *FEW)
-    assert ran.status == 2
-    assert "cost_usd" in ran.error
-    assert "0 or more" in ran.error
-    prices.write_text(table.replace("0.000644", ""), encoding="utf-8")
-    ran = cli("study", "escalation", clean, "--judge-table", prices, *FEW)
-    assert ran.status == 2
-    assert "there is none of 'fam1-judge01'" in ran.error
-    ran = cli("study", "escalation", clean, *FEW, "--cheap", "nobody")
-    assert ran.status == 2
-    assert "'nobody'" in ran.error
+def test_a_budget_below_every_cost_is_refused_in_one_line(refused, clean, prices):
+    line = refused("study", "cost", clean, "--judge-table", prices, *FEW, "--budget", "0.00001")
+    assert "the cheapest, 'fam" in line

@@ -1,7 +1,5 @@
 """`estimate` is the study of that name, and a gate for pipelines."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd
@@ -89,24 +87,24 @@ def test_drawn_items_have_their_texts_which_no_spreadsheet_runs(cli, llmbar, tmp
     assert items["question"].tolist() == [f"'{asked[item]}" for item in items["id"]]
 
 
-def test_items_to_label_need_a_number_and_a_file(cli, llmbar):
-    ran = cli("estimate", llmbar, "--draw", 50)
-    assert ran.status == 2
-    assert "items to label need their number and a file; allowed: --draw N --draw-to" in ran.err
+def test_items_to_label_need_a_number_and_a_file(refused, llmbar):
+    assert "items to label need their number and a file; allowed: --draw N --draw-to" in refused(
+        "estimate", llmbar, "--draw", 50
+    )
 
 
-def test_labels_that_were_filled_in_are_not_drawn_over(cli, llmbar, tmp_path):
+def test_labels_that_were_filled_in_are_not_drawn_over(refused, llmbar, tmp_path):
     known = pd.read_csv(llmbar, dtype=str)
     votes, drawn = tmp_path / "votes.csv", tmp_path / "draw.csv"
     known.assign(label=known["label"].where(known.index % 4 == 0, "")).to_csv(votes, index=False)
     drawn.write_text("id,label\n1,1\n", "utf-8")
-    ran = cli("estimate", votes, "--draw", 20, "--draw-to", drawn)
-    assert ran.status == 2
-    assert "draw.csv: this file already exists, and labels may have been filled in" in ran.err
+    assert "draw.csv: this file already exists, and labels may have been filled in" in refused(
+        "estimate", votes, "--draw", 20, "--draw-to", drawn
+    )
     assert drawn.read_text("utf-8") == "id,label\n1,1\n"
 
 
-def test_a_second_file_of_labels_is_refused_instead_of_the_first_dropped(cli, llmbar, tmp_path):
-    ran = cli("estimate", llmbar, "--labels", tmp_path / "a.csv", "--labels", tmp_path / "b.csv")
-    assert ran.status == 2
-    assert "--labels is given twice: put the rows of both files into one" in ran.err
+def test_a_second_file_of_labels_is_refused_instead_of_the_first_dropped(refused, llmbar, tmp_path):
+    assert "--labels is given twice: put the rows of both files into one" in refused(
+        "estimate", llmbar, "--labels", tmp_path / "a.csv", "--labels", tmp_path / "b.csv"
+    )

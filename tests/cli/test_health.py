@@ -3,14 +3,14 @@
 import shutil
 import socket
 import sqlite3
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import ExitStack
 
 import pytest
 from sqlalchemy import text
 
 from judgepanel.cli import upkeep
 from judgepanel.service.database import FILE, VARIABLE, connect, prepare, transaction
+from tests.cli.conftest import web_server
 from tests.service.postgres import programs, running
 
 SECRET = "hunter2secret"  # noqa: S105
@@ -22,30 +22,14 @@ LATER = "database answers; the first page that is opened makes its tables."
 @pytest.fixture
 def serve():
     """Serves (status, body, path wanted) on this machine; gives the address."""
-    servers = []
+    elsewhere = {"Location": "http://localhost:1/elsewhere"}
+    with ExitStack() as servers:
 
-    def start(status, body, wanted=upkeep.SERVED):
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(status if self.path == wanted else 404)
-                self.send_header("Location", "http://localhost:1/elsewhere")
-                self.end_headers()
-                self.wfile.write(body)
+        def start(status, body, wanted=upkeep.SERVED):
+            server = web_server(lambda path: (status if path == wanted else 404, elsewhere, body))
+            return f"http://127.0.0.1:{servers.enter_context(server)}"
 
-            def log_message(self, *_):
-                pass
-
-        server = HTTPServer(("127.0.0.1", 0), Handler)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        servers.append((server, thread))
-        return f"http://127.0.0.1:{server.server_port}"
-
-    yield start
-    for server, thread in servers:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        yield start
 
 
 @pytest.fixture

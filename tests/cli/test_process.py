@@ -43,10 +43,6 @@ def test_the_module_refuses_with_status_2_and_one_line(tmp_path):
     )
 
 
-def test_the_version_is_printed():
-    assert call("--version").stdout.startswith(b"judgepanel ")
-
-
 def _interruptible():
     """Shells start background work deaf to Ctrl-C; a child would inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -121,10 +117,7 @@ def test_ctrl_c_ends_with_130_and_writes_nothing(clean, tmp_path, jobs, interrup
 def test_a_reader_that_leaves_is_no_error(clean):
     shell = f"'{sys.executable}' -m judgepanel inspect '{clean}' | head -n 1"
     ran = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", shell],
-        capture_output=True,
-        env=environment(),
-        check=False,
+        ["bash", "-o", "pipefail", "-c", shell], capture_output=True, env=environment(), check=False
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout.startswith(b"I read 300 items and 24 judges")

@@ -1,7 +1,5 @@
 """Files as teams have them: layouts and quirks of public exports, with invented contents."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -14,6 +12,8 @@ import numpy as np
 from tests.field.world import MISSING, Case, World
 
 CASES: dict[str, Callable[[], Case]] = {}
+PASS, YES = ("fail", "pass"), ("No", "Yes")
+"""What a vote of 0 and a vote of 1 are called."""
 
 
 def case(make: Callable[[], Case]) -> Callable[[], Case]:
@@ -26,6 +26,18 @@ def table(rows: Iterable[Iterable[Any]]) -> bytes:
     stream = io.StringIO(newline="")
     csv.writer(stream).writerows(rows)
     return stream.getvalue().encode()
+
+
+def archive(files: dict[str, str]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as written:
+        for path, text in files.items():
+            written.writestr(path, text)
+    return stream.getvalue()
+
+
+def lines(records: Iterable[dict[str, Any]]) -> str:
+    return "\n".join(map(json.dumps, records))
 
 
 def ids(pattern: str, n: int, start: int = 0) -> tuple[str, ...]:
@@ -46,39 +58,28 @@ def benchmark_results_with_repeated_ids() -> Case:
     """Scores of eight models on prompts; in all but the last file ten ids are those of others."""
     names = [f"team{c}/rm-{c}" for c in "pqrstuvw"]
     world = World.of(1, 50, [0.9, 0.88, 0.85, 0.8, 0.78, 0.75, 0.7, 0.66])
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for j, name in enumerate(names):
-            numbers = [i + 20 if i < 10 and j < 7 else i for i in range(50)]
-            scores = [
-                [round(1.0 + world.rng.normal() * 0.1, 5) if votes[j] else -1.0]
-                + [round(float(world.rng.normal()) * 0.1, 5) for _ in range(3)]
-                for _, _, votes in world
-            ]
-            best = [float(max(s[1:]) < s[0]) for s in scores]
-            archive.writestr(
-                f"eval-set-scores/{name}.json",
-                json.dumps(
-                    {"model": name, "model_type": "Seq. Classifier", "chat_template": "tokenizer",
-                     "id": [str(k) for k in numbers], "subset": ["Factuality"] * 50,
-                     "num_correct": [1] * 50, "num_incorrect": [3] * 50,
-                     "results": best, "scores": scores}
-                ),
-            )  # fmt: skip
+    files = {}
+    for j, name in enumerate(names):
+        numbers = [i + 20 if i < 10 and j < 7 else i for i in range(50)]
+        scores = [
+            [round(1.0 + world.rng.normal() * 0.1, 5) if votes[j] else -1.0]
+            + [round(float(world.rng.normal()) * 0.1, 5) for _ in range(3)]
+            for _, _, votes in world
+        ]
+        best = [float(max(s[1:]) < s[0]) for s in scores]
+        files[f"eval-set-scores/{name}.json"] = json.dumps(
+            {"model": name, "model_type": "Seq. Classifier", "chat_template": "tokenizer",
+             "id": [str(k) for k in numbers], "subset": ["Factuality"] * 50,
+             "num_correct": [1] * 50, "num_incorrect": [3] * 50, "results": best, "scores": scores}
+        )  # fmt: skip
     # A judge is right on a pair if the correct response has the higher score; the coin that turns
     # pairs is the same for all judges, so a vote is right exactly where it equals the label.
     told_apart = np.ones((50, 8), dtype=bool)
     told_apart[[*range(10), *range(20, 30)], :7] = False
     right = np.repeat(without(world.votes, ~told_apart), 3, axis=0)
-    return Case(
-        "scores.zip",
-        stream.getvalue(),
-        tuple(f"Factuality-{i}/{k}" for i in range(50) for k in (1, 2, 3)),
-        tuple(names),
-        right,
-        np.full(150, MISSING, np.int8),
-        notes=("has these items twice",),
-    )
+    pairs = tuple(f"Factuality-{i}/{k}" for i in range(50) for k in (1, 2, 3))
+    labels, notes = np.full(150, MISSING, np.int8), ("has these items twice",)
+    return Case("scores.zip", archive(files), pairs, tuple(names), right, labels, notes=notes)
 
 
 def _inspect(world: World, scorers: list[dict[str, Any]], samples: list[dict[str, Any]]) -> bytes:
@@ -155,13 +156,9 @@ def grades_that_are_not_a_number() -> Case:
         _inspect(world, _scorers(), _graded(world, gone, lambda _: {
             "value": float("nan"), "explanation": "Grade not found in model output: none"}))
     )  # fmt: skip
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for sample in log.pop("samples"):
-            archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
-        archive.writestr("header.json", json.dumps(log))
+    samples = {f"samples/{s['id']}_epoch_1.json": json.dumps(s) for s in log.pop("samples")}
     return Case(
-        "log.eval", stream.getvalue(), ids("i{}", 100),
+        "log.eval", archive({**samples, "header.json": json.dumps(log)}), ids("i{}", 100),
         tuple(f"graded/{grader}" for grader in _GRADERS),
         without(world.votes, gone), world.labels, task="pointwise",
     )  # fmt: skip
@@ -463,11 +460,10 @@ def nearly_one_class() -> Case:
     world = World.of(25, 60, [0.9, 0.8], 1.0)
     labels = np.ones(60, np.int8)
     labels[[5, 20, 44]] = 0
-    say = ("fail", "pass")
     rows = [["case", "label", "always", "copy", "noisy1", "noisy2"]]
     votes = np.where(world.rng.random((60, 2)) < 0.85, labels[:, None], 1 - labels[:, None])
     rows += [
-        [f"c{i}", say[labels[i]], "pass", say[labels[i]], say[a], say[b]]
+        [f"c{i}", PASS[labels[i]], "pass", PASS[labels[i]], PASS[a], PASS[b]]
         for i, (a, b) in enumerate(votes.tolist())
     ]
     right = np.column_stack([np.ones(60), votes]).astype(np.int8)
@@ -481,14 +477,13 @@ def nearly_one_class() -> Case:
 def few_labels_among_many_answers() -> Case:
     """Twenty-two labelled answers of two hundred; one judge is new."""
     world = World.of(26, 200, [0.88, 0.8, 0.74], 0.6)
-    say = ("fail", "pass")
     votes, labels = world.votes.copy(), world.labels.copy()
     labels[22:] = MISSING
     votes[:22, 2] = np.where(np.arange(22) % 4 == 0, votes[:22, 2], MISSING)
     rows = [["answer_id", "human_label", "j1", "j2", "j_new"]]
     rows += [
-        [f"ans{i}", "" if labels[i] < 0 else say[labels[i]],
-         *("" if v < 0 else say[v] for v in votes[i])]
+        [f"ans{i}", "" if labels[i] < 0 else PASS[labels[i]],
+         *("" if v < 0 else PASS[v] for v in votes[i])]
         for i in range(200)
     ]  # fmt: skip
     return Case(
@@ -522,12 +517,11 @@ def runs_of_a_judge() -> Case:
     """Every judge was asked five times."""
     world = World.of(30, 75, [0.86, 0.8, 0.7])
     votes = world.votes.copy()
-    say = ("fail", "pass")
     rows: list[list[Any]] = [["sample_id", "judge", "run", "verdict", "gold"]]
     for i, label, row in world:
         for j, vote in enumerate(row):
             runs = [vote if world.some(0.85) else 1 - vote for _ in range(5)]
-            rows += [[i, f"j{j}", run, say[v], say[label]] for run, v in enumerate(runs, 1)]
+            rows += [[i, f"j{j}", run, PASS[v], PASS[label]] for run, v in enumerate(runs, 1)]
             votes[i, j] = int(sum(runs) > 2)
     return Case(
         "runs.csv", table(rows), ids("{}", 75), ids("j{}", 3), votes, world.labels,
@@ -593,14 +587,13 @@ def people_as_rows() -> Case:
 def answers_in_a_list_without_names() -> Case:
     """Instances with annotations by metric, each a list of answers of unnamed people."""
     world = World.of(38, 88, [0.86, 0.8, 0.76, 0.7], 0.55)
-    say = ("No", "Yes")
     instances = []
     for i, label, row in world:
-        four = [say[v] for v in row]
+        four = [YES[v] for v in row]
         instances.append(
             {"id": i, "instance": world.text(), "annotations": {"harmless": {
                 "majority_human": max(set(four), key=four.count),
-                "individual_human_scores": four, "expert": say[label]}}}
+                "individual_human_scores": four, "expert": YES[label]}}}
         )  # fmt: skip
     metric = {"metric": "harmless", "labels_list": ["Yes", "No"]}
     content = {"dataset": "x", "annotations": [metric],
@@ -615,7 +608,6 @@ def answers_in_a_list_without_names() -> Case:
 def a_queue_with_measurements() -> Case:
     """A column of values and one of notes per annotator, with durations and computed scores."""
     world = World.of(39, 84, [0.9, 0.84, 0.78, 0.8], 0.6)
-    say = ("No", "Yes")
     votes, labels = world.votes.copy(), world.labels.copy()
     labels[64:] = MISSING
     rows: list[list[Any]] = [
@@ -627,11 +619,11 @@ def a_queue_with_measurements() -> Case:
         people: list[Any] = []
         for j in range(3):
             votes[i, j] = MISSING if world.some(0.12) else row[j]
-            people += ["" if votes[i, j] < 0 else say[row[j]], ""]
+            people += ["" if votes[i, j] < 0 else YES[row[j]], ""]
         rows.append(
             [f"call{i}", "completed", "2026-05-05 10:00:00", int(world.rng.integers(30, 600)),
              round(float(world.rng.random()), 3), round(float(world.rng.random()), 3),
-             world.grade(row[3]), *people, say[label] if i < 64 else ""]
+             world.grade(row[3]), *people, YES[label] if i < 64 else ""]
         )  # fmt: skip
     return Case(
         "queue.csv", table(rows), ids("call{}", 84),
@@ -650,10 +642,7 @@ def grades_with_graded_labels() -> Case:
         if world.some(0.1):
             grades[0], labels[i] = 3, MISSING
         rows.append([i, *grades])
-    steps = (
-        ("--threshold", {"thresholds": 3}),
-        ("--label-threshold", {"label_threshold": 3}),
-    )
+    steps = (("--threshold", {"thresholds": 3}), ("--label-threshold", {"label_threshold": 3}))
     return Case(
         "grades.csv", table(rows), ids("{}", 140), ids("judge_{}", 4), votes, labels, steps=steps
     )
@@ -664,13 +653,12 @@ def words_between_pass_and_fail() -> Case:
     """Verdicts and labels of three words: pass, partial and fail."""
     world = World.of(42, 110, [0.88, 0.82, 0.74], 0.55)
     votes, labels = world.votes.copy(), world.labels.copy()
-    say = ("fail", "pass")
     rows: list[list[Any]] = [["question_id", "label", "j0", "j1", "j2"]]
     for i, label, row in world:
         cells = []
         for j, value in enumerate([label, *row]):
             between = world.some(0.18)
-            cells.append("partial" if between else say[value])
+            cells.append("partial" if between else PASS[value])
             if between and j:
                 votes[i, j - 1] = MISSING
             elif between:
@@ -680,18 +668,6 @@ def words_between_pass_and_fail() -> Case:
         "words.csv", table(rows), ids("q{}", 110), ids("j{}", 3), votes, labels,
         steps=(("--words", {"words": "partial="}),), task="pointwise",
     )  # fmt: skip
-
-
-def archive(files: dict[str, str]) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as written:
-        for path, text in files.items():
-            written.writestr(path, text)
-    return stream.getvalue()
-
-
-def lines(records: Iterable[dict[str, Any]]) -> str:
-    return "\n".join(map(json.dumps, records))
 
 
 @case
@@ -726,10 +702,9 @@ def tasks_with_annotations() -> Case:
 def a_file_for_each_annotator() -> Case:
     """JSON Lines of documents with their labels, in one file for each annotator."""
     world = World.of(52, 64, [0.88, 0.8, 0.72])
-    say = ("fail", "pass")
     files = {
         f"{who}.jsonl": lines(
-            {"id": i, "text": world.text(), "gold": say[label], "label": [say[row[j]]]}
+            {"id": i, "text": world.text(), "gold": PASS[label], "label": [PASS[row[j]]]}
             for i, label, row in world
         )
         for j, who in enumerate(("ann", "bob", "cem"))
@@ -782,7 +757,6 @@ def verdicts_with_errors_and_honest_explanations() -> Case:
     """Judges in a list with an error object where one failed; explanations speak of errors too."""
     world = World.of(55, 70, [0.9, 0.8, 0.75])
     gone = lost(world, [0.0, 0.15, 0.2])
-    say = ("fail", "pass")
     reasons = (
         "Error: the date is wrong.", "Error in step 2 of the derivation.",
         "Timeout handling is missing.", "Exception handling is missing.",
@@ -792,10 +766,10 @@ def verdicts_with_errors_and_honest_explanations() -> Case:
     )  # fmt: skip
     error = {"type": "ParseError", "message": "no JSON in the reply"}
     records = [
-        {"id": f"q{i}", "gold": say[label],
+        {"id": f"q{i}", "gold": PASS[label],
          "judges": [{"name": f"judge-{j}", "verdict": "fail", "explanation": "", "error": error}
                     if gone[i, j] else
-                    {"name": f"judge-{j}", "verdict": say[vote], "error": None,
+                    {"name": f"judge-{j}", "verdict": PASS[vote], "error": None,
                      "explanation": world.pick(*reasons) if not vote else world.text()}
                     for j, vote in enumerate(row)]}
         for i, label, row in world

@@ -1,19 +1,16 @@
 """Files as teams have them are read right, or refused with a remedy that leads to what is right."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.load import Loaded
 from tests.field.layouts import CASES
-from tests.field.world import MISSING, Case
+from tests.field.world import MISSING
 
 MOST_STEPS = 2
 
 
-def read(case: Case) -> Loaded:
+def read(case):
     """Follow the refusals of a file, which must name the option of each step."""
     given: dict[str, object] = {}
     for option, arguments in case.steps:
@@ -24,12 +21,12 @@ def read(case: Case) -> Loaded:
     return loaded(case, given)
 
 
-def loaded(case: Case, given: dict[str, object]) -> Loaded:
+def loaded(case, given):
     return load_votes(case.data, name=case.name, labels=case.label_file, **given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_cell_is_right(name: str) -> None:
+def test_every_cell_is_right(name):
     case = CASES[name]()
     assert len(case.steps) <= MOST_STEPS
     result = read(case)

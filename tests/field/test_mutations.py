@@ -3,8 +3,6 @@
 Each is read as its generator knows, or refused; none is read silently wrong.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +12,6 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.load import Loaded
 from judgepanel.votes.matrix import orient
 from tests.field.layouts import table
 from tests.field.world import MISSING, World
@@ -48,11 +45,11 @@ class Draft:
     nested: bool = False
     notes: list[str] = field(default_factory=list)
 
-    def say(self, vote: int) -> str:
+    def say(self, vote):
         return "" if vote < 0 else self.words[vote]
 
 
-def drafted(seed: int) -> Draft:
+def drafted(seed):
     accuracy = np.random.default_rng(seed).uniform(0.62, 0.92, 3 + seed % 3).tolist()
     world = World.of(seed, N, accuracy)
     draft = Draft(
@@ -79,24 +76,24 @@ def drafted(seed: int) -> Draft:
     return draft
 
 
-def plain(draft: Draft) -> None:
+def plain(draft):
     """Nothing more."""
 
 
-def texts_and_times(draft: Draft) -> None:
+def texts_and_times(draft):
     for k, row in enumerate(draft.rows):
         row["comment"] = draft.world.text()
         row["created_at"] = f"2026-02-{1 + k % 28:02}T10:00:00Z"
         row["status"] = "ok"
 
 
-def measurements(draft: Draft) -> None:
+def measurements(draft):
     for row in draft.rows:
         row["duration_seconds"] = round(float(draft.world.rng.random()) * 90, 2)
         row["n_tokens"] = int(draft.world.rng.integers(10, 900))
 
 
-def places(draft: Draft) -> None:
+def places(draft):
     """Verdicts by place: the order shown says which response stood first."""
     if not draft.long or draft.words[1] not in ("A", "model_a"):
         return
@@ -111,7 +108,7 @@ def places(draft: Draft) -> None:
             row[verdict] = draft.words[1 - draft.words.index(row[verdict])]
 
 
-def runs(draft: Draft) -> None:
+def runs(draft):
     if not draft.long:
         return
     verdict = next(name for name in VERDICT_NAMES if name in draft.rows[0])
@@ -125,7 +122,7 @@ def runs(draft: Draft) -> None:
     draft.rows = more
 
 
-def failures(draft: Draft) -> None:
+def failures(draft):
     """An error beside a verdict: the verdict does not count."""
     if not draft.long:
         for row in draft.rows:
@@ -144,10 +141,10 @@ def failures(draft: Draft) -> None:
             draft.truth[int(row[draft.id_name][1:]), draft.judges.index(row[judge])] = MISSING
 
 
-def leak(name: str, cell: Callable[[Draft, int, int], Any]) -> Callable[[Draft], None]:
+def leak(name, cell):
     """A further column of a wide table that knows the label, or is computed from judges."""
 
-    def add(draft: Draft) -> None:
+    def add(draft):
         if draft.long:
             return
         draft.leaks = (name,)
@@ -157,7 +154,7 @@ def leak(name: str, cell: Callable[[Draft, int, int], Any]) -> Callable[[Draft],
     return add
 
 
-def _majority(draft: Draft, i: int, _: int) -> str:
+def _majority(draft, i, _):
     votes = draft.truth[i][draft.truth[i] >= 0]
     return draft.say(int(2 * votes.sum() > len(votes))) if len(votes) else ""
 
@@ -181,7 +178,7 @@ MUTATIONS: dict[str, Callable[[Draft], None]] = {
 }  # fmt: skip
 
 
-def written(draft: Draft, seed: int) -> tuple[str, bytes]:
+def written(draft, seed):
     """Return the table as a file: its columns in any order; or records, nested up to two deep."""
     names = list(dict.fromkeys(name for row in draft.rows for name in row))
     names = [names[k] for k in draft.world.rng.permutation(len(names))]
@@ -204,7 +201,7 @@ def written(draft: Draft, seed: int) -> tuple[str, bytes]:
     return "t.csv", table([names, *rows])
 
 
-def wrong(draft: Draft, loaded: Loaded) -> str:
+def wrong(draft, loaded):
     """Return what is wrong with votes that were read; empty if they are right."""
     votes = loaded.votes
     judges = [name.removeprefix("votes.").removesuffix(".verdict") for name in votes.judges]
@@ -226,7 +223,7 @@ def wrong(draft: Draft, loaded: Loaded) -> str:
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_no_table_is_read_silently_wrong(block: int) -> None:
+def test_no_table_is_read_silently_wrong(block):
     problems, read = [], 0
     for seed in range(block * A_BLOCK, (block + 1) * A_BLOCK):
         draft = drafted(seed)
@@ -248,14 +245,14 @@ def test_no_table_is_read_silently_wrong(block: int) -> None:
     assert read >= FEWEST_READ
 
 
-def _forms(draft: Draft) -> dict[str, tuple[str, Any, dict[str, Any]]]:
+def _forms(draft):
     """The same wide table in other layouts: their contents, and what the user says."""
     key, label = draft.id_name, draft.label_name
     names = (label, *draft.judges)
     columns = {name: {row[key]: row[name] for row in draft.rows} for name in names}
     records = [{name: row[name] for name in (key, label)} for row in draft.rows]
 
-    def with_votes(make: Callable[[Row], Any], name: str = "votes") -> list[Row]:
+    def with_votes(make, name="votes"):
         return [record | {name: make(row)} for record, row in zip(records, draft.rows, strict=True)]
 
     labels = table([["item", "label"], *([r[key], r[label]] for r in draft.rows)])
@@ -283,7 +280,7 @@ def _forms(draft: Draft) -> dict[str, tuple[str, Any, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("seed", range(0, 12, 2))
-def test_the_same_votes_are_read_from_every_layout(seed: int) -> None:
+def test_the_same_votes_are_read_from_every_layout(seed):
     draft = drafted(seed)
     for layout, (name, content, given) in _forms(draft).items():
         data = json.dumps(content).encode() if name.endswith("json") else table(content)

@@ -4,8 +4,6 @@
 content. Sizes are those at which earlier readers took gigabytes or minutes.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

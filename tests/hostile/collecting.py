@@ -1,27 +1,18 @@
 """Runs of `collect` against malicious endpoints: their files and outcomes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 from judgepanel.votes import Loaded, load_votes
 
-KEY = "sk-secret-0123456789"
-OTHER_KEY = "sk-other-9876543210"
 ITEMS = 4
 
 
 def judge(url: str, attack: str, **settings: object) -> str:
     known = {
-        "name": attack,
-        "model": attack,
-        "base_url": url,
-        "key_variable": "JUDGE_KEY",
-        "attempts": 1,
-        "concurrency": 2,
-        "per_minute": 1_000_000,
-    }
+        "name": attack, "model": attack, "base_url": url, "key_variable": "JUDGE_KEY",
+        "attempts": 1, "concurrency": 2, "per_minute": 1_000_000,
+    }  # fmt: skip
     lines = (f"{name} = {json.dumps(value)}" for name, value in {**known, **settings}.items())
     return "\n".join(("[[judge]]", *lines, ""))
 

@@ -1,14 +1,11 @@
 """A malicious endpoint, and the keys of its judges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
 
 from judgepanel.collect import runner as calls
-from tests.hostile.collecting import KEY, OTHER_KEY
-from tests.hostile.hostile_endpoint import HostileEndpoint, hostile_endpoint
+from tests.hostile.hostile_endpoint import KEY, OTHER_KEY, HostileEndpoint, hostile_endpoint
 
 
 @pytest.fixture

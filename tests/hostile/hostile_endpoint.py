@@ -1,13 +1,14 @@
-"""A malicious endpoint on loopback: the judge's model names the attack.
+"""An OpenAI-compatible endpoint on loopback: the judge's model names the attack.
 
-Any other model gets a proper answer. It needs only the standard library.
+Any other model gets a proper answer: [[B]] if only the second response contains the word 'good',
+else [[A]]. An instruction ``fault NAME N`` makes the first N answers to it fail in that way. It
+needs only the standard library.
 """
-
-from __future__ import annotations
 
 import contextlib
 import gzip
 import json
+import re
 import socket
 import struct
 import threading
@@ -35,6 +36,11 @@ class HostileEndpoint:
         self.port = port
         self.url = f"http://127.0.0.1:{port}/v1"
         self.requests: list[Request] = []
+        self.prompts: list[str] = []
+        self.open = self.most_open = 0
+        self.lock = threading.Lock()
+        self.barrier: threading.Semaphore | None = None
+        """Every answer takes one, where there is one."""
         self.elsewhere = ""
         """Where the attack ``redirect`` sends callers."""
         self.closing = threading.Event()
@@ -127,6 +133,9 @@ BLOCK = b" " * (1 << 16)
 ZIPPED = gzip.compress(b" " * (1 << 27))
 """131 kB that unpack to 128 MiB."""
 DIGITS = "9" * 400
+KEY = "sk-secret-0123456789"
+OTHER_KEY = "sk-other-9876543210"
+WRONG_KEY = "sk-wrong-key-9876543210"
 
 READ_AS_A_VOTE: dict[str, Attack] = {
     "ansi": _written("\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2028[[A]]"),
@@ -146,15 +155,11 @@ READ_AS_A_VOTE: dict[str, Attack] = {
 """Odd, and an answer all the same."""
 
 UNUSABLE: dict[str, Attack] = {
-    "nul": _written("because \0 [[A]]"),
-    "surrogate": _written("because \ud800 [[A]]"),
-    "list": _written([{"type": "text", "text": "[[A]]"}]),
-    "object": _written({"[[A]]": "[[A]]"}),
-    "number": _written(1),
-    "true": _written(True),
-    "long": _written("[[A]] " * 100_000),
+    "nul": _written("because \0 [[A]]"), "surrogate": _written("because \ud800 [[A]]"),
+    "list": _written([{"type": "text", "text": "[[A]]"}]), "object": _written({"[[A]]": "[[A]]"}),
+    "number": _written(1), "true": _written(True), "long": _written("[[A]] " * 100_000),
     "nested": _written(json.loads("[" * 200 + "]" * 200)),
-}
+}  # fmt: skip
 """An output that is kept escaped and is no vote."""
 
 NO_ANSWER: dict[str, Attack] = {
@@ -211,6 +216,20 @@ STOPPED: dict[str, Attack] = {
 ATTACKS = READ_AS_A_VOTE | UNUSABLE | NO_ANSWER | STOPPED
 ATTACKS["echo-500"] = partial(_echo, "500")
 ATTACKS["usage-too-many"] = _usage("100", "900000")
+ATTACKS["missing"] = _status("404 Not Found")
+
+FAULT = re.compile(r"fault (\w+) (\d+)")
+FAULTS: dict[str, Attack] = {
+    "busy": _status("429 Too Many Requests", "retry-after: 0.02"),
+    "broken": _status("500 Internal Server Error"),
+    "refused": _status("400 Bad Request"),
+    "empty": _body(completion(choices=[])),
+    "silent": _written(None),
+    "half": _raw('{"id": "x", "choices": [{"mess'),
+    "html": _raw("<html>gateway</html>"),
+    "closed": _say(b""),
+    "hangs": partial(_drip, b"", b""),
+}
 
 
 def _read(caller: socket.socket) -> Request | None:
@@ -230,15 +249,40 @@ def _read(caller: socket.socket) -> Request | None:
     return Request(line, headers, asked.get("model", ""), prompt)
 
 
+def _response_to(here: HostileEndpoint, request: Request) -> Attack:
+    """What becomes of a request, by its model, its key, the fault that it asks for, its pair."""
+    if request.model in ATTACKS:
+        return ATTACKS[request.model]
+    if request.headers.get("authorization") == f"Bearer {WRONG_KEY}":
+        return partial(_echo, "401")
+    fault = FAULT.search(request.prompt)
+    with here.lock:
+        if fault and here.prompts.count(request.prompt) <= int(fault[2]):
+            return FAULTS[fault[1]]
+    texts = re.findall(r"<assistant_[ab]>\n(.*?)\n</assistant_[ab]>", request.prompt, re.DOTALL)
+    is_b = ["good" in text for text in texts] == [False, True]
+    body = json.dumps(completion("[[B]]" if is_b else "[[A]]")).encode()
+    return _say(head(f"content-length: {len(body)}") + body)
+
+
 def _serve(caller: socket.socket, here: HostileEndpoint) -> None:
     with caller, contextlib.suppress(OSError):
         while (request := _read(caller)) is not None:
-            here.requests.append(request)
-            attack = ATTACKS.get(request.model)
-            if attack is not None:
+            with here.lock:
+                here.requests.append(request)
+                here.prompts.append(request.prompt)
+                here.open += 1
+                here.most_open = max(here.most_open, here.open)
+            try:
+                if here.barrier is not None:
+                    here.barrier.acquire()
+                attack = _response_to(here, request)
                 attack(caller, here, request)
+            finally:
+                with here.lock:
+                    here.open -= 1
+            if attack in FAULTS.values() or request.model in ATTACKS:
                 return
-            caller.sendall(head(f"content-length: {len(GOOD)}") + GOOD)
 
 
 @contextmanager

@@ -5,8 +5,6 @@ process of its own because Linux counts the memory of the process that starts a 
 command's own until it runs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -20,8 +20,8 @@ from types import MappingProxyType
 from typing import Any
 
 import openpyxl
+import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet
 from hypothesis import strategies as st
 
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
@@ -43,75 +43,43 @@ OUTPUTS = b"".join(
     attacks.outputs_of(text).replace(b'"q1"', b'"q%d"' % k)
     for k, text in enumerate(["[[A]]", "Output (b) is better.", "<think>A</think> **B**", "tie"])
 )
-INSPECT = json.dumps(
-    {
-        "version": 2,
-        "status": "success",
-        "eval": {"task": "t", "model": "m"},
-        "samples": [{"id": 1, "epoch": 1, "target": "A", "scores": {"s": {"value": "C"}}}],
-    }
-).encode()
+
+
+def _written(content: Any) -> bytes:
+    return json.dumps(content).encode()
+
+
+INSPECT = _written({
+    "version": 2, "status": "success", "eval": {"task": "t", "model": "m"},
+    "samples": [{"id": 1, "epoch": 1, "target": "A", "scores": {"s": {"value": "C"}}}],
+})  # fmt: skip
 _ANSWERS = [{"completion": [f"Output ({side})", "stop"], "winner": "1"} for side in "ab"]
-LLMBAR = json.dumps(
-    [
-        {
-            "input": "x",
-            "label": label,
-            "results": [dict(zip(("swap = False", "swap = True"), _ANSWERS, strict=True))],
-        }
-        for label in (1, 2)
-    ]
-).encode()
-JUDGEBENCH = json.dumps(
-    {
-        "pair_id": "p1",
-        "source": "mmlu",
-        "label": "A>B",
-        "judge_name": "arena_hard",
-        "judgments": [
-            {"judgment": {"judge_model": "m", "response": f"[[{decision}]]"}, "decision": decision}
-            for decision in ("A>B", "B>A")
-        ],
-    }
-).encode()
-REWARDBENCH = json.dumps(
-    {
-        "model": "org/reward",
-        "id": [1, 2, 3],
-        "subset": ["a", "a", "b"],
-        "results": [1, 0, 0.5],
-        "scores_chosen": [2.5, 1, 0],
-        "scores_rejected": [1.5, 3, 0],
-    }
-).encode()
-REWARDBENCH_2 = json.dumps(
-    {
-        "model": "org/reward",
-        "id": [1, 2],
-        "subset": ["Math", "Ties"],
-        "results": [1, 0.5],
-        "num_correct": [1, 2],
-        "scores": [[2.5, 1, 3, 0], [1, 2, 3]],
-    }
-).encode()
-ARENA = json.dumps(
-    [
-        {"question_id": 1, "model_a": "x", "model_b": "y", "winner": winner, "judge": judge}
-        for winner, judge in (("model_a", "expert_1"), ("tie", ["gpt-4", "pair-v2"]))
-    ]
-).encode()
-ALPACAEVAL = json.dumps(
-    [
-        {"instruction": "?", "output_1": "x", "output_2": "y", "preference": 1.2, "annotator": "a"},
-        {
-            "instruction": "?",
-            "output_1": "x",
-            "output_2": "y",
-            "preference": 2,
-            "annotator_index": 3,
-        },
-    ]
-).encode()
+_ORDERS = dict(zip(("swap = False", "swap = True"), _ANSWERS, strict=True))
+LLMBAR = _written([{"input": "x", "label": label, "results": [_ORDERS]} for label in (1, 2)])
+JUDGEBENCH = _written({
+    "pair_id": "p1", "source": "mmlu", "label": "A>B", "judge_name": "arena_hard",
+    "judgments": [
+        {"judgment": {"judge_model": "m", "response": f"[[{decision}]]"}, "decision": decision}
+        for decision in ("A>B", "B>A")
+    ],
+})  # fmt: skip
+REWARDBENCH = _written({
+    "model": "org/reward", "id": [1, 2, 3], "subset": ["a", "a", "b"], "results": [1, 0, 0.5],
+    "scores_chosen": [2.5, 1, 0], "scores_rejected": [1.5, 3, 0],
+})  # fmt: skip
+REWARDBENCH_2 = _written({
+    "model": "org/reward", "id": [1, 2], "subset": ["Math", "Ties"], "results": [1, 0.5],
+    "num_correct": [1, 2], "scores": [[2.5, 1, 3, 0], [1, 2, 3]],
+})  # fmt: skip
+ARENA = _written([
+    {"question_id": 1, "model_a": "x", "model_b": "y", "winner": winner, "judge": judge}
+    for winner, judge in (("model_a", "expert_1"), ("tie", ["gpt-4", "pair-v2"]))
+])  # fmt: skip
+_OUTPUTS = {"instruction": "?", "output_1": "x", "output_2": "y"}
+ALPACAEVAL = _written([
+    {**_OUTPUTS, "preference": 1.2, "annotator": "a"},
+    {**_OUTPUTS, "preference": 2, "annotator_index": 3},
+])  # fmt: skip
 OPENAI_EVALS = (
     b'{"spec": {"completion_fns": ["m", "g"], "eval_name": "e.dev.v0"}}\n'
     b'{"sample_id": "e.dev.0", "type": "metrics", "data": {"choice": "Y", "metascore": true}}\n'
@@ -135,10 +103,9 @@ def _arrow(*, stream: bool) -> bytes:
 
 
 def _parquet() -> bytes:
-    out = io.BytesIO()
-    table = pa.table({"item_id": ["q1", "q2", "q3"], "label": [1, 0, None], "a": ["A", "B", "tie"]})
-    pa.parquet.write_table(table, out)
-    return out.getvalue()
+    labels = pd.array([1, 0, None], dtype="Int64")
+    table = {"item_id": ["q1", "q2", "q3"], "label": labels, "a": ["A", "B", "tie"]}
+    return bytes(pd.DataFrame(table).to_parquet())
 
 
 def _workbook() -> bytes:
@@ -201,8 +168,7 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
     {
         "csv": Target(_file("v.csv"), (WIDE, LONG, WIDE.replace(b"\n", b"\r\n"))),
         "csv.gz": Target(
-            _file("v.csv.gz"),
-            (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b"")),
+            _file("v.csv.gz"), (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b""))
         ),
         "jsonl": Target(_file("v.jsonl"), (LINES, OUTPUTS)),
         "parquet": Target(_file("v.parquet"), (_parquet(),)),

@@ -1,12 +1,8 @@
 """Each answer of a hostile endpoint becomes a vote or a reason, within bounds; others continue."""
 
-from __future__ import annotations
-
 import json
-import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,35 +12,25 @@ from judgepanel.collect import runner as calls
 from judgepanel.collect.runner import NAMES
 from judgepanel.votes import load_votes
 from judgepanel.votes import table as verdicts
-from tests.hostile.collecting import ITEMS, KEY, entries, judge, n_votes, prepared, votes_in
-from tests.hostile.hostile_endpoint import (
-    ATTACKS,
-    NO_ANSWER,
-    READ_AS_A_VOTE,
-    UNUSABLE,
-    HostileEndpoint,
-    sized,
-)
+from tests.hostile.collecting import ITEMS, entries, judge, n_votes, prepared, votes_in
+from tests.hostile.hostile_endpoint import ATTACKS, KEY, NO_ANSWER, READ_AS_A_VOTE, UNUSABLE, sized
 from tests.hostile.hostile_endpoint import completion as answer
 
 
 @pytest.mark.parametrize("attack", READ_AS_A_VOTE)
-def test_what_is_odd_and_an_answer_all_the_same_is_a_vote(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str], attack: str
-) -> None:
+def test_what_is_odd_and_an_answer_all_the_same_is_a_vote(tmp_path, here, attack):
     run = prepared(tmp_path, judge(here.url, "fine"), judge(here.url, attack, price_out=10))
     assert main(run) == 0
     loaded = votes_in(tmp_path)
     assert (n_votes(loaded, "fine"), n_votes(loaded, attack)) == (ITEMS, ITEMS)
     assert main([*run, "--max-cost", "100"]) == 0
     assert here.asked(attack) == ITEMS
-    capsys.readouterr()
 
 
 @pytest.mark.parametrize("attack", UNUSABLE)
 def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str], attack: str
-) -> None:
+    tmp_path, here, capsys, attack
+):
     run = prepared(tmp_path, judge(here.url, "fine"), judge(here.url, attack))
     assert main(run) == 0
     assert f"4 outputs of '{attack}' are kept escaped and not read" in capsys.readouterr().out
@@ -54,7 +40,6 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
     rows = np.array([uploaded.votes.item_ids.index(name) for name in loaded.votes.item_ids])
     as_written = uploaded.votes.with_items(rows).with_judges(loaded.votes.judges)
     assert (as_written.votes == loaded.votes.votes).all()
-    assert uploaded.coverage is not None
     reasons = {
         coverage.judge: coverage.reasons[verdicts.REASONS.index("unusable")]
         for coverage in uploaded.coverage.judges
@@ -66,10 +51,9 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
         assert len(entry["text"]) <= most
     assert main(run) == 0
     assert here.asked(attack) == ITEMS
-    capsys.readouterr()
 
 
-def test_an_escaped_output_says_what_was_written(tmp_path: Path, here: HostileEndpoint) -> None:
+def test_an_escaped_output_says_what_was_written(tmp_path, here):
     main(prepared(tmp_path, *(judge(here.url, attack) for attack in ("nul", "surrogate", "list"))))
     texts = {entry["judge"]: (entry["text"], entry["unusable"]) for entry in entries(tmp_path)}
     assert texts == {
@@ -95,9 +79,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("attack", [*NO_ANSWER, "echo-500"])
-def test_what_is_no_answer_is_given_up_and_others_go_on(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str], attack: str
-) -> None:
+def test_what_is_no_answer_is_given_up_and_others_go_on(tmp_path, here, capsys, attack):
     reason, timeout = REASONS.get(attack, ""), 1.0 if attack in SLOW else 120.0
     hostile = judge(here.url, attack, timeout=timeout)
     assert main(prepared(tmp_path, judge(here.url, "fine"), hostile, items=2)) == 1
@@ -109,9 +91,7 @@ def test_what_is_no_answer_is_given_up_and_others_go_on(
     assert KEY not in printed.out + printed.err + written
 
 
-def test_all_attacks_at_once_leave_an_honest_judge_all_its_votes(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_attacks_at_once_leave_an_honest_judge_all_its_votes(tmp_path, here):
     here.elsewhere = here.url
     silent = [judge(here.url, attack, timeout=1.0, price_out=10) for attack in NO_ANSWER]
     others = sorted(ATTACKS.keys() - NO_ANSWER.keys())
@@ -122,7 +102,6 @@ def test_all_attacks_at_once_leave_an_honest_judge_all_its_votes(
     loaded = votes_in(tmp_path)
     assert n_votes(loaded, "fine") == 2
     assert sum(n_votes(loaded, attack) for attack in READ_AS_A_VOTE) == 2 * len(READ_AS_A_VOTE)
-    capsys.readouterr()
 
 
 MEASURED = """
@@ -140,9 +119,7 @@ print(peaks[1] - peaks[0])
 """
 
 
-def test_memory_is_bounded_by_what_is_read_of_an_answer(
-    tmp_path: Path, here: HostileEndpoint
-) -> None:
+def test_memory_is_bounded_by_what_is_read_of_an_answer(tmp_path, here):
     large = ("endless", "endless-chunks", "endless-until-closed", "ten-megabytes", "zipped")
     prepared(tmp_path)
     (tmp_path / "fine.toml").write_text(judge(here.url, "fine"))
@@ -157,8 +134,8 @@ def test_memory_is_bounded_by_what_is_read_of_an_answer(
 
 
 def test_nothing_of_an_output_reaches_the_terminal_or_a_spreadsheet_as_a_command(
-    tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, here, capsys
+):
     run = prepared(tmp_path, judge(here.url, "ansi"), judge(here.url, "formula"))
     assert main(run) == 0
     printed = capsys.readouterr()
@@ -172,10 +149,8 @@ def test_nothing_of_an_output_reaches_the_terminal_or_a_spreadsheet_as_a_command
     assert len(rows[2]) < 300
 
 
-def test_a_server_with_a_new_name_for_every_answer_fills_no_table(
-    tmp_path: Path, here: HostileEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def renamed(caller: socket.socket, endpoint: HostileEndpoint, _request: object) -> None:
+def test_a_server_with_a_new_name_for_every_answer_fills_no_table(tmp_path, here, monkeypatch):
+    def renamed(caller, endpoint, _request):
         name = f"model-{len(endpoint.requests):03}"
         caller.sendall(sized(json.dumps(answer(model=name)).encode()))
 

@@ -1,30 +1,18 @@
 """Whatever an endpoint answers, a run ends with a vote or a reason, and votes can be read back."""
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from judgepanel.collect import (
-    Journal,
-    Outcome,
-    collect,
-    judge_rows,
-    read_judges,
-    read_pairs,
-    votes_of,
-)
+from judgepanel.collect import Journal, collect, judge_rows, read_judges, read_pairs, votes_of
 from judgepanel.collect import runner as calls
-from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
+from judgepanel.votes import InputError, load_votes, write_votes
 
 JUDGES = """
 [[judge]]
@@ -54,7 +42,7 @@ VALUES = st.recursive(
 )
 
 
-def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def maybe(strategy):
     return strategy | VALUES
 
 
@@ -79,13 +67,13 @@ STATUSES = st.just(200) | st.integers(100, 999)
 
 
 @pytest.fixture(autouse=True)
-def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_pauses(monkeypatch):
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.0)
     monkeypatch.setattr(calls, "LONGEST_PAUSE", 0.0)
 
 
 @pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
+def folder():
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         rows = [
@@ -100,16 +88,16 @@ Reply = tuple[int, bytes]
 """Status and body of an answer."""
 
 
-async def streamed(body: bytes) -> AsyncIterator[bytes]:
+async def streamed(body):
     yield body
 
 
-def run(folder: Path, out: Path, replies: list[Reply], cap: float | None) -> tuple[Outcome, Any]:
+def run(folder, out, replies, cap):
     """A run against these replies, one after the other and over again."""
     pairs, plan = read_pairs(folder / "pairs.jsonl"), read_judges(folder / "judges.toml")
     given_out = iter(replies * 100)
 
-    async def handle(_self: object, _request: object) -> httpx.Response:
+    async def handle(_self, _request):
         status, body = next(given_out)
         return httpx.Response(status, content=streamed(body))
 
@@ -121,7 +109,7 @@ def run(folder: Path, out: Path, replies: list[Reply], cap: float | None) -> tup
         return outcome, votes_of(journal, pairs).votes if outcome.finished else None
 
 
-def read_back(votes: VoteMatrix, out: Path) -> VoteMatrix:
+def read_back(votes, out):
     write_votes(votes, out / "votes.csv")
     return load_votes(out / "votes.csv", need_labels=False).votes
 
@@ -133,9 +121,7 @@ def read_back(votes: VoteMatrix, out: Path) -> VoteMatrix:
 )
 @example(bodies=[b"[" * 200_000], status=200, cap=None)
 @example(bodies=[b'{"choices": [{"message": {"content": "\\u0000"}}]}'], status=200, cap=None)
-def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(
-    folder: Path, bodies: list[bytes], status: int, cap: float | None
-) -> None:
+def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(folder, bodies, status, cap):
     with tempfile.TemporaryDirectory() as name:
         replies = [(200, bodies[0]), *((status, body) for body in bodies[1:])]
         outcome, votes = run(folder, Path(name), replies, cap)
@@ -149,18 +135,9 @@ def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(
 
 
 STORED = {
-    "label": "1",
-    "pair_sha256": "",
-    "text": "[[A]]",
-    "served_by": "m",
-    "finish": "stop",
-    "tokens_in": 1,
-    "tokens_out": 1,
-    "cost": 1e-4,
-    "most": 1e-3,
-    "seconds": 1.0,
-    "attempts": 1,
-}
+    "label": "1", "pair_sha256": "", "text": "[[A]]", "served_by": "m", "finish": "stop",
+    "tokens_in": 1, "tokens_out": 1, "cost": 1e-4, "most": 1e-3, "seconds": 1.0, "attempts": 1,
+}  # fmt: skip
 """A finished call; ``pair_sha256`` is that of its pair."""
 GIVEN = sorted(STORED.keys() - {"label", "pair_sha256", "attempts"})
 
@@ -172,25 +149,19 @@ GIVEN = sorted(STORED.keys() - {"label", "pair_sha256", "attempts"})
 @example(entries=[dict.fromkeys(GIVEN, 10**400)])
 @example(entries=[{"cost": -1}])
 @example(entries=[{"text": "\ud800"}])
-def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(
-    folder: Path, entries: list[dict[str, Any]]
-) -> None:
+def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(folder, entries):
     plan, pairs = read_judges(folder / "judges.toml"), read_pairs(folder / "pairs.jsonl")
     with tempfile.TemporaryDirectory() as name:
         lines = (
             json.dumps(
                 {
-                    "item_id": f"q{n}",
-                    "judge": "any",
-                    "order": plan.orders(f"q{n}")[0],
-                    "asked": plan.fingerprint(plan.judges[0]),
-                    **STORED,
-                    "pair_sha256": pairs.fingerprint(n),
-                    **entry,
+                    "item_id": f"q{n}", "judge": "any", "order": plan.orders(f"q{n}")[0],
+                    "asked": plan.fingerprint(plan.judges[0]), **STORED,
+                    "pair_sha256": pairs.fingerprint(n), **entry,
                 }
             )
             for n, entry in enumerate(entries)
-        )
+        )  # fmt: skip
         (Path(name) / "outputs.jsonl").write_text("".join(f"{line}\n" for line in lines))
         fine = (200, b'{"choices": [{"message": {"content": "[[A]]"}}]}')
         refusal = ""
@@ -205,14 +176,11 @@ def test_a_journal_with_any_values_goes_on_or_is_refused_in_one_sentence(
         assert outcome.complete
         assert outcome.made == ITEMS - len(entries)
         assert 0 <= outcome.dollars < math.inf
-        assert votes is not None
         assert read_back(votes, Path(name)).sha256 == votes.sha256
 
 
 @given(lines=st.lists(st.binary(max_size=40) | VALUES.map(json.dumps).map(str.encode), max_size=3))
-def test_a_journal_of_anything_is_refused_in_one_sentence_or_read(
-    folder: Path, lines: list[bytes]
-) -> None:
+def test_a_journal_of_anything_is_refused_in_one_sentence_or_read(folder, lines):
     with tempfile.TemporaryDirectory() as name:
         (Path(name) / "outputs.jsonl").write_bytes(b"\n".join(lines))
         refusal = ""
@@ -225,5 +193,5 @@ def test_a_journal_of_anything_is_refused_in_one_sentence_or_read(
 
 
 @given(header=st.text(max_size=80))
-def test_any_retry_after_is_a_pause_within_bounds(header: str) -> None:
+def test_any_retry_after_is_a_pause_within_bounds(header):
     assert 0 <= calls._asked_for(header) <= calls.LONGEST_PAUSE

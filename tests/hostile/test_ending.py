@@ -1,25 +1,17 @@
 """A server that is told to end does so within seconds, whatever it is doing, and leaves nothing."""
 
-from __future__ import annotations
-
 import asyncio
-import os
 import signal
-import socket
-import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import connect
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.browser.conftest import ROOT, serving
+
 PATIENCE_SECONDS = 300.0
 ENDS_SECONDS = 5.0
 
@@ -46,55 +38,28 @@ READING = """
 """
 STUCK = """
     def stuck():
-        Path("stuck").touch()
+        Path(__file__).with_name("stuck").touch()
         threading.Event().wait(3600)
 
     threading.Thread(target=stuck).start()
 """
 
 
-@contextmanager
-def served(work: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A server of one page that does this work, and the address of its socket."""
+def served(work, folder):
+    """A server of one page that does this work."""
     page = folder / "page.py"
     page.write_text(PAGE.format(root=str(ROOT), work=work.strip()), encoding="utf-8")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
-    environ = {**os.environ, "JUDGEPANEL_HOME": str(folder), "JUDGEPANEL_ACCESS": "local"}
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", page, *options],
-            cwd=folder,
-            env=environ,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-        )
-    try:
-        until(lambda: is_healthy(f"http://127.0.0.1:{port}/_stcore/health"))
-        yield process, f"ws://127.0.0.1:{port}/_stcore/stream"
-    finally:
-        process.kill()
-        process.wait()
+    return serving(folder / "home", page, {"JUDGEPANEL_ACCESS": "local"})
 
 
-def is_healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5):  # noqa: S310
-            return True
-    except (urllib.error.URLError, OSError):
-        return False
-
-
-def until(holds: object) -> None:
+def until(holds):
     ends = time.monotonic() + PATIENCE_SECONDS
     while not holds():  # type: ignore[operator]
         assert time.monotonic() < ends, "it never came to that"
         time.sleep(0.05)
 
 
-def readers_of(pid: int) -> list[int]:
+def readers_of(pid):
     """Processes that read an upload for a server."""
     ids = []
     for status in Path("/proc").glob("[0-9]*/stat"):
@@ -108,7 +73,8 @@ def readers_of(pid: int) -> list[int]:
     return ids
 
 
-async def opened(address: str) -> ClientConnection:
+async def opened(server):
+    address = server.url.replace("http", "ws") + "/_stcore/stream"
     visitor = await connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60)
     message = BackMsg()
     message.rerun_script.query_string = ""
@@ -116,48 +82,41 @@ async def opened(address: str) -> ClientConnection:
     return visitor
 
 
-def alive(pid: int) -> bool:
+def alive(pid):
     return Path(f"/proc/{pid}/status").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
-def test_a_server_that_reads_ends_in_time_and_its_reader_with_it(tmp_path: Path) -> None:
-    async def visit() -> None:
-        visitor = await opened(address)
-        until(lambda: readers_of(server.pid))
-        (reader,) = readers_of(server.pid)
-        server.send_signal(signal.SIGTERM)
-        server.wait(ENDS_SECONDS)
+@pytest.mark.parametrize("leaves", ["the server", "the visitor"])
+def test_a_reader_ends_with_its_server_and_with_the_visitor_for_whom_it_reads(tmp_path, leaves):
+    async def visit():
+        visitor = await opened(server)
+        until(lambda: readers_of(process.pid))
+        (reader,) = readers_of(process.pid)
+        if leaves == "the server":
+            process.send_signal(signal.SIGTERM)
+            process.wait(ENDS_SECONDS)
+        else:
+            await visitor.close()
         until(lambda: not alive(reader))
+        assert (process.poll() is None) == (leaves == "the visitor")
         await visitor.close()
 
-    with served(READING, tmp_path) as (server, address):
+    with served(READING, tmp_path) as server:
+        process = server.process
         asyncio.run(visit())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
-def test_what_is_read_for_a_visitor_who_left_is_read_no_further(tmp_path: Path) -> None:
-    async def visit() -> None:
-        visitor = await opened(address)
-        until(lambda: readers_of(server.pid))
-        (reader,) = readers_of(server.pid)
-        await visitor.close()
-        until(lambda: not alive(reader))
-        assert server.poll() is None
-
-    with served(READING, tmp_path) as (server, address):
-        asyncio.run(visit())
-
-
-def test_a_thread_that_never_ends_keeps_no_server_alive(tmp_path: Path) -> None:
+def test_a_thread_that_never_ends_keeps_no_server_alive(tmp_path):
     mark = tmp_path / "stuck"
 
-    async def visit() -> None:
-        visitor = await opened(address)
+    async def visit():
+        visitor = await opened(server)
         until(mark.exists)
-        server.send_signal(signal.SIGTERM)
-        server.wait(ENDS_SECONDS)
+        process.send_signal(signal.SIGTERM)
+        process.wait(ENDS_SECONDS)
         await visitor.close()
 
-    with served(STUCK, tmp_path) as (server, address):
+    with served(STUCK, tmp_path) as server:
+        process = server.process
         asyncio.run(visit())

@@ -4,8 +4,6 @@ At 5 MB a quadratic reader takes minutes to hours, so the budget of CPU time can
 what these readers take.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 
@@ -22,63 +20,38 @@ LARGEST = 5 * attacks.MIB
 BUDGET_SECONDS = 60.0
 
 TEXTS = {
-    "winwin": "win",
-    "better": "better",
-    "better and words": "better one ",
-    "verdicts": "verdict is ",
-    "judged": "judg",
-    "ties": " tie",
-    "first person": "\ni choose ",
-    "open quotes": "“",
-    "quotation marks": '"',
-    "apostrophes": "'a",
-    "brackets": "[[",
-    "bracket and blanks": "[[ a ",
-    "bold": "** ",
-    "fences": "```\n",
-    "block quotes": "> \n",
-    "open reasoning": "<think>",
-    "closed reasoning": "</think>",
-    "tokens": "<|a",
-    "fields": '{"answer":"answer":',
-    "line ends": "\n x",
-    "ligatures": "ﷺ",
-}
+    "winwin": "win", "better": "better", "better and words": "better one ",
+    "verdicts": "verdict is ", "judged": "judg", "ties": " tie", "first person": "\ni choose ",
+    "open quotes": "“", "quotation marks": '"', "apostrophes": "'a", "brackets": "[[",
+    "bracket and blanks": "[[a ", "bold": "** ", "fences": "```\n", "block quotes": "> \n",
+    "open reasoning": "<think>", "closed reasoning": "</think>", "tokens": "<|a",
+    "fields": '{"answer":"answer":', "line ends": "\n x", "ligatures": "ﷺ",
+}  # fmt: skip
 
 NUMBERS: dict[str, Callable[[str], str]] = {
-    "an integer": "{}x".format,
-    "a fraction": "1.{}x".format,
-    "a fraction without a whole": ".{}x".format,
-    "an exponent": "1e{}x".format,
+    "an integer": "{}x".format, "a fraction": "1.{}x".format,
+    "a fraction without a whole": ".{}x".format, "an exponent": "1e{}x".format,
     "all of them": "{0}.{0}e{0}x".format,
-}
+}  # fmt: skip
 
 
-def refused(read: Callable[[], object]) -> None:
+def refused(read):
     try:
         read()
     except InputError:
         return
 
 
-def seconds(read: Callable[[], object]) -> float:
+def is_read_in_time(read):
     began = time.process_time()
     refused(read)
-    return time.process_time() - began
-
-
-def is_read_in_time(make: Callable[[int], Callable[[], object]]) -> None:
-    assert seconds(make(LARGEST)) < BUDGET_SECONDS
+    assert time.process_time() - began < BUDGET_SECONDS
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_a_verdict_is_read_in_linear_time(text: str) -> None:
-    def make(size: int) -> Callable[[], object]:
-        # A character may take more bytes; what counts is that there are twice as many.
-        output = text * (size // len(text.encode()))
-        return lambda: read_verdict(output)
-
-    is_read_in_time(make)
+def test_a_verdict_is_read_in_linear_time(text):
+    output = text * (LARGEST // len(text.encode()))
+    is_read_in_time(lambda: read_verdict(output))
 
 
 @pytest.mark.parametrize(
@@ -100,78 +73,48 @@ def test_a_verdict_is_read_in_linear_time(text: str) -> None:
         ("results.json", lambda size: b'{"results":[' + b'"' + b'\\"' * (size // 2) + b'"]}'),
     ],
 )
-def test_a_file_is_read_in_linear_time(
-    name: str, content: Callable[[int], bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_in_linear_time(name, content, monkeypatch):
     # So that it is the reader which has to bear it, and not a limit that saves it.
     for limit in ("MAX_CELL", "MAX_NAME", "MAX_VALUES", "MAX_DEPTH"):
         monkeypatch.setattr(limits, limit, 10**9)
 
-    def make(size: int) -> Callable[[], object]:
-        data = content(size)
-        return lambda: open_table(data, name)
-
-    is_read_in_time(make)
+    data = content(LARGEST)
+    is_read_in_time(lambda: open_table(data, name))
 
 
 @pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
-def test_what_is_nearly_a_number_is_told_from_one_in_linear_time(
-    text: Callable[[str], str],
-) -> None:
-    def make(size: int) -> Callable[[], object]:
-        word = text("1" * size)
-        assert not is_number(word)
-        return lambda: is_number(word)
-
-    is_read_in_time(make)
+def test_what_is_nearly_a_number_is_told_from_one_in_linear_time(text):
+    word = text("1" * LARGEST)
+    assert not is_number(word)
+    is_read_in_time(lambda: is_number(word))
 
 
-def votes_with(column: str, word: str) -> bytes:
+def votes_with(column, word):
     """Four items as CSV, the last of them with this word in this column."""
     rows = [{"item_id": f"q{k}", "label": str(k % 2), "j1": "1", "feat_x": "1"} for k in range(4)]
     rows[-1][column] = word
     return "\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]).encode()
 
 
-@pytest.mark.parametrize("column", ["label", "j1"])
-def test_a_verdict_that_is_nearly_a_number_is_refused_in_linear_time(
-    column: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("column", ["label", "j1", "feat_x"])
+def test_a_cell_that_is_nearly_a_number_is_read_or_refused_in_linear_time(column, monkeypatch):
     monkeypatch.setattr(limits, "MAX_CELL", 10**9)
-
-    def make(size: int) -> Callable[[], object]:
-        data = votes_with(column, "1" * size + "x")
-        return lambda: load_votes(data, name="v.csv")
-
-    with pytest.raises(InputError, match=f"row 5, column '{column}'"):
-        make(9)()
-    is_read_in_time(make)
-
-
-def test_a_feature_that_is_nearly_a_number_is_a_text_in_linear_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(limits, "MAX_CELL", 10**9)
-
-    def make(size: int) -> Callable[[], object]:
-        data = votes_with("feat_x", "1" * size + "x")
-        return lambda: load_votes(data, name="v.csv")
-
-    features = load_votes(votes_with("feat_x", "11x"), name="v.csv").votes.features
-    assert features is not None
-    assert features["x"].tolist() == ["1", "1", "1", "11x"]
-    is_read_in_time(make)
+    if column == "feat_x":
+        features = load_votes(votes_with(column, "11x"), name="v.csv").votes.features
+        assert features["x"].tolist() == ["1", "1", "1", "11x"]
+    else:
+        with pytest.raises(InputError, match=f"row 5, column '{column}'"):
+            load_votes(votes_with(column, "11x"), name="v.csv")
+    data = votes_with(column, "1" * LARGEST + "x")
+    is_read_in_time(lambda: load_votes(data, name="v.csv"))
 
 
-def test_a_panel_file_is_read_in_linear_time() -> None:
-    def make(size: int) -> Callable[[], object]:
-        data = attacks.keys_repeated(size)
-        return lambda: load_panel(data)
-
-    is_read_in_time(make)
+def test_a_panel_file_is_read_in_linear_time():
+    data = attacks.keys_repeated(LARGEST)
+    is_read_in_time(lambda: load_panel(data))
 
 
-def test_the_first_key_that_is_given_twice_is_named() -> None:
+def test_the_first_key_that_is_given_twice_is_named():
     with pytest.raises(InputError, match="row 1, column 'b': this key is given twice"):
         open_table(b'{"a":1,"b":1,"c":1,"c":1,"b":1}\n', "v.jsonl")
     with pytest.raises(InputError, match=r"the key 'b' is given twice"):

@@ -1,8 +1,7 @@
 """The server limits how much it holds of each user's files and of all."""
 
-from __future__ import annotations
-
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from streamlit import runtime
@@ -92,13 +91,15 @@ def test_millions_of_empty_files_are_not_free(quota, held):
         pass
 
 
-def test_what_sessions_hold_is_what_streamlit_holds(monkeypatch):
+@pytest.fixture
+def files(monkeypatch):
+    """The files of a running Streamlit."""
     files = MemoryUploadedFileManager("/upload")
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(uploaded_file_mgr=files))
+    return files
 
-    class Running:
-        uploaded_file_mgr = files
 
-    monkeypatch.setattr(runtime, "get_instance", Running)
+def test_what_sessions_hold_is_what_streamlit_holds(files):
     quota = UploadQuota()
     with quota.room("eve", "a", LARGEST):
         for number in range(3):
@@ -110,13 +111,7 @@ def test_what_sessions_hold_is_what_streamlit_holds(monkeypatch):
     assert "b" not in files.file_storage
 
 
-def test_a_file_that_its_page_keeps_counts_after_streamlit_forgot_it(monkeypatch):
-    files = MemoryUploadedFileManager("/upload")
-
-    class Running:
-        uploaded_file_mgr = files
-
-    monkeypatch.setattr(runtime, "get_instance", Running)
+def test_a_file_that_its_page_keeps_counts_after_streamlit_forgot_it(files, monkeypatch):
     data = b"1" * (2 * SMALLEST)
     quota = UploadQuota()
     with quota.room("eve", "a", len(data)):

@@ -1,27 +1,28 @@
 """Hostile files are refused, or read in bounded memory and time, and never end the server."""
 
-from __future__ import annotations
-
 import contextlib
+import io
 import os
 import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from judgepanel.intake import answer, process
-from judgepanel.intake.answer import Answer, Ask, BadAnswer, answer_to, packed, unpacked
+from judgepanel.intake.answer import Ask, BadAnswer, answer_to, packed, unpacked
 from judgepanel.intake.process import ReaderProcess, read_apart
 from judgepanel.intake.reader import VIRTUAL_MIB
 from judgepanel.studies.codec import pack
 from judgepanel.votes import InputError, limits, load_votes
 from judgepanel.votes.simulate import SAMPLES, sample_bytes
 from tests.hostile import attacks
-from tests.hostile.measure import Cost, measured
+from tests.hostile.measure import measured
+from tests.hostile.targets import INSPECT, TARGETS, is_read, mutated
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = sample_bytes("clean_pairwise")
@@ -78,16 +79,16 @@ REFUSED_AFTER_READING = {
 }
 
 
-def read_in_a_fresh_process(path: Path, seconds: float = 300) -> Cost:
+def read_in_a_fresh_process(path, seconds=300):
     return measured(sys.executable, "-P", "-c", READ, path, seconds=seconds)
 
 
-def test_every_attack_has_its_outcome_here() -> None:
+def test_every_attack_has_its_outcome_here():
     assert list(OUTCOMES) == list(attacks.ATTACKS)
 
 
 @pytest.mark.parametrize("name", attacks.ATTACKS)
-def test_an_attack_costs_little_and_is_told_what_is_allowed(name: str, tmp_path: Path) -> None:
+def test_an_attack_costs_little_and_is_told_what_is_allowed(name, tmp_path):
     path = tmp_path / name
     path.write_bytes(attacks.ATTACKS[name]())
     cost = read_in_a_fresh_process(path)
@@ -103,9 +104,7 @@ def test_an_attack_costs_little_and_is_told_what_is_allowed(name: str, tmp_path:
     [(attacks.honest_csv, "(100000, 950)"), (attacks.honest_long_csv, "(20000, 400)")],
     ids=["wide", "long"],
 )
-def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(
-    tmp_path: Path, make: Callable[[], bytes], shape: str
-) -> None:
+def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(tmp_path, make, shape):
     path = tmp_path / "votes.csv"
     path.write_bytes(make())
     cost = read_in_a_fresh_process(path, seconds=600)
@@ -114,16 +113,16 @@ def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(
     assert cost.cpu < 60, cost  # 154 s when every block kept dictionaries of its own.
 
 
-def asked(data: bytes, name: str) -> Ask:
+def asked(data, name):
     return Ask(name, len(data))
 
 
-def apart(data: bytes, name: str) -> Answer:
+def apart(data, name):
     return read_apart(asked(data, name), data)
 
 
 @pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
-def test_what_is_read_apart_is_what_is_read_here(name: str) -> None:
+def test_what_is_read_apart_is_what_is_read_here(name):
     data = sample_bytes(name)
     here, there = answer_to(asked(data, "votes.csv"), [data]), apart(data, "votes.csv")
     assert there.loaded.votes == here.loaded.votes
@@ -132,7 +131,7 @@ def test_what_is_read_apart_is_what_is_read_here(name: str) -> None:
     assert there.roles_file == here.roles_file
 
 
-def test_outputs_and_what_was_read_of_them_come_back_whole() -> None:
+def test_outputs_and_what_was_read_of_them_come_back_whole():
     texts = ["[[A]]", "Output (b) is better.", "I cannot say", "😀 [[B]]"]
     rows = [attacks.outputs_of(text).replace(b'"q1"', b'"q%d"' % k) for k, text in enumerate(texts)]
     data = b"\n\n".join(rows)
@@ -142,23 +141,21 @@ def test_outputs_and_what_was_read_of_them_come_back_whole() -> None:
     assert there.loaded.votes == here.loaded.votes
 
 
-def test_a_refusal_says_the_same_from_there_as_from_here() -> None:
+def test_a_refusal_says_the_same_from_there_as_from_here():
     for data, name in ((b"item_id,label,j\nq,1,maybe,x\n", "a.csv"), (b'{"a":[1]}\n', "a.jsonl")):
         here = answer_to(asked(data, name), [data])
         assert here.refusal is not None
         assert apart(data, name).refusal == here.refusal
 
 
-def test_a_file_that_takes_too_much_memory_ends_its_reader_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_file_that_takes_too_much_memory_ends_its_reader_only(monkeypatch):
     monkeypatch.setattr(limits, "READER_MIB", 250)
     data = attacks.honest_csv(items=50_000, judges=1_900)
     with pytest.raises(InputError, match=r"h\.csv: reading it takes too much memory"):
         apart(data, "h.csv").read()
 
 
-def test_a_file_that_takes_too_long_ends_its_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_takes_too_long_ends_its_reader_only(monkeypatch):
     monkeypatch.setattr(limits, "READER_CPU_SECONDS", 2)
     slow = b"".join(
         attacks.outputs_of(f"{k} tie" * 100_000).replace(b'"q1"', b'"q%d"' % k) for k in range(30)
@@ -167,7 +164,7 @@ def test_a_file_that_takes_too_long_ends_its_reader_only(monkeypatch: pytest.Mon
         apart(slow, "s.jsonl").read()
 
 
-def test_a_reader_that_crashes_is_a_refusal() -> None:
+def test_a_reader_that_crashes_is_a_refusal():
     data = attacks.honest_csv(items=20_000)
     with ReaderProcess(asked(data, "h.csv"), data) as reader:
         os.kill(reader.pid, signal.SIGSEGV)
@@ -176,16 +173,14 @@ def test_a_reader_that_crashes_is_a_refusal() -> None:
 
 
 @pytest.fixture
-def nobody_waits() -> Iterator[None]:
+def nobody_waits():
     process.kill_readers()
     yield
     process.kill_readers()
 
 
 @pytest.mark.usefixtures("nobody_waits")
-def test_a_process_that_waits_reads_one_file_under_the_limits_of_then(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_process_that_waits_reads_one_file_under_the_limits_of_then(monkeypatch):
     process.stand_by()
     waiting = process._STANDBY._process
     process.stand_by()
@@ -203,7 +198,7 @@ def test_a_process_that_waits_reads_one_file_under_the_limits_of_then(
 
 
 @pytest.mark.usefixtures("nobody_waits")
-def test_a_process_that_waits_is_taken_only_while_it_lives_and_ends_with_its_server() -> None:
+def test_a_process_that_waits_is_taken_only_while_it_lives_and_ends_with_its_server():
     process.stand_by()
     gone = process._STANDBY._process
     gone.kill()
@@ -217,9 +212,7 @@ def test_a_process_that_waits_is_taken_only_while_it_lives_and_ends_with_its_ser
 
 
 @pytest.mark.parametrize(("patience", "status"), [("60", 0), ("0.2", -signal.SIGALRM)])
-def test_a_process_that_waits_ends_with_who_started_it_or_when_nothing_comes(
-    patience: str, status: int
-) -> None:
+def test_a_process_that_waits_ends_with_who_started_it_or_when_nothing_comes(patience, status):
     command = [sys.executable, "-P", "-m", "judgepanel.intake.reader", patience]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE) as process:
         if status == 0:
@@ -227,7 +220,7 @@ def test_a_process_that_waits_ends_with_who_started_it_or_when_nothing_comes(
         assert process.wait() == status
 
 
-def test_who_stops_waiting_leaves_no_process() -> None:
+def test_who_stops_waiting_leaves_no_process():
     data = attacks.honest_csv(items=20_000)
     with ReaderProcess(asked(data, "h.csv"), data) as reading:
         assert not reading.wait(0.0)
@@ -236,9 +229,7 @@ def test_who_stops_waiting_leaves_no_process() -> None:
         os.kill(reading.pid, 0)
 
 
-def test_a_reader_has_no_secrets_and_its_limits_hold_before_it_reads(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_reader_has_no_secrets_and_its_limits_hold_before_it_reads(monkeypatch):
     monkeypatch.setenv("JUDGEPANEL_DATABASE_URL", "postgresql://somebody:secret@db/votes")
     data = attacks.honest_csv(items=50_000)
     with ReaderProcess(asked(data, "h.csv"), data) as reading:
@@ -257,16 +248,14 @@ def test_a_reader_has_no_secrets_and_its_limits_hold_before_it_reads(
     assert resource.getrlimit(resource.RLIMIT_AS) != (memory, memory)
 
 
-def test_an_answer_that_was_tampered_with_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_was_tampered_with_is_none(monkeypatch):
     whole = packed(answer_to(asked(SAMPLE, "v.csv"), [SAMPLE]))
     assert unpacked(whole).loaded is not None
     broken = {
-        "cut off": whole[:-30],
-        "no archive": whole[:20],
-        "another array": whole[:2_000] + b"\xff" * 50 + whole[2_050:],
-        "nothing": b"",
+        "cut off": whole[:-30], "no archive": whole[:20],
+        "another array": whole[:2_000] + b"\xff" * 50 + whole[2_050:], "nothing": b"",
         "another kind": pack(asked(SAMPLE, "v.csv")),
-    }
+    }  # fmt: skip
     accepted = []
     for what, data in broken.items():
         with contextlib.suppress(BadAnswer, InputError):
@@ -278,19 +267,50 @@ def test_an_answer_that_was_tampered_with_is_none(monkeypatch: pytest.MonkeyPatc
         unpacked(whole)
 
 
-def test_an_endless_answer_ends_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_answer_ends_its_reader(monkeypatch):
     monkeypatch.setattr(process, "MAX_ANSWER", 100)
     with pytest.raises(InputError):
         apart(SAMPLE, "v.csv").read()
 
 
 @pytest.mark.parametrize("attack", REFUSED_AFTER_READING)
-def test_what_would_cost_much_once_it_is_read_is_refused(attack: str) -> None:
+def test_what_would_cost_much_once_it_is_read_is_refused(attack):
     votes, judges = attacks.AFTER_READING[attack]
     with pytest.raises(InputError, match=REFUSED_AFTER_READING[attack]):
         load_votes(votes(), name="v.parquet", judge_table=judges and judges())
 
 
-def test_long_texts_that_are_no_judges_are_not_kept() -> None:
+def test_long_texts_that_are_no_judges_are_not_kept():
     votes, _ = attacks.AFTER_READING["long notes"]
     assert load_votes(votes(), name="v.parquet").votes.features is None
+
+
+EXAMPLES = 30
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_reader_reads_or_refuses_whatever_comes(name):
+    target = TARGETS[name]
+
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+    @given(mutated(target.seeds))
+    def fuzz(data):
+        is_read(target, data)
+
+    fuzz()
+
+
+@pytest.mark.parametrize(
+    "method",
+    [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA],
+    ids=["stored", "deflate", "bzip2", "lzma"],
+)
+def test_an_archive_with_any_byte_of_its_member_changed_is_read_or_refused(method):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("log.json", INSPECT)
+        end = archive.start_dir
+    whole = out.getvalue()
+    for at in range(end):
+        for byte in (0, whole[at] ^ 4, 255):
+            is_read(TARGETS["zip"], whole[:at] + bytes([byte]) + whole[at + 1 :])

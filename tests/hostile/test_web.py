@@ -1,7 +1,5 @@
 """Foreign names and pages on a real server: DNS rebinding, origins, frames."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import os

@@ -1,7 +1,5 @@
 """The workspace on every available database, with access to its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path

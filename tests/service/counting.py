@@ -19,6 +19,9 @@ class CountSpec:
     settings: Settings = Settings(splits=20)
 
 
+SPEC = CountSpec()
+
+
 @frozen
 class Total:
     splits: int = summed()
@@ -50,11 +53,7 @@ class Counter:
         self.started = {}
         self.error = error
         self.study = Study(
-            name=name,
-            title="Count",
-            question="How many?",
-            run_chunk=self.run_chunk,
-            merge=merge,
+            name=name, title="Count", question="How many?", run_chunk=self.run_chunk, merge=merge
         )
 
     def hold(self, number):
@@ -85,3 +84,31 @@ def finish(space, study, votes, spec):
             return job
         turn.wait(0.005)
     raise AssertionError("the job did not end")
+
+
+def worked(space, votes, spec=SPEC, *, name="count", error=None):
+    """A study and its job, worked on to its end."""
+    counter = Counter(name, error)
+    return counter, completed(space, counter, votes, spec)
+
+
+def completed(space, counter, votes, spec=SPEC):
+    """The job of work that was asked for, once it is over."""
+    space.submit(counter.study, votes, spec)
+    return finish(space, counter.study, votes, spec)
+
+
+def held_at(space, votes, number, name="count", spec=SPEC):
+    """A study whose work stands still in this chunk."""
+    counter = Counter(name)
+    counter.hold(number)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[number].wait(LONG)
+    return counter
+
+
+def let_go(space, counter, votes, spec=SPEC):
+    """The job of work that stood still, once it is over."""
+    for gate in counter.gates.values():
+        gate.set()
+    return finish(space, counter.study, votes, spec)

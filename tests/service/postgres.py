@@ -1,7 +1,5 @@
 """A PostgreSQL for one test session, from Debian's packages."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
@@ -48,44 +46,16 @@ def running(bin_folder: Path) -> Iterator[str]:
     def call(name: str, *arguments: str) -> None:
         command = [str(bin_folder / name), *arguments]
         with (folder / "log").open("ab") as log:
-            subprocess.run(
-                command,
-                cwd=folder,
-                user=who,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                check=True,
-            )
+            streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            subprocess.run(command, cwd=folder, user=who, check=True, **streams)
 
     try:
         if who is not None:
             shutil.chown(folder, who)
-        call(
-            "initdb",
-            "-D",
-            str(data),
-            "-U",
-            "judgepanel",
-            "-A",
-            "trust",
-            "-E",
-            "UTF8",
-            "--locale=C",
-            "--no-sync",
-        )
+        call("initdb", *f"-D {data} -U judgepanel -A trust -E UTF8 --locale=C --no-sync".split())
         options = " ".join(f"-c {name}={value or chr(39) * 2}" for name, value in OPTIONS.items())
-        call(
-            "pg_ctl",
-            "-D",
-            str(data),
-            "-w",
-            "-l",
-            str(folder / "server.log"),
-            "-o",
-            f"-k {folder} {options}",
-            "start",
-        )
+        log = str(folder / "server.log")
+        call("pg_ctl", "-D", str(data), "-w", "-l", log, "-o", f"-k {folder} {options}", "start")
         try:
             yield f"postgresql://judgepanel@/postgres?host={folder}"
         finally:

@@ -16,7 +16,7 @@ from judgepanel.studies.codec import pack
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import MISSING
 from tests.helpers import make_votes
-from tests.service.counting import Count, Counter, CountSpec, finish, loaded
+from tests.service.counting import SPEC, Count, Counter, CountSpec, completed, loaded, worked
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"id": 1}', "x", "[" * 100_000, "null"])
@@ -121,17 +121,14 @@ def test_votes_kept_before_coded_ties_had_a_hash_are_still_there(home, votes, sq
 
 @pytest.mark.parametrize("damage", [b"", b"{", *map(zlib.compress, CONTENT)], ids=range(8))
 def test_a_damaged_result_is_computed_again(home, votes, sql, damage):
-    counter, spec = Counter(), CountSpec()
     space = home()
-    space.submit(counter.study, votes, spec)
-    finish(space, counter.study, votes, spec)
+    counter, _ = worked(space, votes)
     sql("UPDATE results SET content = :damage", damage=damage)
     restarted = home()
-    asked = (counter.study, votes.sha256, spec)
+    asked = (counter.study, votes.sha256, SPEC)
     assert restarted.result(*asked) is None
     assert restarted.is_unreadable(*asked)
-    restarted.submit(counter.study, votes, spec)
-    finish(restarted, counter.study, votes, spec)
+    completed(restarted, counter, votes)
     assert home().result(*asked).result == Count(20, 20)
     assert not home().is_unreadable(*asked)
 

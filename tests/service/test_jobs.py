@@ -17,30 +17,38 @@ from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import CHUNK_SPLITS, Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.votes import InputError
-from tests.service.counting import LONG, Count, Counter, CountSpec, finish
+from tests.service.counting import (
+    LONG,
+    SPEC,
+    Count,
+    Counter,
+    CountSpec,
+    completed,
+    finish,
+    held_at,
+    let_go,
+    worked,
+)
 
 
 def test_work_is_done_once_and_found_after_a_restart(home, votes):
-    counter, spec = Counter(), CountSpec()
     space = home()
-    space.submit(counter.study, votes, spec)
-    job = finish(space, counter.study, votes, spec)
+    counter, job = worked(space, votes)
     assert (job.status, job.done, job.total, job.result) == ("done", 4, 4, Count(20, 20))
     for again in (space, home()):
-        again.submit(counter.study, votes, spec)
-        stored = again.result(counter.study, votes.sha256, spec)
+        again.submit(counter.study, votes, SPEC)
+        stored = again.result(counter.study, votes.sha256, SPEC)
         assert (stored.result, stored.current) == (Count(20, 20), True)
     assert counter.calls == [0, 1, 2, 3]
 
 
 def test_the_same_work_submitted_twice_at_once_is_done_once(space, votes):
-    counter, spec = Counter(), CountSpec()
+    counter = Counter()
     counter.hold(0)
     with ThreadPoolExecutor(8) as pool:
-        for future in [pool.submit(space.submit, counter.study, votes, spec) for _ in range(16)]:
+        for future in [pool.submit(space.submit, counter.study, votes, SPEC) for _ in range(16)]:
             future.result()
-    counter.gates[0].set()
-    finish(space, counter.study, votes, spec)
+    let_go(space, counter, votes)
     assert counter.calls == [0, 1, 2, 3]
 
 
@@ -71,13 +79,12 @@ def called_off_during(number, space, counter, votes, spec):
 
 
 def test_cancelled_work_keeps_what_was_done_and_goes_on_from_there(space, votes):
-    counter, spec = Counter(), CountSpec()
-    job = called_off_during(2, space, counter, votes, spec)
+    counter = Counter()
+    job = called_off_during(2, space, counter, votes, SPEC)
     assert (job.status, job.done, job.total) == ("cancelled", 3, 4)
     assert job.result.total == 3 * CHUNK_SPLITS
-    assert space.result(counter.study, votes.sha256, spec) is None
-    space.submit(counter.study, votes, spec)
-    assert finish(space, counter.study, votes, spec).status == "done"
+    assert space.result(counter.study, votes.sha256, SPEC) is None
+    assert completed(space, counter, votes).status == "done"
     assert counter.calls == [0, 1, 2, 3]
 
 
@@ -121,41 +128,27 @@ def test_work_asked_for_while_its_end_is_stored_starts_again(space, votes, monke
 
 
 def test_work_called_off_during_its_last_part_is_done(space, votes):
-    counter, spec = Counter(), CountSpec()
-    assert called_off_during(3, space, counter, votes, spec).status == "done"
-    assert space.result(counter.study, votes.sha256, spec).result == Count(20, 20)
-
-
-def test_a_coarse_result_is_there_before_the_work_ends(space, votes):
-    counter, spec = Counter(), CountSpec()
-    counter.hold(1)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[1].wait(LONG)
-    job = space.partial(counter.study, votes.sha256, spec)
-    assert (job.status, job.done, job.result) == ("running", 1, Count(CHUNK_SPLITS, 20))
-    counter.gates[1].set()
-    finish(space, counter.study, votes, spec)
+    counter = Counter()
+    assert called_off_during(3, space, counter, votes, SPEC).status == "done"
+    assert space.result(counter.study, votes.sha256, SPEC).result == Count(20, 20)
 
 
 def test_who_waits_is_called_at_the_first_result(space, votes):
-    counter, spec = Counter(), CountSpec()
+    counter = Counter()
     counter.hold(1)
-    space.wait(counter.study, votes.sha256, spec, LONG)
-    space.submit(counter.study, votes, spec)
-    space.wait(counter.study, votes.sha256, spec, LONG)
-    assert space.partial(counter.study, votes.sha256, spec).result == Count(CHUNK_SPLITS, 20)
-    counter.gates[1].set()
-    assert finish(space, counter.study, votes, spec).status == "done"
+    space.wait(counter.study, votes.sha256, SPEC, LONG)
+    space.submit(counter.study, votes, SPEC)
+    space.wait(counter.study, votes.sha256, SPEC, LONG)
+    job = space.partial(counter.study, votes.sha256, SPEC)
+    assert (job.status, job.done, job.result) == ("running", 1, Count(CHUNK_SPLITS, 20))
+    assert let_go(space, counter, votes).status == "done"
 
 
 def test_who_waits_is_not_kept_for_longer_than_asked(space, votes):
-    counter, spec = Counter(), CountSpec()
-    counter.hold(0)
-    space.submit(counter.study, votes, spec)
-    space.wait(counter.study, votes.sha256, spec, 0.01)
-    assert space.partial(counter.study, votes.sha256, spec).result is None
-    counter.gates[0].set()
-    assert finish(space, counter.study, votes, spec).status == "done"
+    counter = held_at(space, votes, 0)
+    space.wait(counter.study, votes.sha256, SPEC, 0.01)
+    assert space.partial(counter.study, votes.sha256, SPEC).result is None
+    assert let_go(space, counter, votes).status == "done"
 
 
 def test_a_closed_workspace_leaves_no_thread_behind_not_even_one_that_renews(
@@ -220,29 +213,15 @@ def test_a_mistake_of_ours_fails_without_its_traceback(space, votes, caplog):
 
 
 def test_a_result_of_an_older_engine_is_shown_as_such_and_can_be_redone(home, votes, monkeypatch):
-    counter, spec = Counter(), CountSpec()
     space = home()
-    space.submit(counter.study, votes, spec)
-    finish(space, counter.study, votes, spec)
+    counter, _ = worked(space, votes)
     monkeypatch.setattr(work_module, "ENGINE", work_module.ENGINE + 1)
     newer = home()
-    stored = newer.result(counter.study, votes.sha256, spec)
+    stored = newer.result(counter.study, votes.sha256, SPEC)
     assert (stored.current, stored.engine) == (False, work_module.ENGINE - 1)
-    newer.submit(counter.study, votes, spec)
-    finish(newer, counter.study, votes, spec)
-    assert newer.result(counter.study, votes.sha256, spec).current
+    completed(newer, counter, votes)
+    assert newer.result(counter.study, votes.sha256, SPEC).current
     assert counter.calls == [0, 1, 2, 3] * 2
-
-
-def test_a_real_study_comes_back_to_the_bit(home, votes):
-    spec = PanelCurveSpec(settings=Settings(splits=6))
-    space = home()
-    space.submit(PANEL_CURVE, votes, spec)
-    made = finish(space, PANEL_CURVE, votes, spec).result
-    result = home().result(PANEL_CURVE, votes.sha256, spec).result
-    pd.testing.assert_frame_equal(result.frame(), made.frame(), check_exact=True)
-    assert result.summary() == made.summary()
-    assert result.ranking == made.ranking
 
 
 ENDS = """

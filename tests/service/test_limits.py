@@ -5,7 +5,6 @@ import threading
 import pytest
 
 from judgepanel.service import jobs as jobs_module
-from judgepanel.service import jobs as turns_module
 from judgepanel.service.basics import Full
 from judgepanel.studies.contract import Settings
 from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
@@ -19,7 +18,7 @@ def few(monkeypatch):
 
 
 def nobody_watches(monkeypatch):
-    monkeypatch.setattr(turns_module, "WATCHED_SECONDS", -1.0)
+    monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", -1.0)
 
 
 class Held:

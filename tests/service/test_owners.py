@@ -9,21 +9,13 @@ import pytest
 from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
-from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
+from tests.service.counting import LONG, SPEC, Counter, CountSpec, finish, held_at, loaded, worked
 
 TABLES = ("votes", "analyses", "results", "jobs", "partials", "shares", "decisions")
 HOSTILE = (
-    "'; DROP TABLE analyses; --",
-    '" OR 1=1 --',
-    "%",
-    "_",
-    "\x00",
-    "\ud83d",
-    "🦜 شكرا",
-    "<script>alert(1)</script>",
-    "x" * 5_000,
-    "",
-)
+    "'; DROP TABLE analyses; --", '" OR 1=1 --', "%", "_", "\x00", "\ud83d", "🦜 شكرا",
+    "<script>alert(1)</script>", "x" * 5_000, "",
+)  # fmt: skip
 
 
 def rows(sql):
@@ -108,33 +100,20 @@ def test_a_forged_id_does_nothing(space, votes, operation):
     assert space.list() == (made,)
 
 
-def worked(space, votes, settings, *, hold=None, error=None, name="count"):
-    """Work on votes under these settings, to its end unless a chunk is held."""
-    counter, spec = Counter(name, error), CountSpec(settings)
-    if hold is not None:
-        counter.hold(hold)
-    space.submit(counter.study, votes, spec)
-    if hold is None:
-        finish(space, counter.study, votes, spec)
-    else:
-        assert counter.started[hold].wait(LONG)
-    return counter, spec
-
-
 def test_what_is_deleted_is_gone(home, votes, sql):
     space = home()
     made = space.create(loaded(votes), Settings(splits=20), "x")
     space.decide(made.id, "keep", "me", "why")
-    completed, spec = worked(space, votes, made.settings)
-    worked(space, votes, made.settings, error=ZeroDivisionError("x"), name="failed")
+    counter, _ = worked(space, votes)
+    worked(space, votes, error=ZeroDivisionError("x"), name="failed")
     once = {"votes", "analyses", "results", "jobs", "decisions"}
     assert {table for table, n in rows(sql).items() if n == 1} == once
     space.delete(made.id)
     assert set(rows(sql).values()) == {0}
     for look in (space, home()):
         assert look.list() == ()
-        assert look.result(completed.study, votes.sha256, spec) is None
-        assert look.partial(completed.study, votes.sha256, spec) is None
+        assert look.result(counter.study, votes.sha256, SPEC) is None
+        assert look.partial(counter.study, votes.sha256, SPEC) is None
         with pytest.raises(NotFound):
             look.votes(votes.sha256)
         with pytest.raises(NotFound):
@@ -148,10 +127,12 @@ def test_what_another_analysis_uses_stays(space, votes, sql):
         other.create(loaded(votes), Settings(splits=20), "same"),
         other.create(loaded(votes), Settings(splits=20, seed=5), "seeded"),
     )
-    counters = [worked(space, votes, analysis.settings) for analysis in (mine, seeded)]
+    specs = [CountSpec(analysis.settings) for analysis in (mine, seeded)]
+    counters = [worked(space, votes, spec)[0] for spec in specs]
 
     def stored():
-        return [space.result(c.study, votes.sha256, s) is not None for c, s in counters]
+        asked = zip(counters, specs, strict=True)
+        return [space.result(c.study, votes.sha256, spec) is not None for c, spec in asked]
 
     first.delete(mine.id)
     assert stored() == [True, True]
@@ -165,7 +146,7 @@ def test_what_another_analysis_uses_stays(space, votes, sql):
 
 def test_running_work_of_a_deleted_analysis_leaves_nothing(space, votes, sql):
     made = space.create(loaded(votes), Settings(splits=20), "x")
-    counter, _ = worked(space, votes, made.settings, hold=2)
+    counter = held_at(space, votes, 2)
     assert rows(sql)["partials"] == 2
     space.delete(made.id)
     counter.gates[2].set()
@@ -175,8 +156,8 @@ def test_running_work_of_a_deleted_analysis_leaves_nothing(space, votes, sql):
 
 
 def test_work_that_ends_while_its_analysis_is_deleted_keeps_no_result(space, votes, sql):
-    made = space.create(loaded(votes), Settings(splits=20), "x")
-    counter, _ = worked(space, votes, made.settings, hold=3)
+    space.create(loaded(votes), Settings(splits=20), "x")
+    counter = held_at(space, votes, 3)
     sql("DELETE FROM analyses")
     sql("DELETE FROM votes")
     counter.gates[3].set()
@@ -239,32 +220,6 @@ def test_what_was_deleted_does_not_come_back_with_a_page_that_is_still_open(home
         with pytest.raises(NotFound, match="no such votes"):
             server.submit(Counter().study, votes, CountSpec())
     assert rows(sql) == dict.fromkeys(TABLES, 0)
-
-
-def test_work_that_ran_while_its_analysis_was_deleted_is_known_to_nobody(space, votes):
-    made = space.create(loaded(votes), Settings(splits=20), "gone")
-    counter, spec = Counter(), CountSpec()
-    counter.hold(1)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[1].wait(LONG)
-    space.delete(made.id)
-    threads = list(space._jobs._threads)
-    counter.gates[1].set()
-    for thread in threads:
-        thread.join(LONG)
-    assert space.owned_by("bob").partial(counter.study, votes.sha256, spec) is None
-
-
-def test_nobody_calls_off_the_work_on_votes_they_do_not_have(space, votes):
-    space.create(loaded(votes), Settings(splits=20), "mine")
-    counter, spec = Counter(), CountSpec()
-    counter.hold(1)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[1].wait(LONG)
-    with pytest.raises(NotFound):
-        space.owned_by("bob").cancel(counter.study, votes.sha256, spec)
-    counter.gates[1].set()
-    assert finish(space, counter.study, votes, spec).status == "done"
 
 
 def test_everybody_works_on_a_sample_whether_or_not_it_is_kept(home, votes):

@@ -14,16 +14,26 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
-from tests.service.counting import LONG, Count, Counter, CountSpec, finish
+from tests.service.counting import (
+    LONG,
+    SPEC,
+    Count,
+    Counter,
+    CountSpec,
+    completed,
+    finish,
+    held_at,
+    let_go,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
-SPEC = PanelCurveSpec(settings=Settings(splits=12))
+CURVE = PanelCurveSpec(settings=Settings(splits=12))
 SERVER = """
 import dataclasses, sys
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies import runner
 from tests.helpers import make_votes
-from tests.service.test_resume import SPEC, small
+from tests.service.test_resume import CURVE, small
 
 runner.default_jobs = lambda: 1
 
@@ -35,7 +45,7 @@ def run_chunk(votes, spec, chunk):
 
 space = SqlWorkspace(sys.argv[1])
 space.put_votes(make_votes(1, 40, 4))
-space.submit(dataclasses.replace(small, run_chunk=run_chunk), make_votes(1, 40, 4), SPEC)
+space.submit(dataclasses.replace(small, run_chunk=run_chunk), make_votes(1, 40, 4), CURVE)
 sys.stdin.read()
 """
 EARLIER_FORM = b"x\x01c`\x00\x03&#\x03\x00\x00\xa4\x00e"
@@ -74,77 +84,67 @@ def test_after_kill_9_work_goes_on_to_the_same_bits(home, server, votes, sql):
     server.kill()
     server.wait(LONG)
     space = home()
-    assert space.partial(small, votes.sha256, SPEC).status == "running"
+    assert space.partial(small, votes.sha256, CURVE).status == "running"
     ended(sql)
-    assert space.partial(small, votes.sha256, SPEC) is None
+    assert space.partial(small, votes.sha256, CURVE) is None
     study, calls = counted(small)
-    space.submit(study, votes, SPEC)
-    assert finish(space, study, votes, SPEC).status == "done"
+    space.submit(study, votes, CURVE)
+    assert finish(space, study, votes, CURVE).status == "done"
     assert calls == [3, 4, 5]
-    result, whole = home().result(small, votes.sha256, SPEC).result, run(small, votes, SPEC, jobs=1)
+    result, whole = (
+        home().result(small, votes.sha256, CURVE).result,
+        run(small, votes, CURVE, jobs=1),
+    )
     pd.testing.assert_frame_equal(result.frame(), whole.frame(), check_exact=True)
     assert json.dumps(result.summary()) == json.dumps(whole.summary())
     assert sql("SELECT count(*) FROM partials") == sql("SELECT count(*) FROM jobs") == [(0,)]
 
 
-def held_at(space, votes, number, name="count"):
-    counter, spec = Counter(name), CountSpec()
-    counter.hold(number)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[number].wait(LONG)
-    return counter, spec
-
-
 def test_a_server_that_stops_hands_its_work_on(home, votes):
     first, second = home(), home()
-    counter, spec = held_at(first, votes, 2)
+    counter = held_at(first, votes, 2)
     first._ledger.stop()
     first._jobs.cancel(str(next(iter(first._jobs._states))))
     counter.gates[2].set()
     first.close()
-    assert second.partial(counter.study, votes.sha256, spec) is None
-    second.submit(counter.study, votes, spec)
-    assert finish(second, counter.study, votes, spec).result == Count(20, 20)
+    assert second.partial(counter.study, votes.sha256, SPEC) is None
+    assert completed(second, counter, votes).result == Count(20, 20)
     assert counter.calls == [0, 1, 2, 3]
 
 
 def test_a_process_that_ends_in_order_lets_go_of_its_work_at_once(home, votes):
     first, second = home(), home()
-    counter, spec = held_at(first, votes, 2)
+    counter = held_at(first, votes, 2)
     first._ledger._release()  # As Python does when it ends.
-    assert second.partial(counter.study, votes.sha256, spec) is None
+    assert second.partial(counter.study, votes.sha256, SPEC) is None
     counter.gates[2].set()
     first.close()
-    second.submit(counter.study, votes, spec)
-    assert finish(second, counter.study, votes, spec).result == Count(20, 20)
+    assert completed(second, counter, votes).result == Count(20, 20)
     assert counter.calls == [0, 1, 2, 2, 3]
 
 
 def test_two_servers_share_one_piece_of_work(home, votes):
     first, second = home(), home()
-    counter, spec = held_at(first, votes, 2)
-    second.submit(counter.study, votes, spec)
-    job = second.partial(counter.study, votes.sha256, spec)
+    counter = held_at(first, votes, 2)
+    second.submit(counter.study, votes, SPEC)
+    job = second.partial(counter.study, votes.sha256, SPEC)
     assert (job.status, job.done, job.total, job.result) == ("running", 2, 4, Count(10, 20))
-    second.wait(counter.study, votes.sha256, spec, LONG)
-    counter.gates[2].set()
-    finish(first, counter.study, votes, spec)
-    assert second.partial(counter.study, votes.sha256, spec) is None
-    assert second.result(counter.study, votes.sha256, spec).result == Count(20, 20)
-    second.submit(counter.study, votes, spec)
+    second.wait(counter.study, votes.sha256, SPEC, LONG)
+    let_go(first, counter, votes)
+    assert second.partial(counter.study, votes.sha256, SPEC) is None
+    assert second.result(counter.study, votes.sha256, SPEC).result == Count(20, 20)
+    second.submit(counter.study, votes, SPEC)
     assert counter.calls == [0, 1, 2, 3]
 
 
 def test_work_of_one_server_is_called_off_from_another(home, votes):
     first, second = home(), home()
-    counter, spec = held_at(first, votes, 1)
-    second.cancel(counter.study, votes.sha256, spec)
-    counter.gates[1].set()
-    assert finish(first, counter.study, votes, spec).status == "cancelled"
-    job = second.partial(counter.study, votes.sha256, spec)
+    counter = held_at(first, votes, 1)
+    second.cancel(counter.study, votes.sha256, SPEC)
+    assert let_go(first, counter, votes).status == "cancelled"
+    job = second.partial(counter.study, votes.sha256, SPEC)
     assert (job.status, job.done, job.result) == ("cancelled", 2, Count(10, 20))
-    second.submit(counter.study, votes, spec)
-    assert finish(second, counter.study, votes, spec).result == Count(20, 20)
+    assert completed(second, counter, votes).result == Count(20, 20)
     assert counter.calls == [0, 1, 2, 3]
 
 
@@ -160,44 +160,42 @@ def test_what_was_called_off_or_failed_is_known_after_a_restart(home, votes):
 def test_a_server_that_lost_its_lease_leaves_the_work_to_the_other(home, votes, sql):
     """One that stood still for long, and wakes up when another has taken its work over."""
     first, second = home(), home()
-    slow, spec = held_at(first, votes, 1)
+    slow = held_at(first, votes, 1)
     ended(sql)
     fast = Counter()
-    second.submit(fast.study, votes, spec)
-    assert finish(second, fast.study, votes, spec).result == Count(20, 20)
+    second.submit(fast.study, votes, SPEC)
+    assert finish(second, fast.study, votes, SPEC).result == Count(20, 20)
     assert fast.calls == [1, 2, 3]
     slow.gates[1].set()
     first.close()
     assert slow.calls == [0, 1]
-    assert first.partial(slow.study, votes.sha256, spec) is None
+    assert first.partial(slow.study, votes.sha256, SPEC) is None
     assert sql("SELECT count(*) FROM results") == [(1,)]
     assert sql("SELECT count(*) FROM jobs") == [(0,)]
 
 
 def test_leases_are_renewed_by_the_clock_of_the_database(home, votes, sql):
     space = home()
-    counter, spec = held_at(space, votes, 1)
+    counter = held_at(space, votes, 1)
     ended(sql)
     space._ledger.renew()
-    assert home().partial(counter.study, votes.sha256, spec).status == "running"
-    counter.gates[1].set()
-    assert finish(space, counter.study, votes, spec).status == "done"
+    assert home().partial(counter.study, votes.sha256, SPEC).status == "running"
+    assert let_go(space, counter, votes).status == "done"
 
 
 def test_a_lease_far_in_the_future_is_none(home, votes, sql):
     """The clock was set back: nobody could wait for its end."""
     first, second = home(), home()
-    counter, spec = held_at(first, votes, 1)
+    counter = held_at(first, votes, 1)
     sql("UPDATE jobs SET lease_end = lease_end + 100000")
-    assert second.partial(counter.study, votes.sha256, spec) is None
-    counter.gates[1].set()
-    assert finish(first, counter.study, votes, spec).status == "done"
+    assert second.partial(counter.study, votes.sha256, SPEC) is None
+    assert let_go(first, counter, votes).status == "done"
 
 
 def test_work_that_ends_while_the_database_is_asked_has_ended(home, votes, sql, monkeypatch):
     """What the database said just before is no longer so."""
     space = home()
-    counter, spec = held_at(space, votes, 1)
+    counter = held_at(space, votes, 1)
     sql("UPDATE jobs SET lease_end = lease_end + 100000")
     find = space._interests.find
 
@@ -205,49 +203,34 @@ def test_work_that_ends_while_the_database_is_asked_has_ended(home, votes, sql, 
         entry = find(*asked)
         monkeypatch.setattr(space._interests, "find", find)
         counter.gates[1].set()
-        assert finish(space, counter.study, votes, spec).status == "done"
+        assert finish(space, counter.study, votes, SPEC).status == "done"
         return entry
 
     monkeypatch.setattr(space._interests, "find", slow)
-    assert space.partial(counter.study, votes.sha256, spec).status == "done"
+    assert space.partial(counter.study, votes.sha256, SPEC).status == "done"
 
 
-@pytest.mark.parametrize("change", ["content = 'x'", "first = 1", "count = 4", "chunk = 77"])
-def test_chunks_that_do_not_fit_are_computed_again(home, votes, sql, kind, change):
-    if "content" in change and kind == "postgresql":
-        change = "content = '\\x00'::bytea"
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("content", b"x"), ("content", EARLIER_FORM), ("first", 1), ("count", 4), ("chunk", 77)],
+    ids=["damaged", "earlier form", "another first split", "fewer splits", "another number"],
+)
+def test_chunks_that_do_not_fit_are_computed_again(home, votes, sql, column, value):
     space = home()
-    counter, spec = held_at(space, votes, 2)
-    space.cancel(counter.study, votes.sha256, spec)
-    counter.gates[2].set()
-    assert finish(space, counter.study, votes, spec).done == 3
-    sql(f"UPDATE partials SET {change} WHERE chunk = 1")  # noqa: S608
-    again = home()
-    again.submit(counter.study, votes, spec)
-    assert finish(again, counter.study, votes, spec).result == Count(20, 20)
-    assert counter.calls == [0, 1, 2, 1, 3]
-
-
-def test_chunks_in_the_form_of_another_version_are_computed_again(home, votes, sql):
-    space = home()
-    counter, spec = held_at(space, votes, 2)
-    space.cancel(counter.study, votes.sha256, spec)
-    counter.gates[2].set()
-    finish(space, counter.study, votes, spec)
-    sql("UPDATE partials SET content = :content WHERE chunk = 1", content=EARLIER_FORM)
-    again = home()
-    again.submit(counter.study, votes, spec)
-    assert finish(again, counter.study, votes, spec).result == Count(20, 20)
+    counter = held_at(space, votes, 2)
+    space.cancel(counter.study, votes.sha256, SPEC)
+    assert let_go(space, counter, votes).done == 3
+    sql(f"UPDATE partials SET {column} = :value WHERE chunk = 1", value=value)  # noqa: S608
+    assert completed(home(), counter, votes).result == Count(20, 20)
     assert counter.calls == [0, 1, 2, 1, 3]
 
 
 def test_work_that_nobody_took_up_again_is_forgotten(home, votes, sql, monkeypatch):
     space = home()
-    counter, spec = held_at(space, votes, 2)
-    running = held_at(space, votes, 1, "running")[0]
-    space.cancel(counter.study, votes.sha256, spec)
-    counter.gates[2].set()
-    finish(space, counter.study, votes, spec)
+    counter = held_at(space, votes, 2)
+    running = held_at(space, votes, 1, "running")
+    space.cancel(counter.study, votes.sha256, SPEC)
+    let_go(space, counter, votes)
     home()
     assert sql("SELECT count(*) FROM partials") == [(4,)]
     monkeypatch.setattr(ledger_module, "KEPT_SECONDS", -1.0)

@@ -7,7 +7,7 @@ import pytest
 from judgepanel.service.basics import NotFound, SignInFirst
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
-from tests.service.counting import Counter, CountSpec, finish, loaded
+from tests.service.counting import Counter, CountSpec, completed, loaded
 from tests.service.test_owners import FORGED, OTHERS
 
 WRONG = (*FORGED, "a" * 43, "A" * 42, "a" * 44, "é" * 43, "a" * 42 + "\n")
@@ -96,8 +96,7 @@ def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes
     reader = space.for_readers(token)
     assert reader.shared(token) == analysis
     assert reader.votes(analysis.votes_sha256).sha256 == votes.sha256
-    reader.submit(counter.study, votes, CountSpec())
-    finish(reader, counter.study, votes, CountSpec())
+    completed(reader, counter, votes)
     assert reader.result(counter.study, votes.sha256, CountSpec()).current
     assert reader.list() == ()
     for attempt in (
@@ -118,18 +117,19 @@ def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes
     assert space.shared(token) == space.open(analysis.id) == analysis
 
 
-def work_of(reader, votes):
-    """All that a reader asks of the votes behind a link."""
+def work_of(reader, votes, analysis):
+    """All that a reader asks of the analysis behind a link."""
     study, spec = Counter().study, CountSpec(Settings(splits=20, seed=7))
     return {
         "votes": lambda: reader.votes(votes.sha256),
         "submit": lambda: reader.submit(study, votes, spec),
         "result": lambda: reader.result(study, votes.sha256, spec),
         "partial": lambda: reader.partial(study, votes.sha256, spec),
+        "decisions": lambda: reader.decisions(analysis.id),
     }
 
 
-OPERATIONS = ("votes", "submit", "result", "partial")
+OPERATIONS = ("votes", "submit", "result", "partial", "decisions")
 
 
 @pytest.mark.parametrize("what", OPERATIONS)
@@ -142,25 +142,25 @@ def test_a_page_that_is_open_ends_with_its_link(space, votes, analysis, sql, wha
     sql("UPDATE shares SET expires = expires - 3601 WHERE expires IS NOT NULL")
     for reader in (*readers, space.for_readers("made up"), space.for_readers("x" * 43)):
         with pytest.raises(NotFound, match="no such link"):
-            work_of(reader, votes)[what]()
+            work_of(reader, votes, analysis)[what]()
     assert sql("SELECT count(*) FROM jobs")[0][0] == 0
 
 
-@pytest.mark.parametrize("what", OPERATIONS)
+@pytest.mark.parametrize("what", OPERATIONS[:-1])
 def test_a_link_opens_no_other_votes(space, votes, analysis, what):
     other = make_votes(2, 40, 4)
     space.create(loaded(other), Settings(), "another")
     reader = space.for_readers(space.share(analysis.id))
     with pytest.raises(NotFound):
-        work_of(reader, other)[what]()
+        work_of(reader, other, analysis)[what]()
 
 
 @pytest.mark.parametrize("what", OPERATIONS)
 def test_a_link_for_the_signed_in_gives_work_to_them_alone(space, votes, analysis, what):
     token = space.share(analysis.id, signed_in_only=True)
     with pytest.raises(SignInFirst):
-        work_of(space.for_readers(token), votes)[what]()
-    work_of(space.for_readers(token, signed_in=True), votes)[what]()
+        work_of(space.for_readers(token), votes, analysis)[what]()
+    work_of(space.for_readers(token, signed_in=True), votes, analysis)[what]()
 
 
 def test_a_reader_reads_the_decisions_of_the_shared_analysis_and_of_no_other(space, votes):
@@ -176,32 +176,6 @@ def test_a_reader_reads_the_decisions_of_the_shared_analysis_and_of_no_other(spa
             visitor.decisions(other.id)
     empty = space.create(loaded(votes), Settings(), "").id
     assert space.for_readers(space.share(empty)).decisions(empty) == ()
-
-
-@pytest.mark.parametrize("token", WRONG)
-def test_a_wrong_token_reads_no_decision(space, analysis, token):
-    space.decide(analysis.id, "what", "who", "why")
-    space.share(analysis.id)
-    with pytest.raises(NotFound, match="no such link"):
-        space.for_readers(token).decisions(analysis.id)
-
-
-def test_decisions_end_with_their_link_and_wait_for_the_sign_in_it_asks_for(space, analysis, sql):
-    made = space.decide(analysis.id, "what", "who", "why")
-    expiring, revoked = space.share(analysis.id, 3600), space.share(analysis.id)
-    closed = space.share(analysis.id, signed_in_only=True)
-    with pytest.raises(SignInFirst):
-        space.for_readers(closed).decisions(analysis.id)
-    for token in (expiring, revoked, closed):
-        assert space.for_readers(token, signed_in=True).decisions(analysis.id) == (made,)
-    sql("UPDATE shares SET expires = expires - 3601 WHERE expires IS NOT NULL")
-    space.revoke(analysis.id, _id(revoked))
-    for token in (expiring, revoked):
-        with pytest.raises(NotFound, match="no such link"):
-            space.for_readers(token).decisions(analysis.id)
-    space.delete(analysis.id)
-    with pytest.raises(NotFound):
-        space.for_readers(closed, signed_in=True).decisions(analysis.id)
 
 
 @pytest.mark.parametrize("owner", [owner for owner in OTHERS if owner])

@@ -1,7 +1,5 @@
 """The SQLite file: intact, from older versions, backed up and restored."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading
@@ -25,6 +23,19 @@ def file(tmp_path):
     with closing(opened(path)) as space:
         space.create(loaded(make_votes(1, 40, 4)), Settings(), "first")
     return path
+
+
+@pytest.fixture
+def target(file, tmp_path):
+    """A backup of it."""
+    back_up(file, tmp_path / "backup.db")
+    return tmp_path / "backup.db"
+
+
+def execute(path, statement):
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(statement)
+        other.commit()
 
 
 def opened(path):
@@ -124,9 +135,7 @@ def test_a_backup_is_whole_while_a_server_writes(file, tmp_path):
     assert target.stat().st_mode & 0o777 == 0o600
 
 
-def test_what_is_restored_is_the_state_of_the_backup_and_what_was_there_is_kept(file, tmp_path):
-    target = tmp_path / "backup.db"
-    back_up(file, target)
+def test_what_is_restored_is_the_state_of_the_backup_and_what_was_there_is_kept(file, target):
     with closing(opened(file)) as space:
         space.create(loaded(make_votes(2, 40, 4)), Settings(), "later")
     copied = restore(target, file)
@@ -134,9 +143,7 @@ def test_what_is_restored_is_the_state_of_the_backup_and_what_was_there_is_kept(
     assert sorted(names(copied.earlier)) == ["first", "later"]
 
 
-def test_a_lost_or_damaged_database_is_brought_back(file, tmp_path):
-    target = tmp_path / "backup.db"
-    back_up(file, target)
+def test_a_lost_or_damaged_database_is_brought_back(file, target):
     broken = file.read_bytes()[:5000]
     file.write_bytes(broken)
     copied = restore(target, file)
@@ -147,9 +154,7 @@ def test_a_lost_or_damaged_database_is_brought_back(file, tmp_path):
     assert names(file) == ["first"]
 
 
-def test_the_log_of_a_deleted_database_is_not_added_to_what_is_restored(file, tmp_path):
-    target = tmp_path / "backup.db"
-    back_up(file, target)
+def test_the_log_of_a_deleted_database_is_not_added_to_what_is_restored(file, target):
     with closing(sqlite3.connect(file)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("DELETE FROM analyses")
@@ -174,9 +179,7 @@ def test_a_full_disk_is_not_taken_for_a_wrong_backup(file, tmp_path, monkeypatch
         back_up(file, tmp_path / "backup.db")
 
 
-def test_nothing_is_restored_while_a_server_runs(file, tmp_path):
-    target = tmp_path / "backup.db"
-    back_up(file, target)
+def test_nothing_is_restored_while_a_server_runs(file, target, tmp_path):
     with closing(opened(file)) as space:
         space.list()
         with pytest.raises(DatabaseProblem, match="stop every server"):
@@ -193,12 +196,8 @@ def test_what_is_no_backup_is_refused_and_changes_nothing(file, tmp_path, conten
     assert names(file) == ["first"]
 
 
-def test_a_damaged_or_newer_backup_is_refused(file, tmp_path):
-    target = tmp_path / "backup.db"
-    back_up(file, target)
-    with closing(sqlite3.connect(target)) as newer:
-        newer.execute("UPDATE alembic_version SET version_num = '9999'")
-        newer.commit()
+def test_a_damaged_or_newer_backup_is_refused(file, target):
+    execute(target, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(DatabaseProblem, match="newer version"):
         restore(target, file)
     back_up(file, target)
@@ -226,12 +225,10 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("statement", "says"), CHANGES.values(), ids=list(CHANGES))
-def test_a_backup_with_another_schema_is_refused_with_what_to_do(file, tmp_path, statement, says):
-    target = tmp_path / "backup.db"
-    back_up(file, target)
-    with closing(sqlite3.connect(target)) as changed:
-        changed.execute(statement)
-        changed.commit()
+def test_a_backup_with_another_schema_is_refused_with_what_to_do(
+    file, target, tmp_path, statement, says
+):
+    execute(target, statement)
     with pytest.raises(DatabaseProblem, match=says) as refused:
         restore(target, file)
     assert str(refused.value).count(". ") == 0
@@ -251,9 +248,7 @@ def test_tables_of_sqlite_itself_do_not_make_a_backup_foreign(file, tmp_path):
     assert names(file) == []
 
 
-def test_a_restore_that_fails_half_way_leaves_what_was_there(file, tmp_path, monkeypatch):
-    target = tmp_path / "backup.db"
-    back_up(file, target)
+def test_a_restore_that_fails_half_way_leaves_what_was_there(file, target, monkeypatch):
 
     def fails(*_):
         raise OSError("no room left")
@@ -264,11 +259,8 @@ def test_a_restore_that_fails_half_way_leaves_what_was_there(file, tmp_path, mon
     assert names(file) == ["first"]
 
 
-def test_a_backup_of_an_earlier_version_is_restored_and_known_from_then_on(file, tmp_path):
-    target = tmp_path / "backup.db"
-    back_up(file, target)
-    with closing(sqlite3.connect(target)) as earlier:
-        earlier.execute("PRAGMA user_version = 0")
+def test_a_backup_of_an_earlier_version_is_restored_and_known_from_then_on(file, target):
+    execute(target, "PRAGMA user_version = 0")
     restore(target, file)
     assert names(file) == ["first"]
     assert int(identity_file(file).read_text()) > 0

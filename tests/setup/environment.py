@@ -1,7 +1,5 @@
 """The wheel, and an environment where nothing is installed but the wheel and what it requires."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Scripts without a suffix or a package, imported as modules."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from importlib.machinery import SourceFileLoader

@@ -1,12 +1,9 @@
 """What a fresh checkout contains."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
@@ -14,14 +11,14 @@ import yaml
 from tests.setup.scripts import ROOT
 
 
-def committed_files() -> list[Path]:
+def committed_files():
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
-def test_no_committed_file_names_a_machine_path_or_a_package_registry() -> None:
+def test_no_committed_file_names_a_machine_path_or_a_package_registry():
     # Written in pieces, so that this file does not name them either.
     paths = "|".join(("wo" + "rk", "ro" + "ot", "tm" + "p", "home/[a-z]+", "Users/[A-Za-z]+"))
     hosts = "|".join(("pypi" + r"\.org", "python" + r"hosted\.org", "files" + r"\.python"))
@@ -38,7 +35,7 @@ def test_no_committed_file_names_a_machine_path_or_a_package_registry() -> None:
     assert result == []
 
 
-def test_streamlit_is_configured_to_keep_everything_on_this_machine() -> None:
+def test_streamlit_is_configured_to_keep_everything_on_this_machine():
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert config["browser"]["gatherUsageStats"] is False
     assert config["server"]["address"] == "localhost"
@@ -47,7 +44,7 @@ def test_streamlit_is_configured_to_keep_everything_on_this_machine() -> None:
     assert "http" not in str(config)
 
 
-def test_streamlit_knows_every_setting_of_the_repository() -> None:
+def test_streamlit_knows_every_setting_of_the_repository():
     command = [sys.executable, "-m", "streamlit", "config", "show"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "not a valid config option" not in answer.stdout + answer.stderr
@@ -59,7 +56,7 @@ WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(
 
 
 @pytest.mark.parametrize("job", WORKFLOW["jobs"])
-def test_the_workflow_runs_what_is_in_the_checkout(job: str) -> None:
+def test_the_workflow_runs_what_is_in_the_checkout(job):
     commands = [step["run"].split() for step in WORKFLOW["jobs"][job]["steps"] if "run" in step]
     named = [
         word

@@ -1,13 +1,10 @@
 """The documentation site builds completely, without a warning, and needs no other machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +16,7 @@ LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?([^\"\
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def built(tmp_path_factory):
     """The site without its gallery, and what the build prints; a warning ends it."""
     folder = tmp_path_factory.mktemp("site") / "site"
     done = subprocess.run(
@@ -35,22 +32,20 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 @pytest.fixture(scope="module")
-def site(built: tuple[Path, str]) -> Path:
+def site(built):
     return built[0]
 
 
-def test_the_build_prints_a_line_for_each_stage(built: tuple[Path, str]) -> None:
+def test_the_build_prints_a_line_for_each_stage(built):
     lines = [line.partition("-  ")[2] for line in built[1].splitlines()]
     stages = [line.partition(":")[0] for line in lines if line.startswith(("Pages:", "Site:"))]
     assert stages == ["Pages", "Site"]
 
 
-def test_the_gallery_prints_a_line_for_each_study(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_gallery_prints_a_line_for_each_study(monkeypatch, caplog):
     docs = script_module("docs_site", ROOT / ".ci" / "docs_site.py")
 
-    def write(*given: object, announce: Callable[[str], None], **options: object) -> None:
+    def write(*given, announce, **options):
         announce("Scope (1 of 2)")
         announce("Cost (2 of 2)")
 
@@ -60,7 +55,7 @@ def test_the_gallery_prints_a_line_for_each_study(
     assert caplog.messages == ["Gallery: Scope (1 of 2)", "Gallery: Cost (2 of 2)"]
 
 
-def test_every_page_of_the_repository_is_a_page_of_the_site(site: Path) -> None:
+def test_every_page_of_the_repository_is_a_page_of_the_site(site):
     written = {path.relative_to(site).with_suffix("").as_posix() for path in site.rglob("*.html")}
     wanted = {path.stem for path in (ROOT / "docs").glob("*.md")}
     results = (ROOT / "benchmarks" / "results").glob("*.md")
@@ -70,7 +65,7 @@ def test_every_page_of_the_repository_is_a_page_of_the_site(site: Path) -> None:
     assert wanted <= written
 
 
-def test_the_python_reference_has_all_that_is_public(site: Path) -> None:
+def test_the_python_reference_has_all_that_is_public(site):
     text = (site / "api.html").read_text("utf-8")
     names = set(judgepanel.__all__) - {"ENGINE", "__version__", "models"}
     names |= {name for name in judgepanel.models.__all__ if name[0].isupper()}
@@ -78,7 +73,7 @@ def test_the_python_reference_has_all_that_is_public(site: Path) -> None:
     assert not re.findall(r":(?:func|class|meth):", text)
 
 
-def test_search_lists_what_is_often_asked_first(site: Path) -> None:
+def test_search_lists_what_is_often_asked_first(site):
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     boost = {entry["location"]: entry.get("boost", 1) for entry in index["docs"]}
     often, rarely = ("share", "cost", "scope", "aggregators"), ("changelog", "columns", "index")
@@ -86,7 +81,7 @@ def test_search_lists_what_is_often_asked_first(site: Path) -> None:
     assert max(boost[f"{page}.html"] for page in rarely) < 1
 
 
-def test_links_lead_to_pages_and_code_is_named_without_a_link(site: Path) -> None:
+def test_links_lead_to_pages_and_code_is_named_without_a_link(site):
     joint = (site / "joint.html").read_text("utf-8")
     assert '<a href="aggregators.html">One-coin</a>' in joint
     assert "<code>kernels/joint.py</code>" in joint
@@ -94,7 +89,7 @@ def test_links_lead_to_pages_and_code_is_named_without_a_link(site: Path) -> Non
     assert '<a href="benchmarks/absence.html">' in (site / "panel_file.html").read_text("utf-8")
 
 
-def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+def test_no_page_loads_anything_from_elsewhere(site):
     for page in site.rglob("*.html"):
         loaded = LOADED.findall(page.read_text("utf-8"))
         assert loaded

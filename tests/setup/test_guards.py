@@ -1,7 +1,5 @@
 """The guards of the tests themselves."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket
@@ -15,7 +13,7 @@ from tests.setup.scripts import ROOT
 
 
 @pytest.mark.parametrize("address", [("192.0.2.1", 80), ("2001:db8::1", 80)])
-def test_a_test_cannot_reach_another_machine(address: tuple[str, int]) -> None:
+def test_a_test_cannot_reach_another_machine(address):
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     with socket.socket(family) as connection:
         connection.setblocking(False)
@@ -25,7 +23,7 @@ def test_a_test_cannot_reach_another_machine(address: tuple[str, int]) -> None:
         socket.getaddrinfo("example.invalid", 80)
 
 
-def test_a_test_can_reach_its_own_machine() -> None:
+def test_a_test_can_reach_its_own_machine():
     with (
         socket.create_server(("localhost", 0)) as listening,
         socket.create_connection(("localhost", listening.getsockname()[1])) as connection,
@@ -33,7 +31,7 @@ def test_a_test_can_reach_its_own_machine() -> None:
         assert connection.getpeername()[0] == "127.0.0.1"
 
 
-def test_tests_are_skipped_only_where_a_program_is_missing_as_both_guides_say() -> None:
+def test_tests_are_skipped_only_where_a_program_is_missing_as_both_guides_say():
     rule = (
         "skipped only where Chromium, PostgreSQL or Linux is missing, and a skip is a failure where"
     )
@@ -65,9 +63,7 @@ def test_that_is_known_to_fail():
 
 @pytest.mark.parametrize("spread", [[], ["-n", "1"]], ids=["alone", "spread"])
 @pytest.mark.parametrize(("ci", "code"), [("true", 1), ("", 0)])
-def test_a_skip_is_a_failure_in_ci_only(
-    tmp_path: Path, spread: list[str], ci: str, code: int
-) -> None:
+def test_a_skip_is_a_failure_in_ci_only(tmp_path, spread, ci, code):
     conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
     (tmp_path / "conftest.py").write_text(conftest, encoding="utf-8")
     (tmp_path / "test_skipping.py").write_text(SKIPPING, encoding="utf-8")

@@ -1,11 +1,8 @@
 """Licences of all dependencies allow use in MIT-licensed software; how to cite judgepanel."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
-from types import ModuleType
 
 import pytest
 import yaml
@@ -29,11 +26,11 @@ USED_UNCHANGED = {
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
+def script():
     return script_module("licences_script", ROOT / ".ci" / "licences.py")
 
 
-def is_allowed(name: str, licence: str) -> bool:
+def is_allowed(name, licence):
     """Whether one of the licences to choose from has only terms that are allowed."""
     return any(
         all(
@@ -44,7 +41,7 @@ def is_allowed(name: str, licence: str) -> bool:
     )
 
 
-def test_every_locked_package_may_be_used_under_mit(script: ModuleType) -> None:
+def test_every_locked_package_may_be_used_under_mit(script):
     result = script.licences()
     assert {"numpy", "pandas", "streamlit"} <= set(result)
     refused = {name: text for name, (_, text) in result.items() if not is_allowed(name, text)}
@@ -52,15 +49,15 @@ def test_every_locked_package_may_be_used_under_mit(script: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("licence", ["GPL-3.0-only", "MIT AND GPL-3.0-only", "unknown"])
-def test_a_licence_that_asks_more_is_refused(licence: str) -> None:
+def test_a_licence_that_asks_more_is_refused(licence):
     assert not is_allowed("package", licence)
 
 
-def test_either_of_two_licences_is_enough() -> None:
+def test_either_of_two_licences_is_enough():
     assert is_allowed("package", "GPL-3.0-only OR MIT")
 
 
-def test_the_command_lists_name_version_and_licence() -> None:
+def test_the_command_lists_name_version_and_licence():
     ran = subprocess.run(
         [sys.executable, ".ci/licences.py"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -69,7 +66,7 @@ def test_the_command_lists_name_version_and_licence() -> None:
     assert any(line.startswith("numpy ") for line in lines)
 
 
-def test_the_citation_names_the_software_and_the_paper() -> None:
+def test_the_citation_names_the_software_and_the_paper():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert {"cff-version", "message", "title", "authors", "type"} <= set(citation)
     assert (citation["title"], citation["license"]) == ("judgepanel", "MIT")

@@ -1,7 +1,5 @@
 """Guarantees of the lock files."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -19,7 +17,7 @@ LOCKS = {
 LOWEST = "requirements-lowest.lock"
 
 
-def pins(lock: str) -> dict[str, list[tuple[Requirement, str]]]:
+def pins(lock):
     """Every pin of a lock file by package, with the lines (hashes) that follow it."""
     text = (ROOT / lock).read_text(encoding="utf-8")
     blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE | re.IGNORECASE)
@@ -32,19 +30,19 @@ def pins(lock: str) -> dict[str, list[tuple[Requirement, str]]]:
     return by_name
 
 
-def version(requirement: Requirement) -> str:
+def version(requirement):
     (pin,) = requirement.specifier
     assert pin.operator == "=="
     return pin.version
 
 
-def bounds(path: str) -> list[Requirement]:
+def bounds(path):
     lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
     return [Requirement(line.partition("#")[0]) for line in lines if line.partition("#")[0]]
 
 
 @pytest.mark.parametrize("lock", [*LOCKS, LOWEST])
-def test_every_pin_of_a_lock_has_hashes_and_no_address(lock: str) -> None:
+def test_every_pin_of_a_lock_has_hashes_and_no_address(lock):
     assert pins(lock)
     for name, entries in pins(lock).items():
         for requirement, block in entries:
@@ -54,7 +52,7 @@ def test_every_pin_of_a_lock_has_hashes_and_no_address(lock: str) -> None:
 
 
 @pytest.mark.parametrize(("lock", "source"), LOCKS.items())
-def test_every_requirement_is_locked_within_its_bounds(lock: str, source: str) -> None:
+def test_every_requirement_is_locked_within_its_bounds(lock, source):
     locked = pins(lock)
     assert bounds(source)
     for requirement in bounds(source):
@@ -62,7 +60,7 @@ def test_every_requirement_is_locked_within_its_bounds(lock: str, source: str) -
         assert all(version(entry) in requirement.specifier for entry, _ in entries), requirement
 
 
-def test_the_locks_agree_on_what_they_share() -> None:
+def test_the_locks_agree_on_what_they_share():
     agreed: dict[tuple[str, str], str] = {}
     for lock in LOCKS:
         for name, entries in pins(lock).items():
@@ -71,7 +69,7 @@ def test_the_locks_agree_on_what_they_share() -> None:
                 assert agreed.setdefault(key, version(requirement)) == version(requirement), name
 
 
-def test_the_lowest_lock_pins_the_lower_bound_of_every_runtime_requirement() -> None:
+def test_the_lowest_lock_pins_the_lower_bound_of_every_runtime_requirement():
     locked = pins(LOWEST)
     for requirement in bounds("requirements.txt"):
         (floor,) = (part.version for part in requirement.specifier if part.operator == ">=")

@@ -1,14 +1,8 @@
 """What an image is made of, as its list says."""
 
-from __future__ import annotations
-
 import json
 import sys
-from collections.abc import Iterator
 from importlib.metadata import Distribution, version
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -31,7 +25,7 @@ Version: 1
 """
 
 
-def installed(name: str) -> dict[str, Any]:
+def installed(name):
     """An entry of pip's report."""
     return {
         "metadata": {"name": name},
@@ -40,14 +34,14 @@ def installed(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def sbom() -> Iterator[ModuleType]:
+def sbom():
     sys.path.insert(0, str(ROOT / ".ci"))
     yield script_module("sbom_script", ROOT / ".ci" / "sbom.py")
     sys.path.remove(str(ROOT / ".ci"))
 
 
 @pytest.fixture(scope="module")
-def listed(sbom: ModuleType) -> dict[str, dict[str, Any]]:
+def listed(sbom):
     names = ("scikit-learn", "typing_extensions", "streamlit")
     bill = sbom.bill({"install": [installed(name) for name in names]}, STATUS)
     assert bill["metadata"]["component"]["version"] == __version__
@@ -56,9 +50,7 @@ def listed(sbom: ModuleType) -> dict[str, dict[str, Any]]:
     return {component["name"]: component for component in bill["components"]}
 
 
-def test_wheels_debians_packages_and_the_interpreter_are_listed(
-    listed: dict[str, dict[str, Any]],
-) -> None:
+def test_wheels_debians_packages_and_the_interpreter_are_listed(listed):
     names = ["libc6", "python", "scikit-learn", "streamlit", "typing-extensions"]
     assert sorted(listed) == names
     purl = f"pkg:pypi/typing-extensions@{version('typing_extensions')}"
@@ -76,13 +68,7 @@ def test_wheels_debians_packages_and_the_interpreter_are_listed(
         ),
     ],
 )
-def test_a_wheel_has_its_hash_and_its_licence(
-    sbom: ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    field: str,
-    licence: dict[str, Any],
-) -> None:
+def test_a_wheel_has_its_hash_and_its_licence(sbom, tmp_path, monkeypatch, field, licence):
     folder = tmp_path / "package-1.0.dist-info"
     folder.mkdir()
     metadata = f"Metadata-Version: 2.4\nName: package\nVersion: 1.0\n{field}\n"
@@ -93,9 +79,7 @@ def test_a_wheel_has_its_hash_and_its_licence(
     assert wheel["licenses"] == [licence]
 
 
-def test_libraries_that_a_wheel_brings_are_listed_without_itself(
-    sbom: ModuleType, tmp_path: Path
-) -> None:
+def test_libraries_that_a_wheel_brings_are_listed_without_itself(sbom, tmp_path):
     folder = tmp_path / "package-1.0.dist-info"
     (folder / "sboms").mkdir(parents=True)
     (folder / "RECORD").write_text("package-1.0.dist-info/sboms/own.cdx.json,,\n", "utf-8")

@@ -1,9 +1,8 @@
 """The wheel is complete: command line, library, dashboard and samples, in an empty environment."""
 
-from __future__ import annotations
-
 import json
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -11,8 +10,9 @@ import pytest
 from packaging.requirements import Requirement
 
 from judgepanel import ENGINE, __version__
-from judgepanel.votes.errors import EXTRAS
-from tests.setup.environment import Environment, built, empty_workbook, installed
+from judgepanel.votes import InputError
+from judgepanel.votes.errors import EXTRAS, require
+from tests.setup.environment import built, empty_workbook, installed
 from tests.setup.scripts import ROOT
 
 NOTEBOOK = """
@@ -42,25 +42,25 @@ WITHOUT_EXTRA = {
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+def environment(tmp_path_factory):
     return installed(tmp_path_factory.mktemp("installed"))
 
 
 @pytest.fixture(scope="module")
-def wheel(environment: Environment) -> Path:
+def wheel(environment):
     (file,) = environment.folder.with_name("dist").glob("*.whl")
     return file
 
 
 @pytest.fixture(scope="module")
-def votes(environment: Environment) -> str:
+def votes(environment):
     """A shipped sample in the user's folder."""
     sample = environment.sample("clean_pairwise_votes.csv")
     (environment.work / "votes.csv").write_bytes(sample.read_bytes())
     return "votes.csv"
 
 
-def test_the_wheel_names_its_command_and_holds_no_leftovers(wheel: Path) -> None:
+def test_the_wheel_names_its_command_and_holds_no_leftovers(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (entry,) = (name for name in names if name.endswith("entry_points.txt"))
@@ -78,13 +78,13 @@ def test_the_wheel_names_its_command_and_holds_no_leftovers(wheel: Path) -> None
     assert not [name for name in names if "__pycache__" in name or "secrets" in name]
 
 
-def test_what_few_features_need_is_an_extra(wheel: Path) -> None:
+def test_what_few_features_need_is_an_extra(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (entry,) = (name for name in archive.namelist() if name.endswith("METADATA"))
         lines = archive.read(entry).decode().split("\n\n")[0].splitlines()
     wanted = [Requirement(line.partition(": ")[2]) for line in lines if "Requires-Dist" in line]
 
-    def of(*extras: str) -> set[str]:
+    def of(*extras):
         return {
             requirement.name
             for requirement in wanted
@@ -99,12 +99,12 @@ def test_what_few_features_need_is_an_extra(wheel: Path) -> None:
     assert of("all") == of("postgres", "login", "collect", "excel", "dask")
 
 
-def test_two_builds_are_identical(tmp_path: Path) -> None:
+def test_two_builds_are_identical(tmp_path):
     first, second = built(tmp_path / "first"), built(tmp_path / "second")
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
-def test_the_command_recommends_and_scores(environment: Environment, votes: str) -> None:
+def test_the_command_recommends_and_scores(environment, votes):
     run = environment.output
     assert run("judgepanel", "--version") == f"judgepanel {__version__} (engine {ENGINE})\n"
     (environment.work / "judges.txt").write_text("fam1-judge01\nfam5-judge11\n", encoding="utf-8")
@@ -113,18 +113,14 @@ def test_the_command_recommends_and_scores(environment: Environment, votes: str)
     assert "300 items scored" in run("judgepanel", "score", "panel.json", votes, "--out", "s.csv")
 
 
-def test_a_script_goes_from_a_frame_to_the_scores_of_a_saved_panel(
-    environment: Environment, votes: str
-) -> None:
+def test_a_script_goes_from_a_frame_to_the_scores_of_a_saved_panel(environment, votes):
     scored, where = environment.output("python", "-c", NOTEBOOK, votes).split()
     assert scored == "100"
     assert Path(where).is_relative_to(environment.folder)
 
 
 @pytest.mark.parametrize("extra", sorted(set(EXTRAS.values())))
-def test_a_feature_without_its_extra_says_so_in_one_sentence(
-    extra: str, environment: Environment, votes: str
-) -> None:
+def test_a_feature_without_its_extra_says_so_in_one_sentence(extra, environment, votes):
     files = {
         "judges.toml": JUDGE,
         "pairs.jsonl": json.dumps(PAIR),
@@ -142,12 +138,21 @@ def test_a_feature_without_its_extra_says_so_in_one_sentence(
     assert sentence.endswith(f"install it with: pip install 'judgepanel[{extra}]'.")
 
 
+@pytest.mark.parametrize("package", sorted(EXTRAS))
+def test_a_missing_package_is_named_with_its_extra(package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError) as error:
+        require(package, "this")
+    assert str(error.value) == (
+        f"this needs the package {package}, which is not installed; "
+        f"install it with: pip install 'judgepanel[{EXTRAS[package]}]'."
+    )
+
+
 @pytest.mark.parametrize(
     "arguments", [("--help",), ("pairs.jsonl", "judges.toml", "--out=new", "--estimate")]
 )
-def test_help_and_an_estimate_need_no_extra(
-    arguments: tuple[str, ...], environment: Environment
-) -> None:
+def test_help_and_an_estimate_need_no_extra(arguments, environment):
     (environment.work / "judges.toml").write_text(JUDGE, encoding="utf-8")
     (environment.work / "pairs.jsonl").write_text(json.dumps(PAIR), encoding="utf-8")
     assert environment.run("judgepanel", "collect", *arguments).returncode == 0

@@ -1,11 +1,9 @@
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from judgepanel.votes import InputError, Loaded, load_votes
+from judgepanel.votes import InputError, load_votes
 from tests.helpers import larger
 
 WIDE = b"""item_id,label,prompt_id,feat_len,feat_kind,j1,j2,j3
@@ -31,18 +29,17 @@ e,j3,0,,r,0,chat
 """
 
 
-def test_a_wide_file_is_read_in_full() -> None:
+def test_a_wide_file_is_read_in_full():
     votes = load_votes(WIDE).votes
     assert votes.votes.tolist() == [[1, 0, -1], [-1, 0, 1], [0, 1, -1], [1, 0, 1], [0, 0, 0]]
     assert votes.labels.tolist() == [1, 0, 1, 0, -1]
     assert votes.item_ids == ("a", "b", "c", "d", "e")
     assert votes.groups == ("p", "p", "q", "q", "r")
-    assert votes.features is not None
     np.testing.assert_array_equal(votes.features["len"], [1.5, np.nan, -2, 1000, 0])
     assert votes.features["kind"].tolist() == ["chat", "code", "NA", "", "chat"]
 
 
-def test_a_long_file_says_the_same_in_its_own_order() -> None:
+def test_a_long_file_says_the_same_in_its_own_order():
     wide, long = load_votes(WIDE).votes, load_votes(LONG).votes
     assert long.item_ids == ("c", "a", "b", "d", "e")
     assert long.judges == ("j2", "j1", "j3")
@@ -51,59 +48,57 @@ def test_a_long_file_says_the_same_in_its_own_order() -> None:
     assert same.sha256 == replace(wide, ties=None).sha256
 
 
-def test_items_without_ids_are_numbered() -> None:
+def test_items_without_ids_are_numbered():
     votes = load_votes(b"label,j1\n1,0\n1,1\n0,0\n0,1\n").votes
     assert votes.item_ids == ("1", "2", "3", "4")
 
 
-def test_columns_that_a_long_file_does_not_need_are_named() -> None:
+def test_columns_that_a_long_file_does_not_need_are_named():
     data = LONG.replace(b"feat_kind", b"when")
     assert "Columns that are not used: 'when'." in load_votes(data).warnings
 
 
-def with_judges(table: bytes | Path) -> Loaded:
+def with_judges(table):
     return load_votes(WIDE, judge_table=table)
 
 
-def test_the_judge_table_is_matched_by_name() -> None:
+def test_the_judge_table_is_matched_by_name():
     loaded = with_judges(b"judge,family,cost\nj3,x,1\nj1,y,2.5\nj2,x,\n")
     table = loaded.votes.judge_table
-    assert table is not None
     assert table["family"].tolist() == ["y", "x", "x"]
     np.testing.assert_array_equal(table["cost"], [2.5, np.nan, 1.0])
     assert not any("judge table" in warning for warning in loaded.warnings)
 
 
-def test_judges_and_rows_that_do_not_match_are_named() -> None:
+def test_judges_and_rows_that_do_not_match_are_named():
     loaded = with_judges(b"judge,family,cost\nj1,y,2\nj9,z,3\n")
     assert loaded.warnings[-2:] == (
         "The judge table 'the judge table' has no row for 'j2', 'j3'.",
         "The judge table 'the judge table' has rows for judges without a column of votes: 'j9'.",
     )
     table = loaded.votes.judge_table
-    assert table is not None
     assert table["family"].tolist() == ["y", "", ""]
     np.testing.assert_array_equal(table["cost"], [2, np.nan, np.nan])
 
 
-def test_a_judge_with_two_rows_is_refused(tmp_path: Path) -> None:
+def test_a_judge_with_two_rows_is_refused(tmp_path):
     path = tmp_path / "judges.csv"
     path.write_text("judge,family\nj1,x\nj2,x\nj1,y\n")
     with pytest.raises(InputError, match=r"judges.csv, row 4, column 'judge'.*found 'j1'"):
         with_judges(path)
 
 
-def test_a_judge_table_without_a_judge_column_is_refused() -> None:
+def test_a_judge_table_without_a_judge_column_is_refused():
     with pytest.raises(InputError, match="row 1: there is no judge column"):
         with_judges(b"name,family\nj1,x\n")
 
 
-def test_a_group_is_needed_for_every_item() -> None:
+def test_a_group_is_needed_for_every_item():
     with pytest.raises(InputError, match=r"v.csv, row 4, column 'prompt_id': the group is empty"):
         load_votes(WIDE.replace(b"A>B,q", b"A>B,"), name="v.csv")
 
 
-def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_is_refused(tmp_path):
     with pytest.raises(
         InputError, match=r"^none.csv: there is no such file; check its name and folder\.$"
     ):
@@ -122,13 +117,7 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
         larger("mozafari", (1000, 83), 0.491, 0.94),
     ],
 )
-def test_real_votes_are_read_as_they_are_described(
-    real_votes: Callable[[str], Path],
-    name: str,
-    shape: tuple[int, int],
-    share: float,
-    missing: float,
-) -> None:
+def test_real_votes_are_read_as_they_are_described(real_votes, name, shape, share, missing):
     loaded = load_votes(
         real_votes(f"{name}_votes.csv"), judge_table=real_votes(f"{name}_judges.csv")
     )
@@ -136,6 +125,5 @@ def test_real_votes_are_read_as_they_are_described(
     assert votes.votes.shape == shape
     assert float((votes.labels == 1).mean()) == pytest.approx(share, abs=0.001)
     assert float((votes.votes == -1).mean()) == pytest.approx(missing, abs=0.005)
-    assert votes.judge_table is not None
     assert (votes.judge_table["family"] != "").all()
     assert not any("judge table" in warning for warning in loaded.warnings)

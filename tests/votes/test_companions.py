@@ -96,74 +96,52 @@ def test_names_of_models_and_ones_and_twos_are_labels():
     ]
 
 
-@pytest.mark.parametrize(
-    ("votes", "labels", "given", "sentence"),
-    [
-        (
-            WIDE,
-            "item_id,label\nq1,1\nq2,maybe\n",
-            {},
-            "the label table, row 3, column 'label': not a label; unknown: 'maybe' (1)",
-        ),
-        (
-            WIDE,
-            "item_id,label\nq1,1\nq2,0\nq1,0\n",
-            {},
-            "the label table, row 4, column 'label': this item has another label in row 2",
-        ),
-        (
-            WIDE,
-            "item_id,label\n1,1\n2,0\n",
-            {},
-            "the label table, column 'item_id': none of these item ids is in 'votes.csv' (found "
-            "'1'); allowed: ids as there in column 'item_id', such as 'q1'; write the same ids in "
-            "both files",
-        ),
-        (
-            with_labels(["gold", "1", "", "0", "0"]),
-            GOLD,
-            {},
-            "votes.csv, row 4, column 'gold': this item has another label in 'the label table': "
-            "'1' (found '0'); allowed: the same label in both files; correct one of them, or leave "
-            "one blank",
-        ),
-        (
-            "a,b\n1,0\n0,1\n",
-            GOLD,
-            {},
-            "votes.csv, row 1: there is no column of item ids to find labels by in 'the label "
-            "table'; allowed: a column with the same ids in both files; name the id column with",
-        ),
-        (
-            WIDE,
-            "code,label,note\nq1,1,x\n",
-            {},
-            "the label table, row 1: the label table has no column of item ids",
-        ),
-        (
-            WIDE,
-            "item_id,one,two\nq1,1,1\n",
-            {},
-            "the label table, row 1: there is no label column; allowed: a column named label",
-        ),
-        (
-            WIDE,
-            GOLD,
-            {"label_column": "verified"},
-            "the label table, row 1, column 'verified': there is no such column; allowed: item_id, "
-            "label; name the label column",
-        ),
-        (
-            WIDE,
-            "item_id,label\n,1\n",
-            {},
-            "the label table, row 2, column 'item_id': the item id is",
-        ),
-        (WIDE, "item_id,label\nq1,\nq2,\n", {}, "column 'label': all labels are missing"),
-    ],
-)
-def test_what_cannot_be_joined_is_refused_where_it_stands(votes, labels, given, sentence):
-    assert sentence in refusal(votes, labels, **given)
+ONLY = {
+    "another word": (
+        "item_id,label\nq1,1\nq2,maybe\n",
+        ", row 3, column 'label': not a label; unknown: 'maybe' (1)",
+    ),
+    "two labels": (
+        "item_id,label\nq1,1\nq2,0\nq1,0\n",
+        ", row 4, column 'label': this item has another label in row 2",
+    ),
+    "other ids": (
+        "item_id,label\n1,1\n2,0\n",
+        ", column 'item_id': none of these item ids is in 'votes.csv' (found '1'); allowed: ids as "
+        "there in column 'item_id', such as 'q1'; write the same ids in both files",
+    ),
+    "no ids": ("code,label,note\nq1,1,x\n", ", row 1: the label table has no column of item ids"),
+    "no labels": (
+        "item_id,one,two\nq1,1,1\n",
+        ", row 1: there is no label column; allowed: a column named label",
+    ),
+    "an empty id": ("item_id,label\n,1\n", ", row 2, column 'item_id': the item id is"),
+    "empty labels": ("item_id,label\nq1,\nq2,\n", "column 'label': all labels are missing"),
+}
+"""Files of labels that are refused whatever the votes."""
+
+
+@pytest.mark.parametrize("case", ONLY)
+def test_labels_that_cannot_be_joined_are_refused_where_they_stand(case):
+    labels, sentence = ONLY[case]
+    sentence = f"the label table{sentence}" if sentence.startswith(",") else sentence
+    assert sentence in refusal(WIDE, labels)
+
+
+def test_votes_that_labels_cannot_be_joined_to_are_refused_where_they_stand():
+    assert refusal(with_labels(["gold", "1", "", "0", "0"]), GOLD).startswith(
+        "votes.csv, row 4, column 'gold': this item has another label in 'the label table': '1' "
+        "(found '0'); allowed: the same label in both files; correct one of them, or leave one "
+        "blank"
+    )
+    assert refusal("a,b\n1,0\n0,1\n", GOLD).startswith(
+        "votes.csv, row 1: there is no column of item ids to find labels by in 'the label table'; "
+        "allowed: a column with the same ids in both files; name the id column with"
+    )
+    assert refusal(WIDE, GOLD, label_column="verified").startswith(
+        "the label table, row 1, column 'verified': there is no such column; allowed: item_id, "
+        "label; name the label column"
+    )
 
 
 def test_labels_of_the_votes_can_be_left_out_for_those_of_the_other_file():
@@ -173,7 +151,7 @@ def test_labels_of_the_votes_can_be_left_out_for_those_of_the_other_file():
     assert loaded.votes.judges == ("a", "b")
 
 
-def test_ids_that_are_columns_of_the_votes_suggest_to_turn_these() -> None:
+def test_ids_that_are_columns_of_the_votes_suggest_to_turn_these():
     votes = "person,apple,river,stone,cloud\np0,1,0,1,0\np1,1,1,0,0\n"
     labels = "item_id,label\napple,1\nriver,0\nstone,1\ncloud,0\n"
     for rows in (votes, votes + "p2,1,0,1,1\np3,0,0,1,0\n"):

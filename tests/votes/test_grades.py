@@ -1,25 +1,21 @@
 """Grades: read where a guess is safe or a threshold is given, cut into votes, written and kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import judgepanel as jp
-from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
+from judgepanel.votes import InputError, load_votes, write_votes
 from judgepanel.votes.choices import Choices, Thresholds, roles_text, with_roles
 from judgepanel.votes.delimited import read_frame
 from judgepanel.votes.formats import read_table
-from judgepanel.votes.grades import GradedJudge, Scale, graded_judges
+from judgepanel.votes.grades import Scale, graded_judges
 from judgepanel.votes.matrix import orient
 from judgepanel.votes.roles import guess_roles
 from judgepanel.votes.simulate import one_class
 from judgepanel.words.sentences import column_options
-from tests.helpers import make_votes
 
 LABELS = ["1", "0", "1", "0", "1", "0"]
 PROBABILITIES = {
@@ -30,12 +26,12 @@ DIFFERENCES = {"ann": ["3", "-2", "0", "-1", "", "1.5"], "bob": ["-4", "-1", "2"
 SCORES = {"ann": ["5", "1", "3", "2", "", "4"], "bob": ["1", "2", "3", "4", "5", "1"]}
 
 
-def wide(judges: dict[str, list[str]]) -> bytes:
+def wide(judges):
     rows = [["label", *judges], *zip(LABELS, *judges.values(), strict=True)]
     return "\n".join(";".join(row) for row in rows).encode()
 
 
-def long(judges: dict[str, list[str]]) -> bytes:
+def long(judges):
     rows = [
         (f"{item}", judge, cell, LABELS[item])
         for judge, cells in judges.items()
@@ -56,7 +52,7 @@ def long(judges: dict[str, list[str]]) -> bytes:
     ],
     ids=["probabilities", "differences", "scores", "scores by judge", "scores of all others"],
 )
-def test_a_vote_is_a_grade_cut_at_the_threshold(layout, cells, thresholds, cut, form) -> None:
+def test_a_vote_is_a_grade_cut_at_the_threshold(layout, cells, thresholds, cut, form):
     loaded = load_votes(layout(cells), name="v.csv", thresholds=thresholds)
     votes = loaded.votes
     for position, judge in enumerate(votes.judges):
@@ -78,7 +74,7 @@ def test_a_vote_is_a_grade_cut_at_the_threshold(layout, cells, thresholds, cut, 
     assert any(note.startswith(f"{given} grades, of which {on_it} ") for note in loaded.warnings)
 
 
-def test_a_frame_is_read_as_a_file_is() -> None:
+def test_a_frame_is_read_as_a_file_is():
     cells = {"label": [1, 0, 1, 0], "ann": [0.9, 0.2, np.nan, 0.5], "b": [0.1, 0.6, 0.6, 0.1]}
     frame = pd.DataFrame({name: column * 5 for name, column in cells.items()})
     with pytest.warns(jp.DataWarning) as told:
@@ -96,7 +92,7 @@ def test_a_frame_is_read_as_a_file_is() -> None:
     assert load_votes(file, name="v.csv", task="pairwise").votes.sha256 == votes.sha256
 
 
-def test_one_judge_gives_grades_and_another_verdicts() -> None:
+def test_one_judge_gives_grades_and_another_verdicts():
     cells = {"ann": SCORES["ann"], "bob": ["A", "B", "tie", "", "A", "B"], "cy": list("101010")}
     loaded = load_votes(wide(cells), name="v.csv", thresholds=2.5)
     assert loaded.votes.votes[:, 1].tolist() == [1, 0, -1, -1, 1, 0]
@@ -127,12 +123,12 @@ def test_one_judge_gives_grades_and_another_verdicts() -> None:
         ({"ann": ["A", *"010101"[1:]]}, {"ann": 0.5}, "row 2, column 'ann': a verdict in a "),
     ],
 )
-def test_numbers_that_would_be_a_guess_are_refused(cells, thresholds, problem) -> None:
+def test_numbers_that_would_be_a_guess_are_refused(cells, thresholds, problem):
     with pytest.raises(InputError, match=problem):
         load_votes(wide(cells), name="v.csv", thresholds=thresholds)
 
 
-def test_probabilities_are_known_beside_judges_with_votes() -> None:
+def test_probabilities_are_known_beside_judges_with_votes():
     votes = load_votes(wide(PROBABILITIES | {"cy": list("110010")}), name="v.csv").votes
     assert votes.thresholds.tolist()[:2] == [0.5, 0.5]
     assert np.isnan(votes.thresholds[2])
@@ -140,20 +136,20 @@ def test_probabilities_are_known_beside_judges_with_votes() -> None:
 
 
 @pytest.mark.parametrize("code", ["-1", "-99", "99"])
-def test_a_code_outside_the_range_of_grades_is_no_grade(code: str) -> None:
+def test_a_code_outside_the_range_of_grades_is_no_grade(code):
     cells = {"ann": [code, "0.2", "0.5", "0.01", "0.9", "0.7"], "bob": PROBABILITIES["bob"]}
     votes = load_votes(wide(cells), name="v.csv").votes
     assert np.isnan(votes.grades[0, 0])
     assert votes.votes[:, 0].tolist() == [-1, 0, -1, 0, 1, 1]
 
 
-def test_the_form_of_verdicts_beside_grades_names_their_columns() -> None:
+def test_the_form_of_verdicts_beside_grades_names_their_columns():
     text = "label,ann,bob\n" + "1,0.7,yes\n0,0.2,no\n1,0.9,no\n0,0.4,yes\n"
     loaded = load_votes(text.encode(), name="v.csv", thresholds={"ann": 0.5}, task="pairwise")
     assert loaded.forms == "0/1 in 'label'; yes/no in 'bob'"
 
 
-def test_a_half_beside_0_and_1_is_a_tie() -> None:
+def test_a_half_beside_0_and_1_is_a_tie():
     loaded = load_votes(wide({"ann": ["1", "0", "0.5", "0,5", "", "1"]}), name="v.csv")
     assert loaded.votes.votes[:, 0].tolist() == [1, 0, -1, -1, -1, 1]
     assert loaded.votes.ties[:, 0].tolist() == [False, False, True, True, False, False]
@@ -166,7 +162,7 @@ def test_a_half_beside_0_and_1_is_a_tie() -> None:
 @pytest.mark.parametrize(
     ("cells", "cut"), [(PROBABILITIES, None), (DIFFERENCES, None), (SCORES, 3)]
 )
-def test_what_is_written_is_read_back_bit_for_bit(cells, cut, name: str, tmp_path: Path) -> None:
+def test_what_is_written_is_read_back_bit_for_bit(cells, cut, name, tmp_path):
     votes = load_votes(wide(cells | {"cy": cells["ann"]}), name="v.csv", thresholds=cut).votes
     write_votes(votes, tmp_path / name)
     assert load_votes(tmp_path / name, thresholds=cut).votes.sha256 == votes.sha256
@@ -181,7 +177,7 @@ def test_what_is_written_is_read_back_bit_for_bit(cells, cut, name: str, tmp_pat
         ({"": 3, "bob": 2.5}, ["3", "bob=2.5"]),
     ],
 )
-def test_roles_and_command_read_the_same_grades_again(thresholds, written, tmp_path) -> None:
+def test_roles_and_command_read_the_same_grades_again(thresholds, written, tmp_path):
     loaded = load_votes(wide(SCORES), name="v.csv", thresholds=thresholds)
     path = tmp_path / "roles.toml"
     path.write_text(roles_text(loaded))
@@ -211,7 +207,7 @@ def test_roles_and_command_read_the_same_grades_again(thresholds, written, tmp_p
 )
 def test_a_file_of_roles_has_thresholds_for_all_judges_and_for_single_ones(
     text, thresholds, tmp_path
-) -> None:
+):
     path = tmp_path / "roles.toml"
     path.write_text(text)
     assert with_roles(path, {})["thresholds"] == thresholds
@@ -227,19 +223,19 @@ def test_a_file_of_roles_has_thresholds_for_all_judges_and_for_single_ones(
         "[thresholds]\nann = 3\n[thresholds.by_judge]\nbob = 3",
     ],
 )
-def test_thresholds_that_are_no_numbers_are_refused(text, tmp_path) -> None:
+def test_thresholds_that_are_no_numbers_are_refused(text, tmp_path):
     path = tmp_path / "roles.toml"
     path.write_text(text)
     with pytest.raises(InputError, match="thresholds are not numbers"):
         with_roles(path, {})
 
 
-def judges_with_grades(cells: dict[str, list[str]], task: str = "pairwise") -> list[GradedJudge]:
+def judges_with_grades(cells, task="pairwise"):
     table = read_table(wide(cells), "v.csv")
     return list(graded_judges(table, guess_roles(table, Choices()), task))
 
 
-def test_judges_with_grades_are_listed_with_their_range_and_the_scale_that_is_guessed() -> None:
+def test_judges_with_grades_are_listed_with_their_range_and_the_scale_that_is_guessed():
     ann, bob = judges_with_grades(PROBABILITIES)
     assert (ann.judge, ann.lowest, ann.highest) == ("ann", 0.01, 0.9)
     assert ann.scale == bob.scale == Scale("probabilities", 0.5)
@@ -251,16 +247,16 @@ def test_judges_with_grades_are_listed_with_their_range_and_the_scale_that_is_gu
 
 
 @pytest.mark.parametrize("cells", ["101010", "121212", "0.5 0 1 0 1 1", "-1 0 1 0 1 1", "ABABAB"])
-def test_no_judge_of_verdicts_is_listed(cells: str) -> None:
+def test_no_judge_of_verdicts_is_listed(cells):
     words = cells.split() if " " in cells else list(cells)
     assert judges_with_grades({"ann": words, "bob": words[::-1]}) == []
 
 
-def graded() -> VoteMatrix:
+def graded():
     return load_votes(wide(PROBABILITIES), name="v.csv").votes
 
 
-def test_grades_follow_items_and_judges_and_enter_the_hash() -> None:
+def test_grades_follow_items_and_judges_and_enter_the_hash():
     votes = graded()
     assert votes.with_judges(["bob"]).thresholds.tolist() == [0.5]
     some = votes.with_items(np.array([3, 0])).with_judges(["ann"])
@@ -273,7 +269,7 @@ def test_grades_follow_items_and_judges_and_enter_the_hash() -> None:
     assert replace(plain, grades=nothing, thresholds=nothing[0]).sha256 == plain.sha256
 
 
-def test_a_swapped_pair_has_its_grade_on_the_other_side() -> None:
+def test_a_swapped_pair_has_its_grade_on_the_other_side():
     votes = graded()
     turned = orient(votes, "randomized", seed=3).votes
     for ours, theirs in ((votes, turned), (votes, one_class(votes))):
@@ -297,30 +293,25 @@ def test_a_swapped_pair_has_its_grade_on_the_other_side() -> None:
         ({"ties": None}, "not its grade cut"),
     ],
 )
-def test_votes_that_are_not_their_grades_are_refused(change, problem) -> None:
+def test_votes_that_are_not_their_grades_are_refused(change, problem):
     with pytest.raises(InputError, match=problem):
         replace(graded(), **change)
 
 
-def test_votes_without_grades_keep_their_hash() -> None:
-    assert make_votes(1, 10, 3).grades is None
-    assert make_votes(1, 10, 3).margins is None
-
-
-def test_a_rater_of_a_sparse_file_that_only_gave_the_lowest_grade_gave_grades() -> None:
+def test_a_rater_of_a_sparse_file_that_only_gave_the_lowest_grade_gave_grades():
     rows = ["q1,ann,1,1", "q1,bob,5,1", "q2,bob,2,0", "q2,cy,4,0", "q3,cy,3,1", "q4,bob,1,0"]
     data = "\n".join(["item_id,judge,verdict,label", *rows]).encode()
     votes = load_votes(data, name="v.csv", thresholds=3).votes
     assert votes.votes[:, votes.judges.index("ann")].tolist() == [0, -1, -1, -1]
 
 
-def test_grades_whose_commas_may_separate_thousands_are_refused() -> None:
+def test_grades_whose_commas_may_separate_thousands_are_refused():
     data = b'item_id,label,ann,bob\nq1,1,"1,250",987\nq2,0,"1,100",950\n'
     with pytest.raises(InputError, match="may separate thousands"):
         load_votes(data, name="v.csv", thresholds=1000)
 
 
-def test_grades_in_single_precision_are_cut_where_they_are_written() -> None:
+def test_grades_in_single_precision_are_cut_where_they_are_written():
     frame = pd.DataFrame(
         {"item_id": list("abcd"), "label": [1, 0] * 2, "ann": np.float32([0.7, 0.3, 0.9, 0.1])}
     )
@@ -328,5 +319,5 @@ def test_grades_in_single_precision_are_cut_where_they_are_written() -> None:
     assert votes.votes[:, 0].tolist() == [-1, 0, 1, 0]
 
 
-def test_a_threshold_of_numpy_is_written_as_a_number() -> None:
+def test_a_threshold_of_numpy_is_written_as_a_number():
     assert repr(Thresholds(np.float64(3.5), {"ann": np.int64(2)}).default) == "3.5"

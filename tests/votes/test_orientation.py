@@ -20,17 +20,11 @@ def with_share(ones, n=100, task="pairwise"):
 @pytest.mark.parametrize(
     ("ones", "protocol", "wanted"),
     [
-        (50, "honest", "as_given"),
-        (20, "honest", "as_given"),
-        (19, "honest", "symmetric"),
-        (80, "honest", "as_given"),
-        (81, "honest", "symmetric"),
-        (100, "honest", "symmetric"),
-        (0, "honest", "symmetric"),
-        (100, "paper", "as_given"),
-        (19, "paper", "as_given"),
+        (50, "honest", "as_given"), (20, "honest", "as_given"), (19, "honest", "symmetric"),
+        (80, "honest", "as_given"), (81, "honest", "symmetric"), (100, "honest", "symmetric"),
+        (0, "honest", "symmetric"), (100, "paper", "as_given"), (19, "paper", "as_given"),
     ],
-)
+)  # fmt: skip
 def test_auto_takes_labels_as_given_when_the_rarer_one_is_a_fifth(ones, protocol, wanted):
     assert resolve(with_share(ones), "auto", protocol) == wanted
 

@@ -1,10 +1,7 @@
 """JSON documents with several lists: the one that holds the votes is named by its path."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +18,7 @@ SEVERAL = {"run": {"steps": [{"name": "x"}]}, "results": {"items": ROWS, "a.b": 
 DATA = json.dumps(SEVERAL, indent=1).encode()
 
 
-def test_several_lists_are_refused_with_their_paths() -> None:
+def test_several_lists_are_refused_with_their_paths():
     with pytest.raises(InputError) as refusal:
         load_votes(DATA, name="v.json")
     assert str(refusal.value) == (
@@ -32,14 +29,14 @@ def test_several_lists_are_refused_with_their_paths() -> None:
 
 
 @pytest.mark.parametrize("name", ["v.json", "v.json.gz", "v", "v.jsonl"])
-def test_the_named_list_is_read_whatever_the_name_of_the_file(name: str) -> None:
+def test_the_named_list_is_read_whatever_the_name_of_the_file(name):
     data = gzip.compress(DATA) if name.endswith("gz") else DATA
     loaded = load_votes(data, name=name, records="results.items")
     assert loaded.votes == load_votes(json.dumps(ROWS).encode(), name="v.json").votes
     assert load_votes(data, name=name, records="results.a.b").votes.n_items == 4
 
 
-def test_the_path_is_kept_by_the_command_and_by_a_file_of_roles(tmp_path: Path) -> None:
+def test_the_path_is_kept_by_the_command_and_by_a_file_of_roles(tmp_path):
     loaded = load_votes(DATA, name="v.json", records="results.items")
     options = column_options(loaded)
     assert options[options.index("--records") + 1] == "results.items"
@@ -57,23 +54,18 @@ def test_the_path_is_kept_by_the_command_and_by_a_file_of_roles(tmp_path: Path) 
     [
         (DATA, "v.json", "results", "there is no such list of records .found 'results'.*'run.st"),
         (DATA, "v.json", "", "there is no such list"),
-        (
-            json.dumps(ROWS).encode(),
-            "v.json",
-            "items",
-            "no such list.*no object of this",
-        ),
+        (json.dumps(ROWS).encode(), "v.json", "items", "no such list.*no object of this"),
         (b"item_id,label,ann\nq1,1,1\n", "v.csv", "items", "named, but this is not JSON"),
         (b'{"x": {"y": []}}', "v.json", "x.y", "no such list.*no object of this"),
     ],
     ids=["not a list", "no path", "a list itself", "CSV", "an empty list"],
 )
-def test_a_path_to_no_list_is_refused_with_what_there_is(data, name, path, sentence) -> None:
+def test_a_path_to_no_list_is_refused_with_what_there_is(data, name, path, sentence):
     with pytest.raises(InputError, match=sentence):
         load_votes(data, name=name, records=path)
 
 
-def test_a_reading_process_takes_the_path_and_answers_with_the_lists() -> None:
+def test_a_reading_process_takes_the_path_and_answers_with_the_lists():
     ask = Ask("v.json", len(DATA), choices=Choices(records="results.items"))
     assert read_apart(ask, DATA).preview.n_rows == len(ROWS)
     answer = read_apart(Ask("v.json", len(DATA)), DATA)
@@ -81,7 +73,7 @@ def test_a_reading_process_takes_the_path_and_answers_with_the_lists() -> None:
 
 
 @pytest.mark.parametrize("name", ["v.json", "v.jsonl"])
-def test_a_judge_keeps_its_column_in_records_where_others_are_absent(name: str) -> None:
+def test_a_judge_keeps_its_column_in_records_where_others_are_absent(name):
     records = [
         {"item_id": "q1", "label": 1, "judge_a": {"verdict": 1}, "judge_b": {"verdict": 0}},
         {"item_id": "q2", "label": 0, "judge_b": {"verdict": 1}},
@@ -93,7 +85,7 @@ def test_a_judge_keeps_its_column_in_records_where_others_are_absent(name: str) 
     assert table.frame["judge_b.verdict"].tolist() == ["0", "1", "0"]
 
 
-def test_an_item_keeps_its_id_and_label_beside_those_inside_it() -> None:
+def test_an_item_keeps_its_id_and_label_beside_those_inside_it():
     votes = [{"id": "v1", "judge": "a", "verdict": 1}, {"id": "v2", "judge": "b", "verdict": 0}]
     records = [
         {"id": "q1", "label": 1, "meta": {"label": "easy"}, "votes": votes},
@@ -106,7 +98,7 @@ def test_an_item_keeps_its_id_and_label_beside_those_inside_it() -> None:
     assert frame["meta.label"].tolist() == ["easy", "easy", "hard", "hard"]
 
 
-def test_two_keys_of_one_column_are_refused() -> None:
+def test_two_keys_of_one_column_are_refused():
     records = [{"item_id": "q1", "a.b": 1, "b": 0, "a": {"b": 0}}]
     with pytest.raises(InputError, match="two keys of record 1 lead to the same column"):
         read_table(json.dumps(records).encode(), "v.json")
@@ -115,7 +107,7 @@ def test_two_keys_of_one_column_are_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "end"), [("v.json", ",\n"), ("v.jsonl", "\n"), ("v.jsonl", "\n\n")]
 )
-def test_a_refusal_names_the_line_or_record_of_the_file_not_of_what_is_unfolded(name, end) -> None:
+def test_a_refusal_names_the_line_or_record_of_the_file_not_of_what_is_unfolded(name, end):
     verdicts = [{"judge": judge, "verdict": 1} for judge in "abc"]
     records = [{"item_id": f"q{n}", "label": n % 2, "votes": verdicts} for n in range(3)]
     records[2]["votes"] = [*verdicts[:2], {"judge": "c", "verdict": "maybe"}]

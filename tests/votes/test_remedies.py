@@ -1,18 +1,17 @@
-"""Errors about columns say what to do: with which option, and where in the dashboard."""
-
-from __future__ import annotations
+"""Errors say what to do: with which option, where in the dashboard, and where to read more."""
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
 import judgepanel
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.errors import CONTROLS, Control, in_terminal, on_page
+from judgepanel.votes import errors as installed
+from judgepanel.votes.errors import CONTROLS, TITLES, documentation, in_terminal, on_page
 
 PACKAGE = Path(judgepanel.__file__).parent
 PARTS = ("problem", "allowed", "remedy")
@@ -31,85 +30,13 @@ NO_SENTENCE = re.compile(r"(?s)--[a-z-]+|.*jp-.*|.*command line.*|.*promptfoo ev
 """The name of an option alone, a style sheet, and what is about a command line."""
 
 
-def refused(text: str, name: str = "v.csv", **given: str) -> str:
+def refused(text, name="v.csv", **given):
     with pytest.raises(InputError) as caught:
         load_votes(text.encode(), name=name, **given)
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "given", "remedy"),
-    [
-        (
-            "id,a,b\nq1,1,0\nq2,0,1\n",
-            {},
-            "name the label column with --label-column, or on Start under Columns; give "
-            "labels in another file with --labels, or with a second upload on Start.",
-        ),
-        (
-            "id,label,a\nq1,1,0\n",
-            {"group_column": "topic"},
-            "name the group column with --group-column, or on Start under Columns.",
-        ),
-        (
-            "id,label,a\nq1,1,0\n",
-            {"id_column": "label", "label_column": "label"},
-            "name a different column for each role with --id-column, --label-column and "
-            "--group-column, or on Start under Columns.",
-        ),
-        (
-            "id,label,a,b\nq1,1,1,dunno\nq2,0,0,1\n",
-            {},
-            "correct the cell; or, if this column is not a judge, name it with --ignore, "
-            "--feature-column, --id-column, --label-column or --group-column, or on Start "
-            "under Columns.",
-        ),
-        (
-            "id,label,a,b\nq1,dunno,1,1\nq2,0,0,1\n",
-            {},
-            "correct it, or name another label column with --label-column, "
-            "or on Start under Columns.",
-        ),
-        (
-            "id,label,a,b\nq1,1,1,1\nq1,0,0,1\n",
-            {},
-            "correct it, or name another id column with --id-column, or on Start under Columns; a "
-            "file with one row per vote needs the columns item, judge and verdict.",
-        ),
-        (
-            "id,label,a,b\nq1,,1,1\nq2,,0,1\n",
-            {},
-            "correct it, or name another label column with --label-column, "
-            "or on Start under Columns.",
-        ),
-        (
-            "item,judge,vote\nq1,m,1\nq1,n,0\nq2,m,1\n",
-            {},
-            "name the label column with --label-column, or on Start under Columns; give "
-            "labels in another file with --labels, or with a second upload on Start.",
-        ),
-        (
-            "item,judge,verdict,label\nq1,m,1,1\nq1,m,0,1\n",
-            {},
-            "remove one of the two rows, or name a column that tells the items apart with "
-            "--id-column, or on Start under Columns.",
-        ),
-        (
-            "id,label,a,b\nq1,1,1,1\nq2,1,0,1\n",
-            {"task": "pointwise"},
-            "if the items are pairs, say so with --task pairwise, or on Start under "
-            "'What is an item?'.",
-        ),
-        ("id,label,a,a\nq1,1,1,1\n", {}, "rename or remove one of the two."),
-    ],
-)
-def test_an_error_about_a_column_ends_with_what_to_do(
-    text: str, given: dict[str, str], remedy: str
-) -> None:
-    assert refused(text, **given).endswith(f"; {remedy}")
-
-
-def test_the_dashboard_names_the_place_on_the_page_and_the_terminal_the_option() -> None:
+def test_the_dashboard_names_the_place_on_the_page_and_the_terminal_the_option():
     sentence = refused("id,label,a,b\nq1,1,1,dunno\nq2,0,0,1\n")
     assert on_page(sentence).endswith(
         "; correct the cell; or, if this column is not a judge, name it on Start under Columns."
@@ -120,23 +47,23 @@ def test_the_dashboard_names_the_place_on_the_page_and_the_terminal_the_option()
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.option)
-def test_each_reader_sees_one_of_the_two_controls(control: Control) -> None:
+def test_each_reader_sees_one_of_the_two_controls(control):
     assert on_page(f"Say so {control}.") == f"Say so {control.page}."
     assert in_terminal(f"Say so {control}.") == f"Say so {control.option}."
 
 
-def test_the_remedy_outlives_the_name_of_the_file_and_a_copy() -> None:
+def test_the_remedy_outlives_the_name_of_the_file_and_a_copy():
     error = InputError("no", column="a", remedy="rename it").in_file("v.csv")
     assert str(error) == "v.csv, column 'a': no; rename it."
 
 
 @cache
-def nodes_of(path: Path) -> list[ast.AST]:
+def nodes_of(path):
     """All nodes of a module's syntax."""
     return list(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
-def errors_in(path: Path) -> Iterator[tuple[str, set[str | None]]]:
+def errors_in(path):
     """Every refusal of a module with its place, and what is given of it."""
     attributes = [node for node in nodes_of(path) if isinstance(node, ast.Attribute)]
     about_columns = {id(node.value) for node in attributes if node.attr in IN_A_COLUMN}
@@ -147,7 +74,7 @@ def errors_in(path: Path) -> Iterator[tuple[str, set[str | None]]]:
             yield place, given | ({"column"} if id(node) in about_columns else set())
 
 
-def test_no_error_about_a_column_is_without_a_remedy() -> None:
+def test_no_error_about_a_column_is_without_a_remedy():
     modules = (path for path in PACKAGE.rglob("*.py") if path.name not in KEYS_OF_A_PANEL_FILE)
     errors = [error for path in sorted(modules) for error in errors_in(path)]
     about_columns = [(place, given) for place, given in errors if "column" in given]
@@ -155,14 +82,14 @@ def test_no_error_about_a_column_is_without_a_remedy() -> None:
     assert [place for place, given in about_columns if "remedy" not in given] == []
 
 
-def test_no_file_is_refused_without_a_remedy() -> None:
+def test_no_file_is_refused_without_a_remedy():
     modules = [path for name in READERS for path in (PACKAGE / "votes").glob(name)]
     errors = [error for path in modules for error in errors_in(path)]
     assert len(errors) > 30
     assert [place for place, given in errors if "remedy" not in given] == []
 
 
-def texts(path: Path) -> Iterator[tuple[int, str]]:
+def texts(path):
     """Every text of a module that is not a docstring, with its line."""
     alone = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
     for node in nodes_of(path):
@@ -170,7 +97,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def test_no_sentence_names_an_option_but_by_a_control() -> None:
+def test_no_sentence_names_an_option_but_by_a_control():
     named = [
         f"{path.relative_to(PACKAGE)}:{line}: {text}"
         for room in ROOMS_OF_SENTENCES
@@ -179,4 +106,37 @@ def test_no_sentence_names_an_option_but_by_a_control() -> None:
         for line, text in texts(path)
         if OPTION.search(text) and not NO_SENTENCE.fullmatch(text)
     ]
+    assert named == []
+
+
+def test_a_page_is_named_by_its_file_in_a_checkout():
+    assert documentation("team") == "docs/team.md"
+    assert all((PACKAGE.parent / documentation(page)).is_file() for page in TITLES)
+
+
+def test_a_page_is_named_by_its_title_where_judgepanel_is_installed(monkeypatch):
+    monkeypatch.setattr(installed, "IN_CHECKOUT", False)
+    assert documentation("team") == "'Run it for a team' in the documentation"
+
+
+def test_titles_are_those_of_the_site():
+    menu = yaml.safe_load((PACKAGE.parent / "mkdocs.yml").read_text("utf-8"))["nav"]
+    pages = [page for section in menu for entry in section.values() for page in entry]
+    titles = {
+        name: title for page in pages if isinstance(page, dict) for title, name in page.items()
+    }
+    assert {page: titles[f"{page}.md"] for page in TITLES} == TITLES
+
+
+def test_no_other_sentence_names_a_file_of_the_documentation():
+    named = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        named += [
+            f"{path.relative_to(PACKAGE)}:{node.lineno}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and "docs/" in str(node.value)
+            if id(node) not in docstrings and path.name != "errors.py"
+        ]
     assert named == []

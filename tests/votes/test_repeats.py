@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import check_repeats, find_repeats, group_copies, repeats_sentence
+from judgepanel.votes import checks as repeats
+from judgepanel.votes.checks import (
+    check_repeats,
+    find_repeats,
+    group_copies,
+    log_chance,
+    repeats_sentence,
+)
 from judgepanel.votes.simulate import SAMPLES, SimulationSpec, sample_votes, simulate
 
 WORLDS = {
@@ -28,7 +35,7 @@ WORLDS = {
 TOLD_APART = [name for name in WORLDS if name != "one judge"]
 
 
-def taken(votes: VoteMatrix, rows, ids=None) -> VoteMatrix:
+def taken(votes, rows, ids=None):
     """Items by position, some more than once, under new ids that say nothing."""
     rows = np.asarray(rows)
     features = None if votes.features is None else votes.features.iloc[rows].reset_index(drop=True)
@@ -43,11 +50,11 @@ def taken(votes: VoteMatrix, rows, ids=None) -> VoteMatrix:
     )
 
 
-def times(votes: VoteMatrix, copies: int) -> VoteMatrix:
+def times(votes, copies):
     return taken(votes, np.tile(np.arange(votes.n_items), copies))
 
 
-def swapped(votes: VoteMatrix, rows) -> VoteMatrix:
+def swapped(votes, rows):
     verdicts, labels = votes.votes.copy(), votes.labels.copy()
     turn = verdicts[rows] >= 0
     verdicts[rows] = np.where(turn, 1 - verdicts[rows], verdicts[rows])
@@ -96,7 +103,7 @@ def test_copies_with_the_responses_swapped_are_found_in_pairs_only(world):
     assert not find_repeats(both.with_task("pointwise")).repeats.evidence
 
 
-def test_copies_of_a_whole_file_with_features_are_told_apart_from_items_that_are_alike() -> None:
+def test_copies_of_a_whole_file_with_features_are_told_apart_from_items_that_are_alike():
     votes = sample_votes("llmbar")
     repeats = find_repeats(times(votes, 3)).repeats
     assert (repeats.n_sets, repeats.smallest, repeats.largest) == (votes.n_items, 3, 3)
@@ -160,17 +167,6 @@ def test_unlabelled_items_are_left_alone():
     assert not none.repeats.evidence
 
 
-@pytest.mark.parametrize("n_judges", [3, 40])
-def test_votes_without_labels_hold_no_copies(n_judges):
-    rng = np.random.default_rng(0)
-    items = tuple(f"q{i}" for i in range(20))
-    judges = tuple(f"j{j}" for j in range(n_judges))
-    labels = np.full(20, -1)
-    votes = VoteMatrix(rng.integers(0, 2, (20, n_judges)), labels, items, judges)
-    assert (find_repeats(votes).sets == -1).all()
-    assert find_repeats(votes).repeats.n_sets == 0
-
-
 def test_the_sentence_says_how_many_what_follows_and_what_to_do():
     votes = times(simulate(WORLDS["coins"]), 4)
     assert repeats_sentence(find_repeats(votes).repeats) == (
@@ -200,3 +196,36 @@ def test_order_of_items_and_judges_and_ids_change_nothing(seed, copies, judges):
     same = [sorted(np.bincount(part.sets[part.sets >= 0]).tolist()) for part in (left, right)]
     assert same[0] == same[1]
     assert ((left.sets >= 0)[order] == (right.sets >= 0)).all()
+
+
+def test_few_votes_give_the_figures_of_full_arrays(monkeypatch):
+    rng = np.random.default_rng(0)
+    votes = rng.choice([0, 1], (300, 40)).astype(np.int8)
+    votes[rng.random(votes.shape) < 0.97] = -1
+    labels = rng.choice([0, 1], 300).astype(np.int8)
+    every = np.arange(300)
+    sparse = log_chance(votes, labels, every)
+    monkeypatch.setattr(repeats, "_FEW", 0.0)
+    np.testing.assert_allclose(sparse, log_chance(votes, labels, every), rtol=1e-12)
+    assert (sparse[(votes >= 0).any(axis=1)] < 0.0).all()
+    assert (sparse[(votes < 0).all(axis=1)] == 0.0).all()
+
+
+def test_some_rows_have_the_figures_that_they_have_among_all():
+    rng = np.random.default_rng(1)
+    votes = rng.choice([-1, 0, 1], (300, 9)).astype(np.int8)
+    labels = rng.choice([0, 1], 300).astype(np.int8)
+    some = rng.permutation(300)[:40]
+    among_all = log_chance(votes, labels, np.arange(300))
+    np.testing.assert_allclose(log_chance(votes, labels, some), among_all[some], rtol=1e-12)
+
+
+def test_a_judge_without_votes_changes_no_figure():
+    rng = np.random.default_rng(2)
+    votes = rng.choice([0, 1], (200, 5)).astype(np.int8)
+    labels = rng.choice([0, 1], 200).astype(np.int8)
+    with_silent = np.column_stack([votes, np.full(200, -1, dtype=np.int8)])
+    every = np.arange(200)
+    np.testing.assert_allclose(
+        log_chance(with_silent, labels, every), log_chance(votes, labels, every), rtol=1e-12
+    )

@@ -41,9 +41,7 @@ def test_making_a_sample_again_gives_the_same_bytes(name, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_reads_back_as_its_votes(name):
     loaded = load_votes(
-        sample_bytes(name),
-        name=find_sample(name).file,
-        judge_table=sample_judge_bytes(name),
+        sample_bytes(name), name=find_sample(name).file, judge_table=sample_judge_bytes(name)
     )
     assert loaded.votes.sha256 == sample_votes(name).sha256
 
@@ -141,15 +139,6 @@ def test_the_hard_panel_has_every_trouble_it_promises():
     assert (table["cost_usd"] > 0).all()
 
 
-def test_the_copies_of_the_hard_panel_repeat_one_model():
-    votes = sample_votes("hard_panel")
-    original = find_sample("hard_panel").spec.copy_of
-    for copy in np.flatnonzero(votes.judge_table["kind"] == "copy"):
-        both = (votes.votes[:, [original, copy]] != MISSING).all(axis=1)
-        same = votes.votes[both, original] == votes.votes[both, copy]
-        assert same.mean() > 0.9
-
-
 def test_the_one_class_panel_has_only_label_one_and_sound_judges():
     votes = sample_votes("one_class")
     assert set(votes.labels) == {1}
@@ -165,9 +154,6 @@ def test_the_sparse_panel_has_five_votes_an_item():
 
 def test_the_real_panel_is_llmbars_as_published():
     votes = sample_votes("llmbar")
-    assert votes.votes.shape == (419, 65)
-    assert (votes.labels == 1).mean() == pytest.approx(0.492, abs=0.001)
-    assert (votes.votes == MISSING).mean() == pytest.approx(0.029, abs=0.001)
     assert votes.judge_table["source"].eq("princeton-nlp/LLMBar@900616bff90b").all()
     licence = (SAMPLE_FOLDER / "llmbar_LICENSE").read_text(encoding="utf-8")
     assert licence.startswith("MIT License")

@@ -10,29 +10,13 @@ from hypothesis import strategies as st
 from judgepanel.votes import load_votes, write_votes
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING, VoteMatrix
-from judgepanel.votes.simulate import (
-    SimulationSpec,
-    one_class,
-    simulate,
-    simulate_with_truth,
-)
+from judgepanel.votes.simulate import SimulationSpec, one_class, simulate, simulate_with_truth
 
 LARGE = SimulationSpec(
-    n_items=6000,
-    n_judges=14,
-    seed=7,
-    base_rate=0.3,
-    difficulty_sd=1.3,
-    subsets=(("easy", -1.0), ("hard", 1.0)),
-    n_families=3,
-    family_rho=0.4,
-    copies=2,
-    copy_of=1,
-    copy_flip=0.05,
-    anti_experts=2,
-    anti_accuracy=0.35,
-    broken=1,
-)
+    n_items=6000, n_judges=14, seed=7, base_rate=0.3, difficulty_sd=1.3,
+    subsets=(("easy", -1.0), ("hard", 1.0)), n_families=3, family_rho=0.4, copies=2, copy_of=1,
+    copy_flip=0.05, anti_experts=2, anti_accuracy=0.35, broken=1,
+)  # fmt: skip
 
 
 def correctness(simulated):
@@ -322,53 +306,35 @@ def test_answers_judged_alone_cannot_be_swapped():
         one_class(simulate(SimulationSpec(task="pointwise")))
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"n_items": 0}, "n_items"),
-        ({"n_items": 2.5}, "n_items"),
-        ({"n_items": True}, "n_items"),
-        ({"n_judges": 0}, "n_judges"),
-        ({"n_judges": 3, "broken": 2, "copies": 2}, "n_judges"),
-        ({"seed": -1}, "seed"),
-        ({"task": "ranking"}, "task"),
-        ({"base_rate": 1.2}, "base_rate"),
-        ({"base_rate": float("nan")}, "base_rate"),
-        ({"base_rate": "half"}, "base_rate"),
-        ({"base_rate": 10**400}, "base_rate"),
-        ({"accuracy_low": 0.0}, "accuracy_low"),
-        ({"accuracy_high": 1.0}, "accuracy_high"),
-        ({"accuracy_low": 0.9, "accuracy_high": 0.6}, "accuracy_low"),
-        ({"accuracies": (0.7,)}, "accuracies"),
-        ({"n_judges": 1, "accuracies": (1.0,)}, "accuracies"),
-        ({"difficulty_sd": -1.0}, "difficulty_sd"),
-        ({"difficulty_sd": 9.0}, "difficulty_sd"),
-        ({"difficulty_noise": -0.1}, "difficulty_noise"),
-        ({"subsets": ("chat",)}, "subsets"),
-        ({"subsets": (("", 0.0),)}, "subsets"),
-        ({"subsets": (("chat", 0.0), ("chat", 1.0))}, "subsets"),
-        ({"subsets": (("chat", 99.0),)}, "subsets"),
-        ({"items_per_group": 0}, "items_per_group"),
-        ({"group_rho": 2.0}, "group_rho"),
-        ({"n_families": -1}, "n_families"),
-        ({"family_rho": 1.1}, "family_rho"),
-        ({"copies": 1, "copy_of": 23}, "copy_of"),
-        ({"copy_flip": -0.1}, "copy_flip"),
-        ({"anti_accuracy": 0.5}, "anti_accuracy"),
-        ({"broken_verdict": 2}, "broken_verdict"),
-        ({"parse_rate": 1.5}, "parse_rate"),
-        ({"parse_rate": (0.5, 0.5)}, "parse_rate"),
-        ({"n_judges": 1, "parse_rate": (-0.5,)}, "parse_rate"),
-        ({"structural_judges": 25}, "structural_judges"),
-        ({"structural_share": -0.1}, "structural_share"),
-        ({"votes_per_item": 0}, "votes_per_item"),
-        ({"votes_per_item": 25}, "votes_per_item"),
-        ({"unlabelled_share": 1.1}, "unlabelled_share"),
-        ({"one_class": True, "task": "pointwise"}, "one_class"),
-        ({"judge_word": ""}, "judge_word"),
-    ],
-)
-def test_nonsense_is_refused_in_one_sentence_that_names_the_knob(options, named):
+NONSENSE = [
+    *(("n_items", {"n_items": value}) for value in (0, 2.5, True)),
+    *(("n_judges", {"n_judges": 0}), ("n_judges", {"n_judges": 3, "broken": 2, "copies": 2})),
+    *(("base_rate", {"base_rate": value}) for value in (1.2, float("nan"), "half", 10**400)),
+    *(("accuracy_low", {"accuracy_low": 0.0}), ("accuracy_high", {"accuracy_high": 1.0})),
+    ("accuracy_low", {"accuracy_low": 0.9, "accuracy_high": 0.6}),
+    *(("accuracies", {"n_judges": 1, "accuracies": value}) for value in ((0.7, 0.7), (1.0,))),
+    *(("difficulty_sd", {"difficulty_sd": value}) for value in (-1.0, 9.0)),
+    *(("subsets", {"subsets": value}) for value in (("chat",), (("", 0.0),), (("chat", 99.0),))),
+    ("subsets", {"subsets": (("chat", 0.0), ("chat", 1.0))}),
+    ("copy_of", {"copies": 1, "copy_of": 23}),
+    *(("parse_rate", {"parse_rate": value}) for value in (1.5, (0.5, 0.5))),
+    ("parse_rate", {"n_judges": 1, "parse_rate": (-0.5,)}),
+    *(("votes_per_item", {"votes_per_item": value}) for value in (0, 25)),
+    ("one_class", {"one_class": True, "task": "pointwise"}),
+    *(
+        (name, {name: value})
+        for name, value in {
+            **{"seed": -1, "task": "ranking", "difficulty_noise": -0.1, "items_per_group": 0},
+            **{"group_rho": 2.0, "n_families": -1, "family_rho": 1.1, "copy_flip": -0.1},
+            **{"anti_accuracy": 0.5, "broken_verdict": 2, "structural_judges": 25},
+            **{"structural_share": -0.1, "unlabelled_share": 1.1, "judge_word": ""},
+        }.items()
+    ),
+]
+
+
+@pytest.mark.parametrize(("named", "options"), NONSENSE)
+def test_nonsense_is_refused_in_one_sentence_that_names_the_knob(named, options):
     with pytest.raises(InputError) as refusal:
         SimulationSpec(**options)
     message = str(refusal.value)
@@ -382,30 +348,20 @@ def small_specs(draw):
     n_judges = draw(st.integers(4, 9))
     share = st.floats(0, 1)
     return SimulationSpec(
-        n_items=draw(st.integers(1, 25)),
-        n_judges=n_judges,
-        seed=draw(st.integers(0, 2**40)),
-        base_rate=draw(share),
-        difficulty_sd=draw(st.floats(0, 5)),
+        n_items=draw(st.integers(1, 25)), n_judges=n_judges, seed=draw(st.integers(0, 2**40)),
+        base_rate=draw(share), difficulty_sd=draw(st.floats(0, 5)),
         subsets=draw(st.sampled_from([(), (("a", -2.0), ("b", 3.0))])),
         difficulty_noise=draw(st.sampled_from([None, 0.0, 2.0])),
-        items_per_group=draw(st.integers(1, 30)),
-        group_rho=draw(share),
-        n_families=draw(st.integers(0, 12)),
-        family_rho=draw(share),
-        copies=draw(st.integers(0, 1)),
-        copy_flip=draw(share),
-        anti_experts=draw(st.integers(0, 1)),
-        broken=draw(st.integers(0, 1)),
-        parse_rate=draw(share),
-        structural_judges=draw(st.integers(0, n_judges)),
+        items_per_group=draw(st.integers(1, 30)), group_rho=draw(share),
+        n_families=draw(st.integers(0, 12)), family_rho=draw(share),
+        copies=draw(st.integers(0, 1)), copy_flip=draw(share),
+        anti_experts=draw(st.integers(0, 1)), broken=draw(st.integers(0, 1)),
+        parse_rate=draw(share), structural_judges=draw(st.integers(0, n_judges)),
         structural_share=draw(share),
         votes_per_item=draw(st.one_of(st.none(), st.integers(1, n_judges))),
-        activity_sd=draw(st.floats(0, 5)),
-        unlabelled_share=draw(share),
-        costs=draw(st.booleans()),
+        activity_sd=draw(st.floats(0, 5)), unlabelled_share=draw(share), costs=draw(st.booleans()),
         one_class=draw(st.booleans()),
-    )
+    )  # fmt: skip
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,16 +1,14 @@
 """The texts of items that people read to label them; nothing that judges said is among them."""
 
-from __future__ import annotations
-
 import pandas as pd
 
-from judgepanel.votes import Loaded, load_votes
+from judgepanel.votes import load_votes
 
 QUESTIONS = [f"What is {n} and {n}?" for n in range(40)]
 REASONS = [f"I counted to {n} and back again, and so it is correct." for n in range(40)]
 
 
-def wide() -> pd.DataFrame:
+def wide():
     """Votes beside questions, answers, short titles, and what a judge wrote."""
     return pd.DataFrame(
         {
@@ -30,23 +28,22 @@ def wide() -> pd.DataFrame:
     )
 
 
-def read(frame: pd.DataFrame, *ids: str) -> Loaded:
+def read(frame, *ids):
     return load_votes(frame.to_csv(index=False).encode(), name="votes.csv", texts_of=ids)
 
 
-def test_texts_come_in_the_order_that_is_asked_for_without_what_judges_said() -> None:
+def test_texts_come_in_the_order_that_is_asked_for_without_what_judges_said():
     texts = read(wide(), "i7", "i3", "unknown").texts
-    assert texts is not None
     assert list(texts.columns) == ["id", "question", "answer_text", "title"]
     assert texts["id"].tolist() == ["i7", "i3"]
     assert texts["question"].tolist() == [QUESTIONS[7], QUESTIONS[3]]
 
 
-def test_none_are_kept_where_none_are_asked_for() -> None:
+def test_none_are_kept_where_none_are_asked_for():
     assert read(wide()).texts is None
 
 
-def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_item() -> None:
+def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_item():
     frame = wide().drop(columns=["first", "second", "first_reason", "reasoning"])
     rows = pd.concat(
         [
@@ -56,7 +53,6 @@ def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_ite
     )
     rows["said"] = [f"{n}: {text}" for n, text in enumerate(REASONS * 2)]
     texts = read(rows, "i39").texts
-    assert texts is not None
     assert texts.to_dict("records") == [
         {
             "id": "i39",
@@ -67,11 +63,10 @@ def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_ite
     ]
 
 
-def test_long_texts_are_cut_and_empty_ones_are_blank() -> None:
+def test_long_texts_are_cut_and_empty_ones_are_blank():
     frame = wide()
     frame.loc[0, "question"] = "long " * 10_000
     frame.loc[1, "question"] = ""
     texts = read(frame, "i0", "i1").texts
-    assert texts is not None
     first, second = texts["question"]
     assert (len(first), first[-1], second) == (20_000, "…", "")

@@ -1,14 +1,10 @@
 """Coded ties: missing votes in every score, but distinct from votes that nobody gave."""
 
-from __future__ import annotations
-
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.codec import pack, unpack
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix, load_votes
@@ -20,45 +16,39 @@ i2,B,Both,B
 i3,A,,A
 i4,B,B,draw
 """
-LONG = """item_id,judge,verdict,label
-i1,zoe,A,A
-i2,zoe,tie,B
-i3,zoe,NA,A
-i4,zoe,B,B
-i1,ann,tie,A
-i2,ann,B,B
-i3,ann,A,A
-i4,ann,tie,B
-"""
-OUTPUTS = """item_id,judge,output,label
-i1,zoe,[[A]],A
-i2,zoe,[[C]],B
-i3,zoe,I cannot say,A
-i4,zoe,[[B]],B
-i1,ann,[[tie]],A
-i2,ann,[[B]],B
-i3,ann,[[A]],A
-i4,ann,[[C]],B
-"""
 
 
-def loaded(tmp_path, text):
-    path = tmp_path / "votes.csv"
-    path.write_text(text)
-    return load_votes(path).votes
+def by_row(column, zoe, ann):
+    """The same in a file with one row per vote: what zoe said of each item, then ann."""
+    rows = [
+        f"i{k},{judge},{word},{label}\n"
+        for judge, words in (("zoe", zoe), ("ann", ann))
+        for k, (word, label) in enumerate(zip(words, "ABAB", strict=True), 1)
+    ]
+    return "".join([f"item_id,judge,{column},label\n", *rows])
+
+
+LONG = by_row("verdict", ("A", "tie", "NA", "B"), ("tie", "B", "A", "tie"))
+OUTPUTS = by_row(
+    "output", ("[[A]]", "[[C]]", "I cannot say", "[[B]]"), ("[[tie]]", "[[B]]", "[[A]]", "[[C]]")
+)
+
+
+def loaded(text):
+    return load_votes(text.encode(), name="votes.csv").votes
 
 
 @pytest.mark.parametrize("text", [WIDE, LONG, OUTPUTS], ids=["wide", "long", "outputs"])
-def test_every_reader_tells_ties_from_blanks(tmp_path, text):
-    votes = loaded(tmp_path, text)
+def test_every_reader_tells_ties_from_blanks(text):
+    votes = loaded(text)
     assert votes.judges == ("zoe", "ann")
     assert votes.ties.tolist() == [[False, True], [True, False], [False, False], [False, True]]
     assert (votes.votes[votes.ties] == -1).all()
 
 
-def test_votes_that_differ_in_their_ties_alone_are_told_apart(tmp_path):
+def test_votes_that_differ_in_their_ties_alone_are_told_apart():
     texts = (WIDE, WIDE.replace("draw", ""), WIDE.replace("tie", "").replace("Both", "tie"))
-    coded = [loaded(tmp_path, text) for text in texts]
+    coded = [loaded(text) for text in texts]
     blank = replace(coded[0], ties=None)
     for votes in coded:
         assert votes.votes.tolist() == blank.votes.tolist()
@@ -67,27 +57,17 @@ def test_votes_that_differ_in_their_ties_alone_are_told_apart(tmp_path):
     assert none.sha256 == blank.sha256
 
 
-def test_two_codings_of_equal_votes_are_stored_apart(tmp_path):
-    texts = (WIDE, WIDE.replace("draw", ""))
-    files = [load_votes(text.encode(), name="votes.csv") for text in texts]
-    with closing(SqlWorkspace(home=tmp_path)) as space:
-        made = [space.create(file, Settings(), "votes") for file in files]
-    with closing(SqlWorkspace(home=tmp_path)) as space:
-        for analysis, file in zip(made, files, strict=True):
-            assert (space.votes(analysis.votes_sha256).ties == file.votes.ties).all()
-
-
-def test_ties_follow_items_judges_and_storage(tmp_path):
-    votes = loaded(tmp_path, WIDE)
+def test_ties_follow_items_judges_and_storage():
+    votes = loaded(WIDE)
     assert votes.with_judges(["ann"]).ties.tolist() == [[True], [False], [False], [True]]
     assert votes.with_items(np.array([1, 2])).ties.tolist() == [[True, False], [False, False]]
     assert np.array_equal(unpack(VoteMatrix, pack(votes)).ties, votes.ties)
     assert unpack(VoteMatrix, pack(make_votes(1, 10, 3))).ties is None
 
 
-def test_ties_reach_the_checks_in_the_order_of_names(tmp_path):
+def test_ties_reach_the_checks_in_the_order_of_names():
     settings = Settings(orientation="as_given")
-    votes = loaded(tmp_path, WIDE)
+    votes = loaded(WIDE)
     prepared = prepare(votes, settings)
     assert prepared.judges == ("ann", "zoe")
     assert prepared.ballots.ties.sum(axis=0).tolist() == [2, 1]

@@ -1,10 +1,6 @@
 """Reading a judge's output: forms from strict to loose, nothing guessed, no planted verdicts."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -138,30 +134,30 @@ UNREAD = [
 
 
 @pytest.mark.parametrize(("text", "side", "level"), READ)
-def test_a_form_is_read(text: str, side: str, level: str) -> None:
+def test_a_form_is_read(text, side, level):
     reading = read_verdict(text)
     assert (reading.side, reading.level, reading.reason) == (side, level, None)
 
 
 @pytest.mark.parametrize(("text", "reason"), UNREAD)
-def test_what_is_no_verdict_has_a_reason(text: str, reason: str) -> None:
+def test_what_is_no_verdict_has_a_reason(text, reason):
     reading = read_verdict(text)
     assert (reading.side, reading.reason) == (None, reason)
 
 
-def test_every_level_and_reason_is_tried_above() -> None:
+def test_every_level_and_reason_is_tried_above():
     assert {level for _, _, level in READ} == set(LEVELS)
     # An output that is unusable is not read: `collect` says so of it.
     assert {reason for _, reason in UNREAD} == set(REASONS) - {"unusable"}
 
 
-def test_the_order_shown_turns_a_side_into_a_vote_on_the_item() -> None:
+def test_the_order_shown_turns_a_side_into_a_vote_on_the_item():
     assert [vote_of("A", True), vote_of("B", True)] == [1, 0]
     assert [vote_of("A", False), vote_of("B", False)] == [0, 1]
     assert vote_of(None, True) == vote_of(None, False) == -1
 
 
-def test_a_text_of_five_megabytes_is_read_to_its_end() -> None:
+def test_a_text_of_five_megabytes_is_read_to_its_end():
     filler = "The output (a) is longer than that of the other, better or worse: [ [A] ]. "
     text = filler * (5_000_000 // len(filler))
     assert read_verdict(text + "\n\n[[B]]").side == "B"
@@ -185,20 +181,18 @@ FORMS = st.sampled_from(
 
 
 @given(NOISE, SIDES)
-def test_a_strict_verdict_at_the_end_decides_whatever_went_before(noise: str, side: str) -> None:
+def test_a_strict_verdict_at_the_end_decides_whatever_went_before(noise, side):
     assert read_verdict(f"{noise}\n[[{side}]]").side == side
 
 
 @given(NOISE, SIDES, SIDES, FORMS)
-def test_what_stands_in_a_reasoning_block_changes_nothing(
-    noise: str, inner: str, outer: str, form: str
-) -> None:
+def test_what_stands_in_a_reasoning_block_changes_nothing(noise, inner, outer, form):
     sentence = form.format(outer)
     assert read_verdict(f"<think>{noise}\n[[{inner}]]</think>{sentence}") == read_verdict(sentence)
 
 
 @given(SIDES, FORMS)
-def test_sides_are_treated_alike(side: str, form: str) -> None:
+def test_sides_are_treated_alike(side, form):
     other = "B" if side == "A" else "A"
     first, turned = read_verdict(form.format(side)), read_verdict(form.format(other))
     assert (first.side, turned.side) == (side, other)
@@ -206,20 +200,18 @@ def test_sides_are_treated_alike(side: str, form: str) -> None:
 
 
 @given(NOISE, NOISE)
-def test_both_strict_verdicts_in_one_text_are_a_contradiction(entry: str, other: str) -> None:
+def test_both_strict_verdicts_in_one_text_are_a_contradiction(entry, other):
     assert read_verdict(f"{entry}[[A]]{other}\n[[B]]").reason == "contradiction"
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_read_or_has_a_reason(text: str) -> None:
+def test_any_text_is_read_or_has_a_reason(text):
     reading = read_verdict(text)
     assert (reading.side is None) == (reading.reason is not None)
 
 
 @pytest.mark.real_votes
-def test_verdicts_of_llmbar_are_read_as_the_benchmark_read_them_or_better(
-    real_votes: Callable[[str], Path],
-) -> None:
+def test_verdicts_of_llmbar_are_read_as_the_benchmark_read_them_or_better(real_votes):
     lines = real_votes("llmbar_transcripts.jsonl").read_text("utf-8").splitlines()
     rows = [row for line in lines if (row := json.loads(line))["style"] == "pairwise"]
     side = {"first": "A", "second": "B"}

@@ -104,10 +104,7 @@ def damaged():
         (workbook({"Sheet1": [["item_id", "label", "a"], ["q", 1, 1, "n.b."]]}), "row 2: a cell"),
         (workbook({"Sheet1": [["item_id", None, "a"], ["q", 1, 1]]}), "column 2 has no name"),
         (as_csv(ROWS), "the name ends in .xlsx but the content is not Excel"),
-        (
-            b"\xd0\xcf\x11\xe0" + bytes(600),
-            "an old or protected Excel workbook; save it as",
-        ),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "an old or protected Excel workbook; save it as"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_a_sentence(data, sentence):

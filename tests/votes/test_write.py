@@ -1,6 +1,4 @@
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -32,7 +30,7 @@ SCORED = VoteMatrix(
 
 
 @st.composite
-def matrices(draw: st.DrawFn) -> VoteMatrix:
+def matrices(draw):
     items = draw(st.lists(names, min_size=1, max_size=5, unique=True))
     judges = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     n = len(items)
@@ -60,9 +58,7 @@ def matrices(draw: st.DrawFn) -> VoteMatrix:
 
 @pytest.mark.parametrize("judge", ["State", "run status", "Unnamed: 0", "record"])
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_judge_named_like_what_is_ignored_is_read_back(
-    name: str, judge: str, tmp_path: Path
-) -> None:
+def test_a_judge_named_like_what_is_ignored_is_read_back(name, judge, tmp_path):
     votes = small(judges=(judge, "other"))
     write_votes(votes, tmp_path / name)
     assert load_votes(tmp_path / name, need_labels=False).votes.sha256 == votes.sha256
@@ -72,15 +68,13 @@ def test_a_judge_named_like_what_is_ignored_is_read_back(
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(votes=SCORED)
 @given(votes=matrices())
-def test_what_is_written_is_read_back_bit_for_bit(
-    name: str, votes: VoteMatrix, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_what_is_written_is_read_back_bit_for_bit(name, votes, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / name
     write_votes(votes, path)
     assert load_votes(path, need_labels=False).votes.sha256 == votes.sha256
 
 
-def small(**given: object) -> VoteMatrix:
+def small(**given):
     parts: dict[str, object] = {
         "votes": np.array([[1, 0], [0, -1]], dtype=np.int8),
         "labels": np.array([1, 0], dtype=np.int8),
@@ -90,18 +84,18 @@ def small(**given: object) -> VoteMatrix:
     return VoteMatrix(**(parts | given))  # type: ignore[arg-type]
 
 
-def test_no_cell_of_a_csv_starts_a_formula(tmp_path: Path) -> None:
+def test_no_cell_of_a_csv_starts_a_formula(tmp_path):
     write_votes(small(), tmp_path / "v.csv")
     assert (tmp_path / "v.csv").read_text() == "item_id,label,'@me,j2\n'=1+1,1,1,0\nb,0,0,\n"
 
 
-def test_the_same_votes_give_the_same_zipped_bytes(tmp_path: Path) -> None:
+def test_the_same_votes_give_the_same_zipped_bytes(tmp_path):
     for name in ("a.csv.gz", "b.csv.gz"):
         write_votes(small(), tmp_path / name)
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
 
 
-def test_judges_are_written_to_a_file_of_their_own(tmp_path: Path) -> None:
+def test_judges_are_written_to_a_file_of_their_own(tmp_path):
     table = pd.DataFrame({"family": ["=x", "7"], "cost": [1.5, np.nan]})
     votes = small(judge_table=table)
     write_votes(votes, tmp_path / "v.csv")
@@ -121,29 +115,25 @@ def test_judges_are_written_to_a_file_of_their_own(tmp_path: Path) -> None:
         ({"features": pd.DataFrame({"x ": [1.0, 2.0]})}, "would not be read back"),
     ],
 )
-def test_what_no_file_can_hold_is_not_written(
-    given_parts: dict[str, object], problem: str, tmp_path: Path
-) -> None:
+def test_what_no_file_can_hold_is_not_written(given_parts, problem, tmp_path):
     with pytest.raises(InputError, match=problem):
         write_votes(small(**given_parts), tmp_path / "v.csv")
     assert not (tmp_path / "v.csv").exists()
 
 
-def test_another_extension_is_refused(tmp_path: Path) -> None:
+def test_another_extension_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"v.xlsx: cannot write .* allowed: \.csv, \.csv\.gz"):
         write_votes(small(), tmp_path / "v.xlsx")
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_real_votes_survive_every_format(
-    real_votes: Callable[[str], Path], tmp_path: Path, name: str
-) -> None:
+def test_real_votes_survive_every_format(real_votes, tmp_path, name):
     votes = load_votes(real_votes("llmbar_votes.csv")).votes
     write_votes(votes, tmp_path / name)
     assert load_votes(tmp_path / name).votes.sha256 == votes.sha256
 
 
-def test_names_of_judges_with_bars_are_read_back(tmp_path: Path) -> None:
+def test_names_of_judges_with_bars_are_read_back(tmp_path):
     votes = make_votes(0, 20, 2)
     names = ("openai|gpt-4|v1", "openai|gpt-4|v2")
     votes = replace(votes, judges=names)

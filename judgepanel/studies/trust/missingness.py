@@ -419,7 +419,7 @@ def _missing_sentence(missing: Missingness) -> str:
         return "So few votes are missing that there is nothing to test."
     if not missing.n_related:
         return (
-            "Nothing shows that missing votes are related to the label, to difficulty or to an item "
+            "Nothing shows that missing votes are related to the label, to difficulty or to a "
             f"feature ({missing.n_tests:,} tests, Holm)."
         )
     shown_tests = _one_a_judge([test for test in missing.tests if test.related])

@@ -1,7 +1,5 @@
 """Logs of OpenAI Evals, and what TruLens, Langfuse and LangSmith export."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io
@@ -27,7 +25,7 @@ TRUTH = [n % 3 != 0 for n in range(N)]
 HASTY = [not right if n in (1, 6) else right for n, right in enumerate(TRUTH)]
 
 
-def log(path: Path, functions: list[str], events: list[tuple[str, str, dict]]) -> None:
+def log(path, functions, events):
     """What oaieval writes: the specification, the events, the report."""
     spec = {"completion_fns": functions, "eval_name": "facts.dev.v0", "base_eval": "facts"}
     lines = [{"spec": {**spec, "run_id": "r1", "created_at": "2024-01-01"}}]
@@ -39,11 +37,11 @@ def log(path: Path, functions: list[str], events: list[tuple[str, str, dict]]) -
     path.write_text("\n".join(map(json.dumps, lines)) + "\n")
 
 
-def sample(number: int) -> str:
+def sample(number):
     return f"facts.dev.{number}"
 
 
-def meta_evaluation(path: Path, grader: str, verdicts: list[bool]) -> None:
+def meta_evaluation(path, grader, verdicts):
     """A grader whose choices are held against those of people."""
     events: list[tuple[str, str, dict]] = []
     for n, (verdict, truth) in enumerate(zip(verdicts, TRUTH, strict=True)):
@@ -54,7 +52,7 @@ def meta_evaluation(path: Path, grader: str, verdicts: list[bool]) -> None:
     log(path, ["gpt-3.5-turbo", grader], events)
 
 
-def on_pairs(path: Path, model: str, verdicts: list[bool]) -> None:
+def on_pairs(path, model, verdicts):
     """A model that was asked which of two answers is better."""
     events: list[tuple[str, str, dict]] = []
     for n, (verdict, truth) in enumerate(zip(verdicts, TRUTH, strict=True)):
@@ -68,28 +66,23 @@ def on_pairs(path: Path, model: str, verdicts: list[bool]) -> None:
     log(path, [model], events)
 
 
-def trulens(path: Path) -> None:
+def trulens(path):
     """Two feedback functions in [0, 1] and a person; two apps answer each input."""
     rows = [
         {
-            "app_id": f"app {n % 2}",
-            "record_id": f"record {n}",
-            "input": f"question {n // 2}",
-            "output": "an answer, of some length",
-            "Answer Relevance": 0.9 if TRUTH[n] else 0.1,
+            "app_id": f"app {n % 2}", "record_id": f"record {n}", "input": f"question {n // 2}",
+            "output": "an answer, of some length", "Answer Relevance": 0.9 if TRUTH[n] else 0.1,
             "Answer Relevance_calls": "[{'args': {}}]",
             "Groundedness": 0.5 if n == 4 else 0.8 if HASTY[n] else 0.2,
-            "Groundedness_calls": "[]",
-            "human": float(TRUTH[n]),
-            "human_calls": "[]",
+            "Groundedness_calls": "[]", "human": float(TRUTH[n]), "human_calls": "[]",
             "latency": 2,
         }
         for n in range(N)
-    ]
+    ]  # fmt: skip
     pd.DataFrame(rows).to_csv(path, index=False)
 
 
-def langfuse(path: Path, *, camel: bool = False) -> None:
+def langfuse(path, *, camel=False):
     """Two evaluators, in numbers and in words, and an annotation."""
     names = ("traceId", "observationId", "stringValue") if camel else ()
     trace, observation, text = names or ("trace_id", "observation_id", "string_value")
@@ -103,22 +96,17 @@ def langfuse(path: Path, *, camel: bool = False) -> None:
     pd.DataFrame(rows).to_csv(path, index=False)
 
 
-def langsmith(path: Path) -> None:
+def langsmith(path):
     """Two evaluators; runs of one example twice, and a run that failed."""
     rows = [
         {
-            "inputs.question": f"question {n // 2}",
-            "outputs.answer": "an answer",
-            "error": "",
-            "reference.label": str(TRUTH[n]),
-            "feedback.correctness": TRUTH[n],
-            "feedback.concise": 1 if HASTY[n] else 0,
-            "execution_time": 0.5,
-            "example_id": f"e{n // 2}",
-            "id": f"r{n}",
+            "inputs.question": f"question {n // 2}", "outputs.answer": "an answer", "error": "",
+            "reference.label": str(TRUTH[n]), "feedback.correctness": TRUTH[n],
+            "feedback.concise": 1 if HASTY[n] else 0, "execution_time": 0.5,
+            "example_id": f"e{n // 2}", "id": f"r{n}",
         }
         for n in range(N)
-    ]
+    ]  # fmt: skip
     rows.append({**rows[0], "id": "failed", "error": "Timeout"})
     pd.DataFrame(rows).to_csv(path, index=False)
 
@@ -131,9 +119,7 @@ EXPORTS: dict[str, tuple[str, Callable[[Path], None]]] = {
 
 
 @pytest.mark.parametrize("kind", EXPORTS)
-def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(
-    tmp_path: Path, kind: str
-) -> None:
+def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(tmp_path, kind):
     name, write = EXPORTS[kind]
     path = tmp_path / name
     write(path)
@@ -142,7 +128,6 @@ def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(
     votes = loaded.votes
     assert votes.task == "pointwise"
     assert votes.labels.tolist() == [int(right) for right in TRUTH]
-    assert votes.groups is not None
     assert len(set(votes.groups)) == N // 2
     careful, hasty = votes.votes.T.tolist()
     assert careful == votes.labels.tolist()
@@ -152,7 +137,7 @@ def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(
     assert hasty == expected
 
 
-def test_names_in_camel_case_and_several_annotations_are_read(tmp_path: Path) -> None:
+def test_names_in_camel_case_and_several_annotations_are_read(tmp_path):
     path = tmp_path / "scores.csv"
     langfuse(path, camel=True)
     assert load_votes(path).votes.labels.tolist() == [int(right) for right in TRUTH]
@@ -166,14 +151,14 @@ def test_names_in_camel_case_and_several_annotations_are_read(tmp_path: Path) ->
     assert chosen.votes.labels.tolist() == [int(right) for right in TRUTH]
 
 
-def test_what_an_export_leaves_out_is_counted(tmp_path: Path) -> None:
+def test_what_an_export_leaves_out_is_counted(tmp_path):
     path = tmp_path / "experiment.csv"
     langsmith(path)
     left_out = read_kind(source_of(path), "langsmith").left_out
     assert left_out["runs that ended with an error"] == 1
 
 
-def test_grades_beyond_one_are_not_cut(tmp_path: Path) -> None:
+def test_grades_beyond_one_are_not_cut(tmp_path):
     path = tmp_path / "records.csv"
     trulens(path)
     table = pd.read_csv(path)
@@ -184,9 +169,7 @@ def test_grades_beyond_one_are_not_cut(tmp_path: Path) -> None:
     assert outcome.left_out["grades that are neither right nor wrong"] == 12
 
 
-def test_graders_of_openai_evals_are_labelled_by_the_people_they_are_held_against(
-    tmp_path: Path,
-) -> None:
+def test_graders_of_openai_evals_are_labelled_by_the_people_they_are_held_against(tmp_path):
     meta_evaluation(tmp_path / "careful.jsonl", "gpt-4", TRUTH)
     meta_evaluation(tmp_path / "hasty.jsonl", "gpt-3.5-turbo", HASTY)
     outcome = read_kind(source_of(tmp_path), "openai-evals")
@@ -198,7 +181,7 @@ def test_graders_of_openai_evals_are_labelled_by_the_people_they_are_held_agains
     assert outcome.left_out["samples that ended with an error"] == 2
 
 
-def test_a_choice_among_letters_is_no_verdict(tmp_path: Path) -> None:
+def test_a_choice_among_letters_is_no_verdict(tmp_path):
     """Graders of facts choose from A to E; Inspect AI alone writes C for correct."""
     letters = [(sample(n), "metrics", {"choice": letter}) for n, letter in enumerate("ABCDEYN")]
     log(tmp_path / "facts.jsonl", ["gpt-3.5-turbo", "gpt-4"], letters)
@@ -207,7 +190,7 @@ def test_a_choice_among_letters_is_no_verdict(tmp_path: Path) -> None:
     assert outcome.left_out["grades that are neither right nor wrong"] == 5
 
 
-def test_models_are_judges_where_all_that_was_expected_is_a_side(tmp_path: Path) -> None:
+def test_models_are_judges_where_all_that_was_expected_is_a_side(tmp_path):
     on_pairs(tmp_path / "a.jsonl", "gpt-4", TRUTH)
     on_pairs(tmp_path / "b.jsonl", "gpt-3.5-turbo", HASTY)
     meta_evaluation(tmp_path / "c.jsonl", "gpt-4", TRUTH)
@@ -228,7 +211,7 @@ def test_models_are_judges_where_all_that_was_expected_is_a_side(tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", ["arena", "alpacaeval", "openai-evals", *EXPORTS])
-def test_a_record_that_is_built_otherwise_is_named_with_its_row(tmp_path: Path, kind: str) -> None:
+def test_a_record_that_is_built_otherwise_is_named_with_its_row(tmp_path, kind):
     first = {
         "arena": {"question_id": 1, "model_a": "x", "model_b": "y", "winner": "x", "judge": "z"},
         "alpacaeval": {"instruction": "", "output_1": "", "output_2": "", "preference": 1},
@@ -255,9 +238,7 @@ RECORDS = (
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(RECORDS), st.sampled_from(sorted(KINDS)), st.data())
-def test_whatever_stands_in_a_record_it_is_read_or_refused_in_a_sentence(
-    document: bytes, kind: str, data: st.DataObject
-) -> None:
+def test_whatever_stands_in_a_record_it_is_read_or_refused_in_a_sentence(document, kind, data):
     content = json.loads(document)
     record = content if isinstance(content, dict) else data.draw(st.sampled_from(content))
     record[data.draw(st.sampled_from(sorted(record)))] = data.draw(JUNK)

@@ -1,18 +1,14 @@
 """Judgments of pairs by models and people: what most people say is the label."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterable
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from judgepanel.votes import Loaded, load_votes
+from judgepanel.votes import load_votes
 from judgepanel.votes.imports import KINDS, read_kind, source_of
 from judgepanel.votes.imports.common import pair_of
 
@@ -21,23 +17,18 @@ MODELS = ("alpaca", "gpt", "llama")
 PAIRS = (("alpaca", "gpt"), ("gpt", "llama"), ("alpaca", "llama"))
 
 
-def lines(rows: Iterable[object]) -> str:
+def lines(rows):
     return "\n".join(map(json.dumps, rows)) + "\n"
 
 
-def vote(question: int, pair: tuple[str, str], winner: str, judge: object) -> dict[str, object]:
+def vote(question, pair, winner, judge):
     return {
-        "question_id": question,
-        "model_a": pair[0],
-        "model_b": pair[1],
-        "winner": winner,
-        "judge": judge,
-        "conversation_a": [{"role": "user", "content": "?"}],
-        "turn": 1,
-    }
+        "question_id": question, "model_a": pair[0], "model_b": pair[1], "winner": winner,
+        "judge": judge, "conversation_a": [{"role": "user", "content": "?"}], "turn": 1,
+    }  # fmt: skip
 
 
-def by_people() -> list[dict[str, object]]:
+def by_people():
     """Ten questions on three pairs: gpt wins, then llama; once most see a tie."""
     votes = []
     for question in range(10):
@@ -52,7 +43,7 @@ def by_people() -> list[dict[str, object]]:
     return votes
 
 
-def by_model(judge: str, wrong: int, prompt: str = "pair-v2") -> list[dict[str, object]]:
+def by_model(judge, wrong, prompt="pair-v2"):
     """A model that prefers gpt, then llama, in both orders, and on one question the other."""
     games = []
     for question in range(10):
@@ -63,38 +54,31 @@ def by_model(judge: str, wrong: int, prompt: str = "pair-v2") -> list[dict[str, 
             place = pair.index(chosen)
             games.append(
                 {
-                    "question_id": question,
-                    "model_1": pair[0],
-                    "model_2": pair[1],
-                    "g1_winner": f"model_{place + 1}",
-                    "g2_winner": f"model_{place + 1}",
+                    "question_id": question, "model_1": pair[0], "model_2": pair[1],
+                    "g1_winner": f"model_{place + 1}", "g2_winner": f"model_{place + 1}",
                     "judge": [judge, "pair-math-v1" if question == 5 else prompt],
                     "g1_judgment": f"It is closer. [[{'AB'[place]}]]",
-                    "g2_judgment": f"It is closer. [[{'BA'[place]}]]",
-                    "turn": 1,
-                    "tstamp": 0.5,
+                    "g2_judgment": f"It is closer. [[{'BA'[place]}]]", "turn": 1, "tstamp": 0.5,
                 }
-            )
+            )  # fmt: skip
     return games
 
 
-def grades() -> list[dict[str, object]]:
+def grades():
     """A model that grades single responses: gpt 9, llama and alpaca 6 alike; one was not read."""
     return [
         {
-            "question_id": question,
-            "model": model,
-            "judge": ["claude", "single-v1"],
+            "question_id": question, "model": model, "judge": ["claude", "single-v1"],
             "judgment": "Rating: [[6]]",
             "score": -1 if (question, model) == (0, "gpt") else 9 if model == "gpt" else 6,
             "turn": 1,
         }
         for question in range(10)
         for model in MODELS
-    ]
+    ]  # fmt: skip
 
 
-def mtbench(folder: Path) -> Path:
+def mtbench(folder):
     folder.mkdir()
     (folder / "human_judgments.json").write_text(json.dumps(by_people()))
     (folder / "gpt-4_pair.jsonl").write_text(lines(by_model("gpt-4", wrong=2)))
@@ -103,16 +87,15 @@ def mtbench(folder: Path) -> Path:
     return folder
 
 
-def read(path: Path, kind: str) -> Loaded:
+def read(path, kind):
     lines = read_kind(source_of(path), kind).lines(path.name)
     return load_votes(lines, name="out.jsonl", need_labels=False)
 
 
-def test_people_label_what_models_judged_in_pairs_and_by_grades(tmp_path: Path) -> None:
+def test_people_label_what_models_judged_in_pairs_and_by_grades(tmp_path):
     data = mtbench(tmp_path / "data")
     votes = read(data, "arena").votes
     assert (votes.n_items, votes.judges) == (30, ("gpt-4/pair", "claude/single"))
-    assert votes.groups is not None
     assert len(set(votes.groups)) == 10
     known = votes.labels >= 0
     # On question 3 two people of three see a tie.
@@ -133,11 +116,10 @@ def test_people_label_what_models_judged_in_pairs_and_by_grades(tmp_path: Path) 
     assert left_out.files == {"files that are something else": ["data/question.jsonl"]}
 
 
-def test_the_models_of_a_pair_are_its_systems_in_the_order_of_its_label(tmp_path: Path) -> None:
+def test_the_models_of_a_pair_are_its_systems_in_the_order_of_its_label(tmp_path):
     loaded = read(mtbench(tmp_path / "data"), "arena")
     votes = loaded.votes
     assert loaded.roles.system_column == ("system_a", "system_b")
-    assert votes.features is not None
     pairs = list(zip(votes.features["system_a"], votes.features["system_b"], strict=True))
     for item, pair, label in zip(votes.item_ids, pairs, votes.labels.tolist(), strict=True):
         assert sorted(pair) == item.partition("/turn 1/")[2].split(" vs ")
@@ -145,14 +127,14 @@ def test_the_models_of_a_pair_are_its_systems_in_the_order_of_its_label(tmp_path
         assert label in (-1, int(pair[0] == better))
 
 
-def test_the_coin_does_not_depend_on_the_order_in_which_models_are_named() -> None:
+def test_the_coin_does_not_depend_on_the_order_in_which_models_are_named():
     items = [(pair_of(str(n), "x", "y"), pair_of(str(n), "y", "x")) for n in range(200)]
     assert all(one[0] == other[0] and one[1] != other[1] for one, other in items)
     first = sum(one[1] == "AB" for one, _ in items)
     assert 70 < first < 130
 
 
-def test_people_alone_are_the_judges(tmp_path: Path) -> None:
+def test_people_alone_are_the_judges(tmp_path):
     path = tmp_path / "votes.json"
     path.write_text(json.dumps(by_people()))
     outcome = read_kind(source_of(path), "arena")
@@ -162,7 +144,7 @@ def test_people_alone_are_the_judges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "parquet"])
-def test_votes_are_recognised_in_every_kind_of_file(tmp_path: Path, ending: str) -> None:
+def test_votes_are_recognised_in_every_kind_of_file(tmp_path, ending):
     path = tmp_path / f"votes.{ending}"
     rows = [*by_people(), *(vote(q, PAIRS[0], "model_b", ["gpt-4", "pair-v2"]) for q in range(10))]
     if ending == "json":
@@ -186,7 +168,7 @@ def test_votes_are_recognised_in_every_kind_of_file(tmp_path: Path, ending: str)
     assert (votes.votes[known, 0] == votes.labels[known]).all()
 
 
-def test_grades_beside_no_pairs_are_named(tmp_path: Path) -> None:
+def test_grades_beside_no_pairs_are_named(tmp_path):
     (tmp_path / "claude_single.jsonl").write_text(lines(grades()))
     (tmp_path / "gpt-4_pair.jsonl").write_text(lines(by_model("gpt-4", 2)[:0]) + "\n")
     outcome = read_kind(source_of(tmp_path), "arena")
@@ -195,20 +177,15 @@ def test_grades_beside_no_pairs_are_named(tmp_path: Path) -> None:
     assert reason == "grades of single responses without pairs to compare"
 
 
-def annotation(number: int, preference: float | None, **more: object) -> dict[str, object]:
+def annotation(number, preference, **more):
     return {
-        "instruction": f"Question {number // 2}",
-        "output_1": f"short {number}",
-        "generator_1": "reference",
-        "output_2": f"long {number}",
-        "generator_2": "model",
-        "dataset": "helpful" if number % 2 else "koala",
-        "preference": preference,
-        **more,
-    }
+        "instruction": f"Question {number // 2}", "output_1": f"short {number}",
+        "generator_1": "reference", "output_2": f"long {number}", "generator_2": "model",
+        "dataset": "helpful" if number % 2 else "koala", "preference": preference, **more,
+    }  # fmt: skip
 
 
-def alpacaeval(folder: Path) -> Path:
+def alpacaeval(folder):
     """An annotator that gives shares, one that is named by its folder alone, and four people."""
     shares = [1.02 if number % 3 else 1.97 for number in range(12)]
     named = [annotation(n, share, annotator="weighted") for n, share in enumerate(shares)]
@@ -227,7 +204,7 @@ def alpacaeval(folder: Path) -> Path:
     return folder
 
 
-def test_alpacaeval_becomes_votes_with_shares_cut_at_a_half(tmp_path: Path) -> None:
+def test_alpacaeval_becomes_votes_with_shares_cut_at_a_half(tmp_path):
     data = alpacaeval(tmp_path / "results")
     votes = read(data, "alpacaeval").votes
     assert set(votes.judges) == {"weighted", "claude"}
@@ -248,13 +225,12 @@ def test_alpacaeval_becomes_votes_with_shares_cut_at_a_half(tmp_path: Path) -> N
     assert single.warnings[0] == f"Read as {KINDS['alpacaeval'].title}."
 
 
-def test_the_generators_of_outputs_are_their_systems(tmp_path: Path) -> None:
+def test_the_generators_of_outputs_are_their_systems(tmp_path):
     rows = [annotation(n, 2, annotator=judge) for n in range(12) for judge in ("x", "y")]
     (tmp_path / "annotations.json").write_text(json.dumps(rows))
     loaded = read(tmp_path, "alpacaeval")
     assert loaded.roles.system_column == ("system_a", "system_b")
     features = loaded.votes.features
-    assert features is not None
     # The second output, which is always the better one, is the model's.
     better = features["system_a"] == "model"
     assert 0 < better.sum() < 12
@@ -262,7 +238,7 @@ def test_the_generators_of_outputs_are_their_systems(tmp_path: Path) -> None:
     assert loaded.votes.votes[:, 0].tolist() == better.astype(int).tolist()
 
 
-def test_the_model_and_the_baseline_of_arena_hard_are_systems(tmp_path: Path) -> None:
+def test_the_model_and_the_baseline_of_arena_hard_are_systems(tmp_path):
     games = [{"score": "A>B"}, {"score": "B>A"}]
     for judge, model in product(("judge-x", "judge-y"), ("new", "old")):
         file = tmp_path / "model_judgment" / judge / f"{model}.jsonl"
@@ -272,7 +248,6 @@ def test_the_model_and_the_baseline_of_arena_hard_are_systems(tmp_path: Path) ->
     loaded = read(tmp_path, "arena-hard")
     assert loaded.roles.system_column == ("system_a", "system_b")
     features = loaded.votes.features
-    assert features is not None
     assert features["system_a"].tolist() == ["gpt-4"] * 8
     assert features["system_b"].tolist() == [
         item.partition("/")[2] for item in loaded.votes.item_ids
@@ -280,7 +255,7 @@ def test_the_model_and_the_baseline_of_arena_hard_are_systems(tmp_path: Path) ->
     assert (loaded.votes.votes == 1).all()
 
 
-def test_a_judgment_made_again_counts_as_it_was_made_last(tmp_path: Path) -> None:
+def test_a_judgment_made_again_counts_as_it_was_made_last(tmp_path):
     path = tmp_path / "annotations.json"
     rows = [annotation(0, 1, annotator="x"), annotation(0, 2, annotator="x")]
     path.write_text(json.dumps(rows))
@@ -290,23 +265,19 @@ def test_a_judgment_made_again_counts_as_it_was_made_last(tmp_path: Path) -> Non
     assert outcome.left_out["judgments that were made again"] == 1
 
 
-def named_winners(**labels: str) -> list[dict[str, object]]:
+def named_winners(**labels):
     """Votes of two models that name the winner, in pairs of one question each."""
     return [
         {
-            "question_id": question,
-            "model_a": "gpt",
-            "model_b": "llama",
-            "winner": ("gpt", "llama")[(question + place) % 2],
-            "judge": judge,
-            **labels,
+            "question_id": question, "model_a": "gpt", "model_b": "llama",
+            "winner": ("gpt", "llama")[(question + place) % 2], "judge": judge, **labels,
         }
         for question in range(10)
         for place, judge in enumerate(("claude", "gemini"))
-    ]
+    ]  # fmt: skip
 
 
-def test_the_winner_may_be_given_by_its_name(tmp_path: Path) -> None:
+def test_the_winner_may_be_given_by_its_name(tmp_path):
     path = tmp_path / "votes.jsonl"
     path.write_text(lines(named_winners()))
     votes = read(path, "arena").votes
@@ -319,7 +290,7 @@ def test_the_winner_may_be_given_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("label", ["gold", "human_winner"])
-def test_votes_with_labels_of_their_own_are_a_table_like_any_other(label: str) -> None:
+def test_votes_with_labels_of_their_own_are_a_table_like_any_other(label):
     rows = named_winners(**{label: "llama"})
     for row in rows[:10]:
         row[label] = "gpt"

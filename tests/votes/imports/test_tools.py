@@ -4,15 +4,12 @@ The tools themselves wrote the files in data/ (the folder's name has the version
 give scripted answers; expected values are what inspect_ai.log reads.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +27,7 @@ PROMPTFOO = DATA / "promptfoo-0.121.20"
 CAREFUL, HASTY, LABELS = [1, 1, 1, -1], [1, 0, 1, 0], [1, 1, 1, 0]
 
 
-def pair_votes(path: Path, *, name: str | None = None) -> dict[str, list[int]]:
+def pair_votes(path, *, name=None):
     loaded = load_votes(path, name=name, need_labels=False)
     assert loaded.coverage is not None
     assert loaded.votes.item_ids == ("q1", "q2", "q3", "q4")
@@ -41,19 +38,23 @@ def pair_votes(path: Path, *, name: str | None = None) -> dict[str, list[int]]:
     }
 
 
-def zipped(path: Path, pattern: str) -> bytes:
+def archive(**files):
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(path.glob(pattern)):
-            archive.write(file, f"logs/{file.name}")
+    with zipfile.ZipFile(data, "w") as made:
+        for name, content in files.items():
+            made.writestr(name, content)
     return data.getvalue()
+
+
+def zipped(path, pattern):
+    return archive(
+        **{f"logs/{file.name}": file.read_bytes() for file in sorted(path.glob(pattern))}
+    )
 
 
 @pytest.mark.parametrize("version", INSPECT)
 @pytest.mark.parametrize("form", ["json", "eval"])
-def test_a_folder_of_inspect_logs_is_a_panel_of_judges(
-    tmp_path: Path, version: str, form: str, capsys
-) -> None:
+def test_a_folder_of_inspect_logs_is_a_panel_of_judges(tmp_path, version, form, capsys):
     data = tmp_path / "logs"
     data.mkdir()
     for file in (DATA / version).glob(f"pairs-*.{form}"):
@@ -67,7 +68,7 @@ def test_a_folder_of_inspect_logs_is_a_panel_of_judges(
 
 @pytest.mark.parametrize("version", INSPECT)
 @pytest.mark.parametrize("form", ["json", "eval"])
-def test_inspect_logs_are_recognised_where_votes_are_read(version: str, form: str) -> None:
+def test_inspect_logs_are_recognised_where_votes_are_read(version, form):
     votes = pair_votes(DATA / version / f"pairs-hasty.{form}")
     assert votes == {"label": LABELS, "mockllm/hasty": HASTY}
     both = load_votes(zipped(DATA / version, f"pairs-*.{form}"), name="logs.zip", need_labels=False)
@@ -77,7 +78,7 @@ def test_inspect_logs_are_recognised_where_votes_are_read(version: str, form: st
 
 @pytest.mark.parametrize("version", INSPECT)
 @pytest.mark.parametrize("form", ["json", "eval"])
-def test_scorers_are_judges_where_no_side_is_asked_for(version: str, form: str) -> None:
+def test_scorers_are_judges_where_no_side_is_asked_for(version, form):
     loaded = load_votes(DATA / version / f"sums.{form}", task="pointwise")
     votes = loaded.votes
     assert votes.labels.tolist() == [1, 1, 0, 0], "the scorer that is called human"
@@ -89,7 +90,7 @@ def test_scorers_are_judges_where_no_side_is_asked_for(version: str, form: str) 
         assert "Left out, grades of answers that failed: 1." in loaded.warnings
 
 
-def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_path: Path) -> None:
+def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_path):
     first = json.loads((DATA / INSPECT[0] / "pairs-hasty.json").read_text())
     later = json.loads(json.dumps(first))
     later["eval"]["created"] = "2099-01-01T00:00:00+00:00"
@@ -109,42 +110,37 @@ def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_p
     }
 
 
-def test_two_models_on_the_same_samples_are_items_of_one_group(tmp_path: Path) -> None:
+def test_two_models_on_the_same_samples_are_items_of_one_group():
     log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
+    files = {}
     for model in ("m1", "m2"):
         log["eval"]["model"] = model
-        (tmp_path / f"{model}.json").write_text(json.dumps(log))
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for file in tmp_path.glob("*.json"):
-            archive.write(file, file.name)
-    loaded = load_votes(data.getvalue(), name="logs.zip", task="pointwise")
+        files[f"{model}.json"] = json.dumps(log).encode()
+    loaded = load_votes(archive(**files), name="logs.zip", task="pointwise")
     votes = loaded.votes
     assert loaded.roles.system_column == ("system",)
-    assert votes.features is not None
     assert votes.features["system"].tolist() == ["m1"] * 4 + ["m2"] * 4
     assert votes.item_ids[:2] == ("t0/m1/1", "t1/m1/1")
     assert votes.groups == tuple(f"sample t{k}" for k in range(4)) * 2
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_promptfoo_providers_are_judges_of_pairs(form: str) -> None:
+def test_promptfoo_providers_are_judges_of_pairs(form):
     votes = pair_votes(PROMPTFOO / f"pairs.{form}")
     assert votes == {"label": LABELS, "careful": CAREFUL, "hasty": HASTY}
 
 
-def test_promptfoo_assertions_are_judges_where_tests_have_no_side() -> None:
+def test_promptfoo_assertions_are_judges_where_tests_have_no_side():
     loaded = load_votes(PROMPTFOO / "rubric.json", task="pointwise")
     votes = loaded.votes
     assert votes.judges == ("llm-rubric/strict", "llm-rubric/kind")
     assert votes.votes.T.tolist() == [[1, 0, 1, 0], [1, 1, 1, 0]]
     assert votes.labels.tolist() == [1, 1, 0, 0]
-    assert votes.features is not None
     assert votes.features["topic"].tolist() == ["sum", "sum", "other", "other"]
     assert loaded.warnings[0] == "Read as results of promptfoo."
 
 
-def test_promptfoo_providers_are_systems_where_assertions_judge() -> None:
+def test_promptfoo_providers_are_systems_where_assertions_judge():
     content = json.loads((PROMPTFOO / "rubric.json").read_text())
     results = content["results"]["results"]
     for result in list(results):
@@ -152,13 +148,12 @@ def test_promptfoo_providers_are_systems_where_assertions_judge() -> None:
         results.append(again | {"metadata": {"system": "what else is called so"}})
     loaded = load_votes(json.dumps(content).encode(), name="results.json", task="pointwise")
     assert loaded.roles.system_column == ("system",)
-    assert loaded.votes.features is not None
     systems = loaded.votes.features["system"].tolist()
     assert systems == [item.partition("/")[2] for item in loaded.votes.item_ids]
     assert len(set(systems)) == 2
 
 
-def test_a_rating_by_a_person_is_the_label_of_a_promptfoo_test() -> None:
+def test_a_rating_by_a_person_is_the_label_of_a_promptfoo_test():
     content = json.loads((PROMPTFOO / "rubric.json").read_text())
     for k, result in enumerate(content["results"]["results"]):
         del result["vars"]["label"]
@@ -169,7 +164,7 @@ def test_a_rating_by_a_person_is_the_label_of_a_promptfoo_test() -> None:
     assert len(votes.judges) == 2
 
 
-def test_errors_and_repeats_of_promptfoo_are_counted() -> None:
+def test_errors_and_repeats_of_promptfoo_are_counted():
     content = json.loads((PROMPTFOO / "pairs.json").read_text())
     results = content["results"]["results"]
     results[0]["response"] = {"error": "429"}
@@ -189,20 +184,17 @@ def test_errors_and_repeats_of_promptfoo_are_counted() -> None:
         (b'{"item_id": "a", "label": 1, "x": 1}\n{"item_id": "b"}\n', "votes.json"),
     ],
 )
-def test_other_files_are_left_to_other_readers(data: bytes, name: str) -> None:
+def test_other_files_are_left_to_other_readers(data, name):
     assert recognised(data, name) is None
 
 
-def test_a_workbook_is_no_archive_of_results() -> None:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("xl/workbook.xml", "<workbook/>")
+def test_a_workbook_is_no_archive_of_results():
+    data = archive(**{"[Content_Types].xml": b"<Types/>", "xl/workbook.xml": b"<workbook/>"})
     with pytest.raises(InputError, match=r"votes\.xlsx: the workbook is damaged"):
-        load_votes(data.getvalue(), name="votes.xlsx")
+        load_votes(data, name="votes.xlsx")
 
 
-def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path: Path) -> None:
+def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path):
     data = tmp_path / "logs"
     data.mkdir()
     for file in (DATA / INSPECT[0]).glob("pairs-*.json"):
@@ -214,15 +206,12 @@ def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path: Path) -> None:
     (data / "sums.json").write_bytes((DATA / INSPECT[0] / "sums.json").read_bytes())
     outcome = read_kind(source_of(data), "inspect")
     assert {row["judge"] for row in outcome.rows} == {"mockllm/careful", "mockllm/hasty"}
-    assert outcome.left_out == {
-        "files that are something else": 3,
-        OF_ANOTHER_TASK["pairwise"]: 1,
-    }
+    assert outcome.left_out == {"files that are something else": 3, OF_ANOTHER_TASK["pairwise"]: 1}
     assert outcome.left_out.files[OF_ANOTHER_TASK["pairwise"]] == ["logs/sums.json"]
 
 
 @pytest.fixture
-def mixed(tmp_path: Path) -> Path:
+def mixed(tmp_path):
     """A log of four pairs, and two logs with eight grades each."""
     data = tmp_path / "logs"
     data.mkdir()
@@ -234,9 +223,7 @@ def mixed(tmp_path: Path) -> Path:
     return data
 
 
-def test_one_log_of_pairs_does_not_suppress_the_logs_without(
-    mixed: Path, tmp_path: Path, capsys
-) -> None:
+def test_one_log_of_pairs_does_not_suppress_the_logs_without(mixed, tmp_path, capsys):
     out = tmp_path / "outputs.jsonl"
     assert main(["import", "inspect", str(mixed), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
@@ -251,14 +238,14 @@ def test_one_log_of_pairs_does_not_suppress_the_logs_without(
     assert "2 ('logs/differences.json', 'logs/sums.json')" in printed
 
 
-def test_the_task_also_chooses_where_an_archive_of_both_is_read_as_votes(mixed: Path) -> None:
+def test_the_task_also_chooses_where_an_archive_of_both_is_read_as_votes(mixed):
     data = zipped(mixed, "*.json")
     assert load_votes(data, name="logs.zip", need_labels=False).votes.task == "pointwise"
     pairs = load_votes(data, name="logs.zip", task="pairwise", need_labels=False)
     assert pairs.votes.judges == ("mockllm/hasty",)
 
 
-def test_one_file_of_promptfoo_with_pairs_does_not_suppress_the_files_without() -> None:
+def test_one_file_of_promptfoo_with_pairs_does_not_suppress_the_files_without():
     pairs = json.loads((PROMPTFOO / "pairs.json").read_text())
     pairs["results"]["results"] = pairs["results"]["results"][:2]
     data = archive(
@@ -270,7 +257,7 @@ def test_one_file_of_promptfoo_with_pairs_does_not_suppress_the_files_without() 
     assert any("the task pairwise reads them: 1 ('a.json')" in note for note in loaded.warnings)
 
 
-def test_a_question_with_four_choices_is_no_pair_though_its_answer_is_a(tmp_path: Path) -> None:
+def test_a_question_with_four_choices_is_no_pair_though_its_answer_is_a(tmp_path):
     log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
     for sample in log["samples"]:
         sample.update(target="A", choices=["1", "2", "3", "4"])
@@ -278,7 +265,7 @@ def test_a_question_with_four_choices_is_no_pair_though_its_answer_is_a(tmp_path
     assert read_kind(source_of(tmp_path / "a.json"), "inspect").task == "pointwise"
 
 
-def test_a_run_that_was_cut_short_does_not_replace_a_complete_one(tmp_path: Path) -> None:
+def test_a_run_that_was_cut_short_does_not_replace_a_complete_one(tmp_path):
     log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
     later = json.loads(json.dumps(log))
     later["eval"].update(created="2099-01-01T00:00:00+00:00", run_id="later")
@@ -294,9 +281,7 @@ def test_a_run_that_was_cut_short_does_not_replace_a_complete_one(tmp_path: Path
     }
 
 
-def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_read(
-    tmp_path: Path,
-) -> None:
+def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_read(tmp_path):
     log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
     log["eval"]["task"] = "another"
     silent = {**log, "samples": [{**sample, "scores": None} for sample in log["samples"]]}
@@ -331,15 +316,7 @@ def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_rea
     ]
 
 
-def archive(**files: bytes) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as made:
-        for name, content in files.items():
-            made.writestr(name, content)
-    return data.getvalue()
-
-
-def test_an_archive_of_a_mac_is_read_and_one_of_two_tools_is_refused() -> None:
+def test_an_archive_of_a_mac_is_read_and_one_of_two_tools_is_refused():
     log = (DATA / INSPECT[1] / "pairs-hasty.eval").read_bytes()
     other = (PROMPTFOO / "rubric.json").read_bytes()
     mac = archive(**{"__MACOSX/logs/._a.eval": b"\x00\x05", "logs/a.eval": log})
@@ -359,14 +336,14 @@ def test_an_archive_of_a_mac_is_read_and_one_of_two_tools_is_refused() -> None:
         ("half.json", "half.json: is not JSON, cut off or damaged"),
     ],
 )
-def test_half_a_result_is_called_so(name: str, sentence: str) -> None:
+def test_half_a_result_is_called_so(name, sentence):
     form = "json" if name.endswith("json") else "eval"
     data = (DATA / INSPECT[1] / f"pairs-hasty.{form}").read_bytes()
     with pytest.raises(InputError, match=sentence):
         load_votes(data[: len(data) // 2], name=name)
 
 
-def test_the_same_results_of_promptfoo_in_two_files_count_once() -> None:
+def test_the_same_results_of_promptfoo_in_two_files_count_once():
     files = {file.name: file.read_bytes() for file in PROMPTFOO.glob("pairs.*")}
     loaded = load_votes(archive(**files), name="results.zip", need_labels=False)
     assert "Left out, results that are there twice: 8." in loaded.warnings
@@ -375,7 +352,7 @@ def test_the_same_results_of_promptfoo_in_two_files_count_once() -> None:
         load_votes(b'{"evalId": "x", "results": {"version": 3, "results": []}}', name="empty.json")
 
 
-def test_long_texts_that_a_log_keeps_apart_are_found(tmp_path: Path) -> None:
+def test_long_texts_that_a_log_keeps_apart_are_found(tmp_path):
     log = json.loads((DATA / INSPECT[0] / "pairs-hasty.json").read_text())
     sample = log["samples"][0]
     sample["output"]["choices"][0]["message"]["content"] = "attachment://abc"
@@ -385,7 +362,7 @@ def test_long_texts_that_a_log_keeps_apart_are_found(tmp_path: Path) -> None:
     assert first["text"].endswith("[[B]]")
 
 
-def test_a_damaged_log_is_named() -> None:
+def test_a_damaged_log_is_named():
     data = bytearray((DATA / INSPECT[1] / "pairs-hasty.eval").read_bytes())
     place = data.find(b"samples/q1_epoch_1.json") + 60
     data[place : place + 40] = bytes(40)
@@ -400,7 +377,7 @@ FILES = [
 JUNK = st.sampled_from([None, 1, -1.5, True, "", "C", "A", [], [1], {}, {"id": 1}, [[]], "x" * 99])
 
 
-def places(result: Any, path: tuple = ()) -> list[tuple]:
+def places(result, path=()):
     """The paths of all values in a JSON document."""
     inner = (
         result.items()
@@ -413,7 +390,7 @@ def places(result: Any, path: tuple = ()) -> list[tuple]:
 
 
 @given(st.sampled_from(FILES), st.data())
-def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, data) -> None:
+def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, data):
     content = json.loads(file.read_text())
     known = places(content)[1:]
     for _ in range(3):
@@ -432,7 +409,7 @@ def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, d
         load_votes(json.dumps(content).encode(), name="found.json", need_labels=False)
 
 
-def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch) -> None:
+def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch):
     log = (DATA / INSPECT[1] / "pairs-hasty.eval").read_bytes()
     with zipfile.ZipFile(io.BytesIO(log)) as inner:
         size = sum(entry.file_size for entry in inner.infolist())
@@ -446,7 +423,7 @@ def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch) -> No
                 load_votes(two, name="logs.zip", need_labels=False)
 
 
-def test_a_label_as_shown_is_taken_only_where_the_order_is_known() -> None:
+def test_a_label_as_shown_is_taken_only_where_the_order_is_known():
     """An order of 1 is the first of 1 and 2, and the second of 0 and 1."""
     assert [item_label("A", word) for word in ("AB", "0", "2", "1")] == [1, 1, 0, None]
     assert [item_label("A", order_in({"swapped": way})) for way in (0, 1, False, True)] == [
