@@ -30,9 +30,9 @@ import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import Absence, measure_absence
-from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
     CAUTION,
+    PRICE,
     SAVES,
     CandidateFigures,
     Choice,
@@ -58,16 +58,18 @@ from judgepanel.scoring.descriptive import allow_difference, between, one_more_e
 from judgepanel.scoring.inference import MARGIN, Verdict, labels_to_settle, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import errs_rarely, few_labels, not_fitted, splits_of
-from judgepanel.studies.compare import (
+from judgepanel.studies.accumulate import (
+    Arms,
     ConstantPosition,
     Estimator,
+    Tally,
     against_position,
     arm_blocks,
     grid_estimates,
     settled,
+    tally,
 )
+from judgepanel.studies.common import errs_rarely, few_labels, not_fitted, splits_of
 from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
 from judgepanel.studies.panel.recommended import (
     AVERAGE,

@@ -25,10 +25,9 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.curators import (
     CuratorFigures,

@@ -26,10 +26,17 @@ from judgepanel.kernels.subsets import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import (
+    Arms,
+    Estimator,
+    Tally,
+    band,
+    grid_estimates,
+    unknown_where,
+    verdicts,
+)
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import Estimator, band, grid_estimates, unknown_where, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_known, option, valid
 from judgepanel.studies.panel.curated import (

@@ -28,9 +28,9 @@ from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.studies.accumulate import RANGES, band, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import splits_of, stand_ins
-from judgepanel.studies.compare import RANGES, band, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
 from judgepanel.studies.decide.curators import stability

@@ -22,17 +22,19 @@ from judgepanel.kernels.threads import threads
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import FittedArms, Tally, tally
-from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.compare import (
+from judgepanel.studies.accumulate import (
     Comparison,
     ConstantPosition,
     Estimator,
+    FittedArms,
+    Tally,
     against_position,
     comparisons,
     grid_estimates,
     settled,
+    tally,
 )
+from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Extend, Study, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import NllResult, column, frozen

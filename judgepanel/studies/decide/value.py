@@ -51,10 +51,9 @@ from judgepanel.scoring.inference import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_nll, null_logit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import ValueTally, tally_values
+from judgepanel.studies.accumulate import RANGES, ValueTally, band, tally_values, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
-from judgepanel.studies.compare import RANGES, band, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.results import (

@@ -70,7 +70,7 @@ from judgepanel.models.panel import PanelModel, fit_panels, panels_of, pooled, w
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.metrics import ItemScores, item_scores
 from judgepanel.scoring.splits import Split, folds, unit_codes
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.options import StudySpec, check_known, option
 from judgepanel.studies.panel.curated import CURATORS, Curated, curated

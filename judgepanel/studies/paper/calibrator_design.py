@@ -24,9 +24,15 @@ from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import FittedArms, Tally, tally
+from judgepanel.studies.accumulate import (
+    Estimator,
+    FittedArms,
+    Tally,
+    arm_name,
+    grid_estimates,
+    tally,
+)
 from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import NllResult, by_split, column, derived, frozen

@@ -44,10 +44,9 @@ from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally, arm_name, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import (

@@ -27,9 +27,8 @@ from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import MARGIN, Estimate
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, contrasts
 from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, contrasts
 from judgepanel.studies.contract import Chunk, Study, inside, prepare, steady
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.results import NllResult, column, frozen

@@ -24,10 +24,9 @@ from judgepanel.scoring.descriptive import first_reached
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, mean_sizes
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, mean_sizes
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import panel_names

@@ -28,10 +28,9 @@ from judgepanel.kernels.evaluation import SplitScores
 from judgepanel.kernels.maps import softplus
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import few_labels, stand_ins
-from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges

@@ -33,7 +33,7 @@ from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, co
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     item_features,
@@ -42,7 +42,6 @@ from judgepanel.studies.common import (
     splits_of,
     stand_ins,
 )
-from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import (

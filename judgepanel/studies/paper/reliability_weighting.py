@@ -30,9 +30,8 @@ from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, contrasts
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Prepared, Study, inside, prepare, steady
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.results import SplitResult, column, derived, frozen

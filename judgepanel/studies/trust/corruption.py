@@ -35,9 +35,8 @@ from judgepanel.kernels.evaluation import Recipe, SplitScores, calibrate, evalua
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, only
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, contrasts, only
 from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import check_panels, option
 from judgepanel.studies.panel.recommended import (

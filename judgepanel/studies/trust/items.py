@@ -26,7 +26,7 @@ from judgepanel.scoring.metrics import (
     equal_width_edges,
     item_scores,
 )
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Prepared, Study, always, prepare
 from judgepanel.studies.options import option
 from judgepanel.studies.results import frozen, json_values, long_frame

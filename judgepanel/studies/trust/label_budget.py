@@ -62,10 +62,9 @@ from judgepanel.scoring.inference import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, n_share, nested_rows
-from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
+from judgepanel.studies.accumulate import RANGES, Arms, Bits, Tally, packed, tally, unpacked
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import not_fitted, recipe_of, run_warnings, splits_of
-from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import check_panels, option, valid
 from judgepanel.studies.panel.recommended import (

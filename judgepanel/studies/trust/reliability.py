@@ -28,7 +28,7 @@ from judgepanel.scoring.metrics import (
     recalibrate,
     shared_luck,
 )
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Study, always, prepare
 from judgepanel.studies.results import frozen, json_values, long_frame
 from judgepanel.studies.trust.probabilities import (

@@ -61,10 +61,9 @@ from judgepanel.scoring.descriptive import ALPHA, equivalence
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import first_of, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import (
     CHUNK_SPLITS,
     Chunk,

@@ -23,10 +23,9 @@ from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, SplitScores, evaluate_grid
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally, band, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, stand_ins, tally_of
-from judgepanel.studies.compare import Estimator, band, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.results import NllResult, column, frozen, json_values
