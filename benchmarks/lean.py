@@ -12,16 +12,9 @@ from benchmarks.decision import NEW_ITEMS, WORLD_ITEMS, WORLDS
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.arrays import Floats, Ints
+from judgepanel.decision.lean import PRICE, PRICES
 from judgepanel.decision.recommend import RECOMMEND, preferring
-from judgepanel.decision.recommend_result import (
-    CAUTION,
-    PRICE,
-    PRICES,
-    SAVES,
-    RecommendSpec,
-    cards_of,
-    saved,
-)
+from judgepanel.decision.recommend_result import CAUTION, SAVES, RecommendSpec, cards_of, saved
 from judgepanel.models.panel import Mixture
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare

@@ -30,9 +30,9 @@ import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import Absence, measure_absence
+from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
     CAUTION,
-    PRICE,
     SAVES,
     CandidateFigures,
     Choice,

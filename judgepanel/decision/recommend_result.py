@@ -9,7 +9,8 @@ Under ``nll`` and ``everyone`` members are averaged (:mod:`studies.contest.avera
 used alone. Under ``robust`` the choice is between the average and the candidate, tied with the
 best, that has the lowest NLL while a family of judges is absent, whichever has the lower NLL then.
 
-Under ``lean`` the smallest candidate within a price of the average is taken, once for every price.
+Under ``lean`` the smallest candidate within a price of the average is taken
+(:mod:`judgepanel.decision.lean`), once for every price.
 
 The other preferences choose one of the candidates tied with the best. Cross-validated NLL is noisy,
 and the lowest of many is often lucky, so candidates are compared by their expected loss if labels
@@ -29,26 +30,13 @@ Lean is recommended if it saves at least ``SAVES`` of the judges or of the cost,
 within the price; else Best. The loss is the difference between the two where each is chosen again
 in every split and scored on the other items, plus ``CAUTION`` of the way to the upper end of its
 interval. ``benchmarks/lean.py`` holds the rule to account on items that nothing has seen.
-
-The lean choice: the smallest panel whose expected loss is within a stated price.
-
-Best is the average of candidates. *Lean* is the candidate with the lowest cost per item, or the
-fewest judges where costs are unknown, that loses at most the price against that average. It is the
-average itself where no such candidate is smaller. A candidate's loss is the larger of two: by
-cross-validated NLL, in which the smallest of many panels that seem to be within the price is often
-a lucky one, and by smoothed NLL, which hardly sees a
-difference where the plausible candidates disagree among themselves.
-
-The largest loss accepted is one of a few fixed prices, so that one run chooses for all of them in
-every split.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -56,6 +44,7 @@ import pandas as pd
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
+from judgepanel.decision.lean import PRICE, PRICES, CardName, lean_choice, sizes_of
 from judgepanel.decision.training_items import check_share, fitting_votes
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
@@ -88,14 +77,6 @@ from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Repeats
 from judgepanel.votes.matrix import cached
 
-PanelInUse = Literal["nll", "lean"]
-"""The panels that an analysis can use, by the preference of the recommendation."""
-CardName = Literal["Best", "Lean"]
-CARD_NAMES: Mapping[PanelInUse, CardName] = MappingProxyType({"nll": "Best", "lean": "Lean"})
-"""Their names."""
-PRICES = (0.005, 0.01, 0.02, 0.03, 0.05)
-"""Largest losses that can be accepted, as shares of the NLL of Best."""
-PRICE = 0.02
 Preference = Literal[
     "nll", "lean", "single", "everyone", "robust", "simplest", "cheapest", "fewest"
 ]
@@ -271,25 +252,6 @@ def _least_absent(absent: Floats, average: Floats, tied: list[int]) -> int | Non
     means = absent.mean(axis=1)
     best = min(tied, key=lambda i: float(means[i]))
     return None if average_losses(absent, average).mean() <= means[best] else best
-
-
-def sizes_of(panels: Bools, costs: Floats | None) -> list[tuple[float, int]]:
-    """Return cost per item (0 if ``costs`` are unknown) and number of judges of each panel (A,)."""
-    cost = np.zeros(len(panels)) if costs is None else np.where(panels, costs, 0.0).sum(axis=1)
-    return list(zip(cost.tolist(), panels.sum(axis=1).tolist(), strict=True))
-
-
-def lean_choice(
-    sizes: Sequence[tuple[float, int]], losses: Floats, own: tuple[float, int], price: float
-) -> int | None:
-    """Return the position of the lean candidate, or None if the average is lean itself.
-
-    ``losses`` (A,) are those of the candidates against the average, as shares of its NLL, and
-    infinite if not allowed; ``own`` is the size of the average. Among equal sizes the lower loss is
-    taken.
-    """
-    smaller = [i for i in np.flatnonzero(losses <= price).tolist() if sizes[i] < own]
-    return min(smaller, key=lambda i: (*sizes[i], losses[i], i), default=None)
 
 
 def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float | None) -> Floats:

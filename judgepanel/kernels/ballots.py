@@ -24,7 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -33,10 +33,8 @@ from numpy.typing import ArrayLike, NDArray
 from judgepanel.arrays import Floats, Votes
 from judgepanel.scoring.splits import unit_codes
 
-if TYPE_CHECKING:
-    Sparse: TypeAlias = scipy.sparse.csr_array[Any, tuple[int, int]]
-    Cells: TypeAlias = NDArray[np.int8] | Sparse
-
+Sparse: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
+Cells: TypeAlias = "NDArray[np.int8] | Sparse"
 Index = NDArray[np.intp]
 
 SPARSE_CELLS = 2_000_000

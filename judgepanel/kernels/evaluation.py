@@ -75,17 +75,14 @@ class SplitScores:
 
     ``evaluation[name]`` scores the evaluation rows (n_k, n_eval) under each calibrator; ``fitted``
     holds their maps and raw logits; ``null_nll`` and ``constant_nll[name]`` are the NLL of the base
-    rate and of a constant score through the same calibrator. ``chosen_on`` (n_calibrators, n_k) is
-    the NLL on which a choice may be based, infinite for columns not offered; ``inner``
-    (n_calibrators, n_offered, n_cal) are the losses that it averages, if requested.
+    rate and of a constant score through the same calibrator. ``inner`` (n_calibrators, n_offered,
+    n_cal) are the losses on which a choice may be based, if requested.
     """
 
     evaluation: Mapping[Calibrator, ItemScores]
     fitted: Calibrated
-    order: Ints
     null_nll: float
     constant_nll: Mapping[Calibrator, float]
-    chosen_on: Floats
     inner: Floats | None = None
 
     @property
@@ -266,12 +263,7 @@ def calibration_folds(
 
 
 def evaluate(
-    ballots: Ballots,
-    split: Split,
-    fitted: Calibrated,
-    order: Ints,
-    chosen_on: Floats,
-    out: ItemScores | None = None,
+    ballots: Ballots, split: Split, fitted: Calibrated, out: ItemScores | None = None
 ) -> SplitScores:
     """Score the evaluation rows of every column under every calibrator, and the null scores.
 
@@ -292,14 +284,8 @@ def evaluate(
     for score, sums in zip(scores, above, strict=True):
         score.ece[:] = gap_of(sums, len(fitted.signs))
     null_nll, constant_nll = baselines(ballots, split, fitted)
-    return SplitScores(
-        evaluation=dict(zip(fitted.maps, scores, strict=True)),
-        fitted=fitted,
-        order=order,
-        null_nll=null_nll,
-        constant_nll=constant_nll,
-        chosen_on=chosen_on,
-    )
+    by_calibrator = dict(zip(fitted.maps, scores, strict=True))
+    return SplitScores(by_calibrator, fitted, null_nll, constant_nll)
 
 
 def baselines(
@@ -450,10 +436,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitFit:
-    """What a split learns from its calibration rows; fields as in :class:`SplitScores`."""
+    """What a split learns from its calibration rows; fields as in :class:`SplitScores`.
+
+    ``chosen_on`` (n_calibrators, n_k) is the mean of ``inner``, infinite for columns not offered,
+    and 0 if there is no choice.
+    """
 
     fitted: Calibrated
-    order: Ints
     chosen_on: Floats
     inner: Floats | None
 
@@ -471,8 +460,7 @@ def evaluate_split(
     ``out`` as in :func:`evaluate`.
     """
     fit = fit_split(ballots, split, ks, recipe, choice)
-    scores = evaluate(ballots, split, fit.fitted, fit.order, fit.chosen_on, out)
-    return replace(scores, inner=fit.inner)
+    return replace(evaluate(ballots, split, fit.fitted, out), inner=fit.inner)
 
 
 def fit_split(
@@ -480,18 +468,18 @@ def fit_split(
 ) -> SplitFit:
     """Fit on the calibration rows of a split, for all ``ks``."""
     if choice is None:
-        scores, fitted = _own(ballots, split, ks, recipe, compared=False)
-        return SplitFit(fitted, scores.order, np.zeros((0, len(ks))), None)
+        _, fitted = _own(ballots, split, ks, recipe, compared=False)
+        return SplitFit(fitted, np.zeros((len(recipe.calibrators), len(ks))), None)
     own = partial(_own, ballots, split, ks, recipe, compared=True)
     if cross_fits(recipe.aggregator) and not recipe.in_sample:
         scores, fitted = own()
         losses = losses_by_fold(ballots, split, scores, recipe.calibrators)[:, choice.offered]
     else:
         inner = partial(inner_losses, ballots, split.calibration, ks[choice.offered], recipe)
-        (scores, fitted), losses = both(own, partial(inner, n_folds=choice.n_folds, key=choice.key))
+        (_, fitted), losses = both(own, partial(inner, n_folds=choice.n_folds, key=choice.key))
     chosen_on = np.full((len(losses), len(ks)), np.inf)
     chosen_on[:, choice.offered] = losses.mean(axis=-1)
-    return SplitFit(fitted, scores.order, chosen_on, losses)
+    return SplitFit(fitted, chosen_on, losses)
 
 
 def _own(
@@ -512,11 +500,10 @@ def evaluate_each(
         (split, recipe.scores(ballots, split, ks, (split.number, 4), compared=False))
         for split in (splits[i] for i in order)
     ]
-    nothing = np.zeros((0, len(ks)))
     fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
     results = {
-        i: evaluate(ballots, split, fitted, scores.order, nothing)
-        for i, (split, scores), fitted in zip(order, scores_by_split, fits, strict=True)
+        i: evaluate(ballots, split, fitted)
+        for i, (split, _), fitted in zip(order, scores_by_split, fits, strict=True)
     }
     return [results[i] for i in range(len(splits))]
 
@@ -574,11 +561,14 @@ class Pipelines:
     seed: int = 0
 
 
-def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> SplitScores:
+def evaluate_grid(
+    ballots: Ballots, split: Split, pipelines: Pipelines
+) -> tuple[SplitScores, Floats]:
     """Score every cell of the grid; columns follow ``aggregators``.
 
-    ``chosen_on`` is the cross-validated NLL of every cell on the calibration rows alone, infinite
-    if the calibrator itself makes a choice, which would need another level of nesting.
+    The second is the cross-validated NLL (n_calibrators, n_aggregators) of every cell on the
+    calibration rows alone, infinite if the calibrator itself makes a choice, which would need
+    another level of nesting.
     """
     names = pipelines.calibrators
     null = null_logit(
@@ -590,7 +580,7 @@ def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> Split
         scores = _columns(ballots, split, pipelines)
     chosen_on = _chosen_on(ballots, split, scores, pipelines)
     fitted = calibrate(ballots, split, scores, names, in_sample=pipelines.in_sample)
-    return evaluate(ballots, split, replace(fitted, null=null), scores.order, chosen_on)
+    return evaluate(ballots, split, replace(fitted, null=null)), chosen_on
 
 
 def _chosen_on(

@@ -229,7 +229,7 @@ def column_blocks(n_columns: int, n: int, cells: int = _BLOCK) -> list[slice]:
 
 def item_blocks(n: int) -> list[slice]:
     """Slices of n items whose arrays, of one column, stay in a core's cache."""
-    return [slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)] or [slice(0, 0)]
+    return column_blocks(n, 1) or [slice(0, 0)]
 
 
 def tied(slope: Floats) -> Floats:

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.scoring.splits import Split, are_single, fold_of, folds, unit_codes
 
 _CELLS = 262_144
@@ -108,9 +109,7 @@ def voters_scores(
     n_judges = all_votes.shape[1]
     places_of = places_without_own(keys)
     logits, first = np.empty((len(ks), len(rows))), np.empty(len(rows), dtype=np.int64)
-    step = max(1, _CELLS // n_judges)
-    for start in range(0, len(rows), step):
-        block = slice(start, start + step)
+    for block in column_blocks(len(rows), n_judges, _CELLS):
         judges, votes = _voters(all_votes[rows[block]])
         cases = np.zeros_like(judges) if case is None else case(rows[block], votes)
         places = np.where(votes == 0, n_judges, places_of(cases, judges, votes != 0))
@@ -264,11 +263,9 @@ def counts(ballots: Ballots, rows: Ints) -> tuple[Floats, Floats]:
         voted = np.bincount(cast.indices, minlength=ballots.n_judges).astype(np.float64)
         return (voted + ballots.signs[rows] @ cast) / 2.0, voted
     agreement, voted = np.zeros(ballots.n_judges), np.zeros(ballots.n_judges)
-    step = max(1, _COUNTED // max(1, ballots.n_judges))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        votes = ballots.votes[block]
-        agreement += ballots.signs[block].astype(np.float64) @ votes
+    for block in column_blocks(len(rows), ballots.n_judges, _COUNTED):
+        votes = ballots.votes[rows[block]]
+        agreement += ballots.signs[rows[block]].astype(np.float64) @ votes
         voted += np.count_nonzero(votes, axis=0)
     return (voted + agreement) / 2.0, voted
 
@@ -401,9 +398,7 @@ def _of_all(
     depth = _depth(ks, ballots.n_judges)
     walked = ks[ks <= depth]
     ranked = _ranked(ballots.votes, cases, depth)
-    step = max(1, BLOCK // max(1, ballots.n_judges))
-    for start in range(0, len(rows), step):
-        block = slice(start, start + step)
+    for block in column_blocks(len(rows), ballots.n_judges, BLOCK):
         if len(walked):
             weights, votes = ranked(rows[block])
             logits[: len(walked), block] = _cumulated(weights, votes, aggregator)[:, walked - 1].T
@@ -413,7 +408,7 @@ def _of_all(
             logits[-1, block] = _summed(cases, rows[block], votes, aggregator)
             # Whoever votes is at the latest the last of all.
             later = np.flatnonzero(leading[block] == ballots.n_judges)
-            leading[start + later] -= votes[later].any(axis=1)
+            leading[block.start + later] -= votes[later].any(axis=1)
     return logits, leading
 
 

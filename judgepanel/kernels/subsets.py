@@ -47,6 +47,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator, MapFit
 from judgepanel.kernels.evaluation import calibrate, summed_nll
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.kernels.prefixes import (
     FRACTIONS,
     ClosedForm,
@@ -119,9 +120,7 @@ class SubsetTrial:
         ``near`` (B, 3) are maps close to the fits.
         """
         total, maps = np.empty(len(masks)), np.zeros((len(masks), 3))
-        step = max(1, CELLS // max(1, len(self.split.calibration)))
-        for start in range(0, len(masks), step):
-            block = slice(start, start + step)
+        for block in column_blocks(len(masks), len(self.split.calibration), CELLS):
             scores = self.scores(masks[block])
             fitted = calibrate(
                 self.ballots,

@@ -52,7 +52,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgepanel import ENGINE
-from judgepanel.decision.recommend_result import PanelInUse
+from judgepanel.decision.lean import PanelInUse
 from judgepanel.kernels.threads import Cache
 from judgepanel.service.basics import LOCAL, TOKEN, Lost, NotFound, SignInFirst
 from judgepanel.service.database import (

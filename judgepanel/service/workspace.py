@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from platformdirs import user_data_path
 
-from judgepanel.decision.recommend_result import PRICE, PanelInUse
+from judgepanel.decision.lean import PRICE, PanelInUse
 from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from judgepanel.votes.reading import Reading

@@ -54,7 +54,15 @@ from judgepanel.scoring.metrics import CLIP, ECE_BINS, ItemScores, blank_scores,
 from judgepanel.scoring.splits import Sides, Split, split
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Prepared, Settings, same_verdicts
-from judgepanel.studies.results import by_split, flat_row, frozen, joined, records_of, summed
+from judgepanel.studies.results import (
+    SplitCounts,
+    by_split,
+    flat_row,
+    frozen,
+    joined,
+    records_of,
+    summed,
+)
 from judgepanel.votes.matrix import BALANCED_SHARE
 
 T = TypeVar("T")
@@ -190,7 +198,7 @@ Scored = Arms | FittedArms
 
 
 @frozen
-class Tally:
+class Tally(SplitCounts):
     """Scores of S splits under C pipelines and A arms, followed by the chosen arm.
 
     ``compared`` (M,) and ``reference`` are positions of arms; ``sides`` uint8 (S, 2, N / 8) are the
@@ -204,9 +212,6 @@ class Tally:
 
     compared: Ints
     reference: int
-    numbers: Ints = by_split()
-    n_calibration: Ints = by_split()
-    n_evaluation: Ints = by_split()
     sides: Bits = by_split()
     split_means: Floats = by_split()
     chosen_on: Floats = by_split()
@@ -439,17 +444,14 @@ def _in_halves(scores: Floats, out: Halves) -> None:
 
 
 @frozen
-class ValueTally:
+class ValueTally(SplitCounts):
     """V values of the items of S splits.
 
     ``sums`` int64 (V, N) is in units of 2^-40, ``seen`` (N,) counts evaluations; ``split_means``
-    (S, V), ``n_calibration`` and ``n_evaluation`` (S,) are in the order of ``numbers``. Not every
-    item that does not calibrate has to be evaluated.
+    (S, V) are in the order of ``numbers``. Not every item that does not calibrate has to be
+    evaluated.
     """
 
-    numbers: Ints = by_split()
-    n_calibration: Ints = by_split()
-    n_evaluation: Ints = by_split()
     split_means: Floats = by_split()
     sums: Ints = summed()
     seen: Ints = summed()
@@ -476,28 +478,18 @@ class ValueTally:
         )
 
 
-def tally_values(
-    scored: Iterable[tuple[int, Ints, int, Floats]], n_items: int, n_values: int
-) -> ValueTally:
-    """Sum (number of the split, scored rows, n_calibration, values (V, n_rows))."""
+def tally_values(scored: Iterable[tuple[Split, Floats]], n_items: int, n_values: int) -> ValueTally:
+    """Sum values (V, n_evaluation) of the evaluated items of splits."""
     sums = np.zeros((n_values, n_items), dtype=np.int64)
     seen = np.zeros(n_items, dtype=np.int64)
-    numbers, calibrated, evaluated, means = [], [], [], []
-    for number, rows, n_calibration, values in scored:
-        sums[:, rows] += np.round(values * _UNIT).astype(np.int64)
-        seen[rows] += 1
-        numbers.append(number)
-        calibrated.append(n_calibration)
-        evaluated.append(len(rows))
+    splits, means = [], []
+    for drawn, values in scored:
+        sums[:, drawn.evaluation] += np.round(values * _UNIT).astype(np.int64)
+        seen[drawn.evaluation] += 1
+        splits.append(drawn)
         means.append(values.mean(axis=1))
-    return ValueTally(
-        np.array(numbers, dtype=np.int64),
-        np.array(calibrated, dtype=np.int64),
-        np.array(evaluated, dtype=np.int64),
-        np.array(means).reshape(-1, n_values),
-        sums,
-        seen,
-    )
+    split_means = np.array(means).reshape(-1, n_values)
+    return ValueTally.of(splits, split_means=split_means, sums=sums, seen=seen)
 
 
 UNITS: dict[str, Unit] = {"nll": "nats", "brier": "", "accuracy": "share", "ece": "share"}

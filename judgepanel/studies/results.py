@@ -18,17 +18,18 @@ where its result declares them, or one of its ``RECORDS``, or in its ``COLUMNS``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from operator import add, iadd
 from types import MappingProxyType
-from typing import Any, Generic, Protocol, Self, TypeVar, cast, dataclass_transform
+from typing import Any, Generic, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Ints
 from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Split
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Prepared, Spec, Study
 
@@ -206,17 +207,22 @@ def frame_columns(kind: type) -> Mapping[str, FrameColumn]:
     return MappingProxyType({n: c if c.name else replace(c, name=n) for n, c in in_order})
 
 
-class SplitCounts(Protocol):
-    """Progress of a study: its splits, and how many items each evaluated."""
+@frozen
+class SplitCounts:
+    """Splits so far, and how many items calibrate and are evaluated in each."""
 
-    @property
-    def numbers(self) -> Ints: ...
+    numbers: Ints = by_split()
+    n_calibration: Ints = by_split()
+    n_evaluation: Ints = by_split()
 
-    @property
-    def n_calibration(self) -> Ints: ...
-
-    @property
-    def n_evaluation(self) -> Ints: ...
+    @classmethod
+    def of(cls, splits: Sequence[Split], **figures: Any) -> Self:
+        """Return the figures of these splits."""
+        sizes = [(split.number, len(split.calibration), len(split.evaluation)) for split in splits]
+        numbers, n_calibration, n_evaluation = np.array(sizes, dtype=np.int64).reshape(-1, 3).T
+        return cls(
+            numbers=numbers, n_calibration=n_calibration, n_evaluation=n_evaluation, **figures
+        )
 
 
 MEANS = ("n_calibration", "n_evaluation", "null_nll", "constant_nll")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from judgepanel.decision import recommend
+from judgepanel.decision.lean import PRICE, PRICES
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import (
     RECOMMEND,
@@ -15,13 +16,7 @@ from judgepanel.decision.recommend import (
     preferring,
     with_absence,
 )
-from judgepanel.decision.recommend_result import (
-    PREFERENCES,
-    PRICE,
-    PRICES,
-    Recommendation,
-    shared_run,
-)
+from judgepanel.decision.recommend_result import PREFERENCES, Recommendation, shared_run
 from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Settings, prepare

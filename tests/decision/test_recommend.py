@@ -8,21 +8,18 @@ import pandas as pd
 import pytest
 
 from judgepanel.decision import recommend
+from judgepanel.decision.lean import PRICE, PRICES, lean_choice, sizes_of
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, preferring, run_chunk
 from judgepanel.decision.recommend_result import (
     CAUTION,
     POWER,
     PREFERENCES,
-    PRICE,
-    PRICES,
     SAVES,
     affordable,
     cards_of,
     choose,
-    lean_choice,
     offered,
-    sizes_of,
     smoothed_nll,
     tied_with_best,
     within,

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import PRICE, cards_of
+from judgepanel.decision.recommend_result import cards_of
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Answer, Facts, Paragraph
 from judgepanel.present.decide.candidate_rows import candidate_name

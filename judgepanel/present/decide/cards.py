@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
-    PRICE,
     SAVES,
     Card,
     Cards,

@@ -315,7 +315,7 @@ def curator_arms(
     held: list[SplitScores] = []
     for result in made:
         fitted = calibrate(ballots, split, result.scores, (calibrator,))
-        held.append(evaluate(ballots, split, fitted, result.scores.order, np.zeros((0, 1))))
+        held.append(evaluate(ballots, split, fitted))
     return Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
 
 

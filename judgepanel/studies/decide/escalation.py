@@ -362,7 +362,7 @@ def _of_split(
     held, own = [], []
     for panel in panels:
         fitted = calibrate(ballots, split, panel.scores, (name,))
-        held.append(evaluate(ballots, split, fitted, panel.scores.order, np.zeros((0, 1))))
+        held.append(evaluate(ballots, split, fitted))
         own.append(_own_logits(ballots, split, panel.scores, name, fold))
     if (panels[0].chosen.judges == panels[1].chosen.judges).all():
         own[0], held[0] = own[1], held[1]
@@ -371,10 +371,8 @@ def _of_split(
     within = promised <= promised[-1] * (1.0 + spec.tolerance) + 1e-12
     logits = [one_side.fitted.logits_of(name, slice(0, 1))[0] for one_side in held]
     return Escalated(
-        OutOfSample(
-            numbers=np.array([split.number]),
-            n_calibration=np.array([len(rows)]),
-            n_evaluation=np.array([len(split.evaluation)]),
+        OutOfSample.of(
+            [split],
             rows=split.evaluation,
             logits=np.stack(logits),
             null=np.array([held[1].fitted.null]),

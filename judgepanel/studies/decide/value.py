@@ -912,7 +912,7 @@ def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     rows = []
     for split in splits_of(prepared, spec.settings, chunk):
         split_values = values_of(prepared, split, plan, spec.rules)
-        rows.append((split.number, split.evaluation, len(split.calibration), split_values.values))
+        rows.append((split, split_values.values))
         values.append(replace(split_values, values=split_values.values[:0]))
     inner = np.zeros(0)
     if chunk.first + chunk.count >= rounds(spec):

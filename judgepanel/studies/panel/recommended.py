@@ -571,8 +571,7 @@ class _Place:
     ) -> SplitScores:
         """The panel of a curator on the evaluation rows."""
         fitted = calibrate(self.ballots, self.split, made.scores, family.calibrators)
-        order, nothing = made.scores.order, np.zeros((0, 1))
-        return evaluate(self.ballots, self.split, fitted, order, nothing, out)
+        return evaluate(self.ballots, self.split, fitted, out)
 
 
 def _on_split(at: _Place, family: Family | Curation, out: ItemScores) -> _Part:
@@ -790,7 +789,7 @@ def as_scores(ballots: Ballots, split: Split, average: Averaged) -> SplitScores:
     fitted = Calibrated(
         maps, average.logits[None], None, signs[split.evaluation], null=average.null
     )
-    scores = evaluate(ballots, split, fitted, np.arange(ballots.n_judges), np.zeros((0, 1)))
+    scores = evaluate(ballots, split, fitted)
     return replace(scores, constant_nll={"none": scores.null_nll})
 
 

@@ -129,15 +129,10 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
     ks = spec.sizes(ballots.n_judges)
     splits = list(splits_of(prepared, settings, chunk))
     fits = [fit_split(ballots, split, ks, spec.recipe) for split in splits]
-    unchosen = np.zeros((len(spec.calibrators), len(ks)))
-    sums = tally(
-        (
-            (split, FittedArms.of(ballots, split, replace(fit, chosen_on=unchosen)))
-            for split, fit in zip(splits, fits, strict=True)
-        ),
-        n_items=ballots.n_items,
-        seed=settings.seed,
+    arms = (
+        (split, FittedArms.of(ballots, split, fit)) for split, fit in zip(splits, fits, strict=True)
     )
+    sums = tally(arms, n_items=ballots.n_items, seed=settings.seed)
     return DesignTally(
         sums,
         np.array([split.number for split in splits]),

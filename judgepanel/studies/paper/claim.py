@@ -530,7 +530,7 @@ def _from_one_source(
         names = tuple(step.calibrator for step in own)
         scores = _clipped(raw) if clipped else raw
         fitted = calibrate(ballots, split, scores, names, in_sample=in_sample)
-        out = evaluate(ballots, split, fitted, scores.order, np.zeros((len(names), len(raw.ks))))
+        out = evaluate(ballots, split, fitted)
         for step in own:
             source[step.name] = _Scored(
                 out.evaluation[step.calibrator],

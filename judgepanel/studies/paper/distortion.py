@@ -164,7 +164,7 @@ def _evaluated(
     )
     in_sample = spec.settings.protocol == "paper"
     fitted = calibrate(ballots, split, wide, spec.calibrators, in_sample=in_sample)
-    return evaluate(ballots, split, fitted, scores.order, np.zeros((0, n_columns)))
+    return evaluate(ballots, split, fitted)
 
 
 def _with_swaps(

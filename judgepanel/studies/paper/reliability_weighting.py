@@ -230,7 +230,7 @@ def _panel(
     fitted = calibrate(
         ballots, split, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
     )
-    return evaluate(ballots, split, fitted, scores.order, np.zeros((0, 1)))
+    return evaluate(ballots, split, fitted)
 
 
 def merge(

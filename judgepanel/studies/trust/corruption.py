@@ -167,7 +167,7 @@ def damaged_scores(
         logits = np.ascontiguousarray(whole.logits[:, rows])
         empty = None if whole.empty is None else whole.empty[:, rows]
         fitted = replace(whole, logits=logits, empty=empty)
-        return evaluate(ballots, split, fitted, scores.order, np.zeros((0, len(ks))))
+        return evaluate(ballots, split, fitted)
 
     parts = map(part, range(len(late)))
     return [

@@ -129,12 +129,12 @@ def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: Chunk) -> Tally:
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
 
     def arms(split: Split) -> Arms:
-        return _arms(evaluate_grid(ballots, split, pipelines))
+        return _arms(*evaluate_grid(ballots, split, pipelines))
 
     return tally_of(prepared, spec.settings, chunk, arms)
 
 
-def _arms(scores: SplitScores) -> Arms:
+def _arms(scores: SplitScores, chosen_on: Floats) -> Arms:
     """Return every cell as an arm of one choice; calibrators vary slowest."""
     held = list(scores.evaluation.values())
 
@@ -143,7 +143,7 @@ def _arms(scores: SplitScores) -> Arms:
 
     return Arms.gathered(
         stacked,
-        chosen_on=scores.chosen_on.reshape(1, -1),
+        chosen_on=chosen_on.reshape(1, -1),
         null_nll=scores.null_nll,
         constant_nll=np.array([list(scores.constant_nll.values())]),
         replaced=np.array([list(scores.replaced.values())]),

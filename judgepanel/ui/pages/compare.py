@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from judgepanel.decision.lean import CARD_NAMES
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import CARD_NAMES
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.panel_curve import curve_answer
 from judgepanel.present.decide.recommend import recommendation_sentence

@@ -6,15 +6,10 @@ from dataclasses import replace
 
 import streamlit as st
 
+from judgepanel.decision.lean import CARD_NAMES, PanelInUse
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, as_asked
-from judgepanel.decision.recommend_result import (
-    CARD_NAMES,
-    PanelInUse,
-    Recommendation,
-    RecommendSpec,
-    shared_run,
-)
+from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, shared_run
 from judgepanel.decision.score import Scored, score
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.new_votes import (

@@ -16,8 +16,9 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from judgepanel.arrays import Bools
+from judgepanel.decision.lean import CARD_NAMES
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
-from judgepanel.decision.recommend_result import CARD_NAMES, Recommendation, cost_of, shared_run
+from judgepanel.decision.recommend_result import Recommendation, cost_of, shared_run
 from judgepanel.present.blocks import (
     Block,
     Caveat,

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from judgepanel.decision.recommend_result import (
-    CARD_NAMES,
-    Card,
-    Cards,
-    PanelInUse,
-    Recommendation,
-    cards_of,
-)
+from judgepanel.decision.lean import CARD_NAMES, PanelInUse
+from judgepanel.decision.recommend_result import Card, Cards, Recommendation, cards_of
 from judgepanel.present.decide.cards import (
     ALONE,
     alone_words,

@@ -15,12 +15,11 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from judgepanel.decision.lean import PRICE, PRICES
 from judgepanel.decision.panel_file import export_panel, panel_json, script
 from judgepanel.decision.recommend import with_absence
 from judgepanel.decision.recommend_result import (
     PREFERENCES,
-    PRICE,
-    PRICES,
     Preference,
     Recommendation,
     RecommendSpec,
