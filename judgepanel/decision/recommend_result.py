@@ -130,16 +130,7 @@ class Choices:
         return (*plain, *lean)
 
 
-def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
-    """Mean NLL (A,) if labels followed the blend; infinite if not allowed.
-
-    ``losses`` (A, n) are cross-validated on the rows of the choice, ``units`` (n,) the clusters of
-    these rows.
-    """
-    return _smoothed(losses, units, allowed)[0]
-
-
-def _smoothed(losses: Floats, units: Ints, allowed: Bools) -> tuple[Floats, Floats]:
+def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> tuple[Floats, Floats]:
     """Return the same, and the probability (n,) of the true label in the blend."""
     mean = np.where(allowed, losses.mean(axis=1), np.inf)
     weights = np.exp(-POWER * len(np.unique(units)) * (mean - mean.min()))
@@ -210,7 +201,7 @@ def choose(
     """
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
-    smoothed, blend = _smoothed(losses, units, allowed)
+    smoothed, blend = smoothed_nll(losses, units, allowed)
     tied = tied_with_best(losses, units, smoothed)
     prior = candidates.prior(allowed)
     if not prior.any():

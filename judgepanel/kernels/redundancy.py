@@ -162,15 +162,6 @@ def effective_number(n_judges: int, mean: float) -> float:
     return float(n_judges) if inflation <= 1.0 else max(1.0, n_judges / inflation)
 
 
-def dimensions(n_judges: int, mean: float, spread: float) -> float:
-    """K / (1 + (K - 1) E[rho^2]), in [1, K]: participation ratio of the correlation matrix.
-
-    (sum of eigenvalues)^2 / sum of squared eigenvalues. Reversing all votes of a judge changes only
-    signs of correlations, so anti-experts count for the information they add.
-    """
-    return effective_number(n_judges, mean**2 + spread**2)
-
-
 ORDERED_JUDGES = 300
 _TIE = 1e-9
 

@@ -182,10 +182,6 @@ class Compared:
     nll: Floats
     maps: Floats
 
-    def maps_of(self, rows: Ints) -> Floats:
-        """Return the maps of some of the subsets, as starting points for similar subsets."""
-        return self.maps[rows]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
@@ -342,15 +338,14 @@ MOST_JUDGES = 8
 class TableFit:
     """One table: ``logits`` and ``new`` (n,) of the scored rows.
 
-    ``new`` marks unseen cells; ``occupied`` is the number of cells of ``n_learn`` rows, ``unseen``
-    the Good-Turing share of new ones.
+    ``new`` marks unseen cells; ``occupied`` is the number of cells of the learning rows,
+    ``unseen`` the Good-Turing share of new ones.
     """
 
     logits: Floats
     new: Bools
     occupied: int
     unseen: float
-    n_learn: int
 
 
 def table(ballots: Ballots, learn: Ints, score: Ints, judges: Ints) -> TableFit:
@@ -373,7 +368,6 @@ def table(ballots: Ballots, learn: Ints, score: Ints, judges: Ints) -> TableFit:
         new=n[sought] == 0,
         occupied=int(np.count_nonzero(n)),
         unseen=float(np.count_nonzero(n == 1)) / len(learn),
-        n_learn=len(learn),
     )
 
 

@@ -248,6 +248,12 @@ class _Fraction(_ClosedForm):
     def _logits(self, votes: Votes) -> Floats:
         return fraction_logits(votes, self.weights_)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A judge at chance counts half, or as much as any other.
+        tags.classifier_tags.poor_score = True
+        return tags
+
 
 class MajorityVote(_Fraction):
     """Logit of the smoothed vote fraction, log((ones + 1) / (zeros + 1)).
@@ -258,11 +264,6 @@ class MajorityVote(_Fraction):
 
     kind: ClosedForm = "majority"
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # it learns nothing about single columns
-        return tags
-
 
 class AccuracyWeighted(_Fraction):
     """Smoothed vote fraction with weight (c + 1) / (n + 2), the accuracy of the vote's judge.
@@ -272,11 +273,6 @@ class AccuracyWeighted(_Fraction):
     """
 
     kind: ClosedForm = "accuracy_weighted"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # a judge at chance still counts half
-        return tags
 
 
 class LogOdds(_ClosedForm):

@@ -164,11 +164,6 @@ def null_logit(labels01_mean: float, *, symmetric: bool) -> float:
     return float(np.log(rate / (1.0 - rate)))
 
 
-def skill(nll: Floats, null_nll: float) -> Floats:
-    """1 - NLL / NLL_null: 0 is no better than the base rate, 1 is perfect."""
-    return np.asarray(1.0 - nll / null_nll)
-
-
 def single_product(left: Any, right: Any) -> Any:
     """``left @ right`` in single precision; sparse if either of them is.
 

@@ -407,7 +407,7 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Ints:
         pick = int(_sorted(-per_cost(gain, cost[others]), -gain, cost[others])[0])
         chosen_judges.append(int(others[pick]))
         panel, reached = trials[pick], float(compared.nll[pick])
-        near = compared.maps_of(np.array([pick]))
+        near = compared.maps[[pick]]
     return np.array(chosen_judges, dtype=np.int64)
 
 

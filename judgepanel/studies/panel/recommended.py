@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -711,8 +711,6 @@ def average_scores(
         return items.part(slice(members[0], members[0] + 1))
     return item_scores(average_logits(items.nll, weights, signs)[None], signs, symmetric=symmetric)
 
-
-Value = TypeVar("Value")
 
 AVERAGE: Literal["average"] = "average"
 """Name of the average, as a panel and where a study asks for an aggregator."""

@@ -556,7 +556,7 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     drawn, compared = sizes_of(result, spec.panels)
     steps = one_coin_steps(randomized=result.randomized is not None)
     totals = partial.steps
-    last = None if partial.last is None else partial.last
+    last = partial.last
     named_steps = (*steps, STEPS["joint"]) if last is not None else steps
     units = result.honest.ballots.units
     falling = partial.falling / len(totals.numbers)

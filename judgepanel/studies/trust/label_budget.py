@@ -36,6 +36,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
@@ -98,17 +99,9 @@ FEWEST_UNITS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned:
-    """Budgets (n_budgets,), increasing, and a sentence for each one that was left out."""
+    """Budgets or calibration shares (n,), increasing, and sentences on those that are left out."""
 
-    budgets: Ints
-    left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlannedShares:
-    """Calibration shares of the items (n_shares,), increasing, and sentences on those left out."""
-
-    shares: Floats
+    values: NDArray[Any]
     left_out: tuple[str, ...]
 
 
@@ -139,7 +132,7 @@ def planned_budgets(
     return Planned(np.array(sorted(sizes), dtype=np.int64), tuple(left_out))
 
 
-def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShares:
+def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> Planned:
     """Return the shares that leave enough labels for the fit, and enough items to score.
 
     Raises
@@ -168,7 +161,7 @@ def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShar
             value=f"{n_items:,} labelled items",
             allowed=f"about {2 * least:,} labelled items or more",
         )
-    return PlannedShares(np.array(planned), tuple(left_out))
+    return Planned(np.array(planned), tuple(left_out))
 
 
 def fewest_labels(prepared: Prepared) -> tuple[int, str]:
@@ -748,7 +741,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     """Evaluate all budgets on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
-    budgets = planned(prepared, spec).budgets
+    budgets = planned(prepared, spec).values
     labels: list[list[Bits]] = []
 
     def scored() -> Iterator[tuple[Split, Arms]]:
@@ -803,7 +796,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
         prepared,
         spec,
         totals,
-        budgets=plan.budgets,
+        budgets=plan.values,
         labels=labels,
         panels=sizes,
         **budget_estimates(
@@ -891,7 +884,7 @@ def _warnings(
     prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, totals: Tally
 ) -> tuple[str, ...]:
     fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
-    where = [f"at {n:,} labels" for n in plan.budgets.tolist()]
+    where = [f"at {n:,} labels" for n in plan.values.tolist()]
     replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
     return run_warnings(prepared, totals, *replaced, first=plan.left_out)
 

@@ -319,9 +319,7 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
         known_pairs=int(point.correlation.known.sum()) // 2,
         n_rounds=len(partial.numbers),
         planned_rounds=spec.settings.most_splits,
-        warnings=_warnings(prepared, point)
-        + _chance(together["stability"])
-        + _unsettled(partial.fitted),
+        warnings=_warnings(prepared, point, together["stability"], partial.fitted),
     )
 
 
@@ -460,24 +458,9 @@ def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> Famil
     return agreement if agreement.n_families > 1 else None
 
 
-def _chance(stability: Floats) -> tuple[str, ...]:
-    """Warn if clusters of all labelled items are seldom reproduced in half of them."""
-    known = stability[np.isfinite(stability)]
-    if not len(known) or np.median(known) >= STABLE:
-        return ()
-    return (
-        "Most judges are seldom with the same others when clusters are made from half of the "
-        f"items (median {100 * np.median(known):.0f} % of halves): take the clusters as chance.",
-    )
-
-
-def _unsettled(fitted: Fitted | None) -> tuple[str, ...]:
-    if fitted is None or fitted.converged:
-        return ()
-    return ("The model of ability and discrimination did not come to rest: take them as rough.",)
-
-
-def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
+def _warnings(
+    prepared: Prepared, point: _Point, stability: Floats, fitted: Fitted | None
+) -> tuple[str, ...]:
     warnings = list(prepared.notices)
     correlation, joint = point.correlation, point.joint
     n_items, n = prepared.ballots.n_items, len(joint)
@@ -510,6 +493,17 @@ def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
         warnings.append(
             f"The map shows the {MAP_JUDGES} judges with the most labelled votes, of "
             f"{len(point.clusters.order):,}; all figures rest on everyone."
+        )
+    stable = stability[np.isfinite(stability)]
+    if len(stable) and np.median(stable) < STABLE:
+        warnings.append(
+            "Most judges are seldom with the same others when clusters are made from half of the "
+            f"items (median {100 * np.median(stable):.0f} % of halves): take the clusters as "
+            "chance."
+        )
+    if fitted is not None and not fitted.converged:
+        warnings.append(
+            "The model of ability and discrimination did not come to rest: take them as rough."
         )
     return tuple(warnings)
 

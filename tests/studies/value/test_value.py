@@ -15,7 +15,6 @@ from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.value import (
     STAND_IN,
     VALUE,
-    Rules,
     Value,
     ValueSpec,
     left_after,
@@ -222,7 +221,7 @@ def test_joint_takes_its_shapley_values_from_a_quicker_panel_and_says_so():
     outcome = of(small(), joint(2))
     assert (outcome.shapley_aggregator, outcome.shapley_calibrator) == STAND_IN
     assert (outcome.aggregator, outcome.calibrator) == ("joint", "none")
-    assert Rules("majority", "beta", 8, 0).shapley == ("majority", "beta")
+    assert ValueSpec(aggregator="majority", calibrator="beta").shapley == ("majority", "beta")
 
 
 def test_families_are_valued_whole_and_as_players():
