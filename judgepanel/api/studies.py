@@ -230,9 +230,9 @@ def _progress_text(progress: Progress[Any, Any, Any]) -> str:
 
 def _notes(spec: Spec, result: Result, latest: Progress[Any, Any, Any]) -> tuple[str, ...]:
     notes = []
-    most = latest.study.rounds(spec)
+    most = latest.work.study.rounds(spec)
     n_splits = getattr(result, "n_splits", most)
-    if latest.study.is_open(spec) and latest.over and n_splits < most:
+    if latest.work.study.is_open(spec) and latest.over and n_splits < most:
         notes.append(f"{n_splits} splits: more are unlikely to change the verdict.")
     elif isinstance(result, SplitResult) and most < spec.settings.most_splits:
         notes.append(f"This study uses {most} of the {spec.settings.most_splits} splits.")

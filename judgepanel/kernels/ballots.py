@@ -31,6 +31,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.arrays import Floats, Votes
+from judgepanel.scoring.metrics import null_logit
 from judgepanel.scoring.splits import unit_codes
 
 Sparse: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
@@ -175,6 +176,10 @@ class Ballots:
         """Return some of the labelled items, with their groups numbered from 0."""
         part = self._part(items, "votes", "signs", "ties", "margins")
         return replace(part, units=unit_codes(self.units[items])[0])
+
+    def null_logit(self, rows: NDArray[np.int64]) -> float:
+        """Return the logit of the base rate of the labels of some items."""
+        return null_logit(float(np.mean(self.signs[rows] > 0)), symmetric=self.symmetric)
 
     @property
     def n_items(self) -> int:

@@ -60,7 +60,6 @@ from judgepanel.scoring.metrics import (
     item_nll,
     item_scores,
     mean_nll,
-    null_logit,
     score_items,
 )
 from judgepanel.scoring.splits import Split, fold_of, folds, subsplit, unit_codes
@@ -235,13 +234,12 @@ def _calibrated(
     maps: Mapping[Calibrator, CalibrationFit],
     in_sample: bool,
 ) -> Calibrated:
-    ones = float(np.mean(ballots.signs[split.calibration] > 0))
     return Calibrated(
         maps=maps,
         logits=scores.evaluation,
         empty=None if in_sample else scores.evaluation_empty,
         signs=ballots.signs[split.evaluation].astype(np.float64),
-        null=null_logit(ones, symmetric=ballots.symmetric),
+        null=ballots.null_logit(split.calibration),
     )
 
 
@@ -351,15 +349,9 @@ def left_out(
 ) -> tuple[Split, PrefixScores]:
     """The calibration rows alone: those of one ``fold`` (n_cal,) are held out of the others."""
     own = fold == number
-    part = replace(
-        scores,
-        calibration=scores.calibration[:, ~own],
-        calibration_empty=scores.calibration_empty[:, ~own],
-        evaluation=scores.calibration[:, own],
-        evaluation_empty=scores.calibration_empty[:, own],
-        fold=None if scores.fold is None else scores.fold[~own],
-    )
-    return Split(number, split.calibration[~own], split.calibration[own]), part
+    part = replace(scores, evaluation=scores.calibration, evaluation_empty=scores.calibration_empty)
+    rows = Split(number, split.calibration[~own], split.calibration[own])
+    return rows, part.of_rows(~own, own)
 
 
 def item_losses(fitted: Calibrated) -> Floats:
@@ -571,9 +563,7 @@ def evaluate_grid(
     another level of nesting.
     """
     names = pipelines.calibrators
-    null = null_logit(
-        float(np.mean(ballots.signs[split.calibration] > 0)), symmetric=ballots.symmetric
-    )
+    null = ballots.null_logit(split.calibration)
     if pipelines.form == "nested":
         split, scores = _nested(ballots, split, pipelines)
     else:
@@ -624,16 +614,8 @@ def _columns(ballots: Ballots, split: Split, pipelines: Pipelines) -> PrefixScor
         Recipe(name, pipelines.calibrators, in_sample=in_sample, seed=pipelines.seed)
         for name in pipelines.aggregators
     ]
-    prefix_scores = [recipe.scores(ballots, split, ks, _key(split)) for recipe in recipes]
-    first = prefix_scores[0]
-    return PrefixScores(
-        np.full(len(prefix_scores), ballots.n_judges),
-        first.order,
-        np.concatenate([scores.calibration for scores in prefix_scores]),
-        np.concatenate([scores.calibration_empty for scores in prefix_scores]),
-        np.concatenate([scores.evaluation for scores in prefix_scores]),
-        np.concatenate([scores.evaluation_empty for scores in prefix_scores]),
-    )
+    parts = [recipe.scores(ballots, split, ks, _key(split)) for recipe in recipes]
+    return replace(PrefixScores.joined(parts), fold=None)
 
 
 def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split, PrefixScores]:
@@ -647,15 +629,11 @@ def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split
     )
     both = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
     scores = _columns(ballots, both, replace(pipelines, in_sample=True))
-    cut = len(hold)
     apart = replace(
-        scores,
-        calibration=scores.evaluation[:, :cut],
-        calibration_empty=scores.evaluation_empty[:, :cut],
-        evaluation=scores.evaluation[:, cut:],
-        evaluation_empty=scores.evaluation_empty[:, cut:],
+        scores, calibration=scores.evaluation, calibration_empty=scores.evaluation_empty
     )
-    return Split(split.number, hold, split.evaluation), apart
+    sides = slice(len(hold)), slice(len(hold), None)
+    return Split(split.number, hold, split.evaluation), apart.of_rows(*sides)
 
 
 def _key(split: Split) -> tuple[int, ...]:
@@ -805,14 +783,7 @@ def _by_stratum(
         if np.count_nonzero(inside) < FEWEST_IN_STRATUM:
             count += 1
             continue
-        part = replace(
-            scores,
-            calibration=scores.calibration[:, inside],
-            calibration_empty=scores.calibration_empty[:, inside],
-            evaluation=scores.evaluation[:, meant],
-            evaluation_empty=scores.evaluation_empty[:, meant],
-            fold=None if scores.fold is None else scores.fold[inside],
-        )
+        part = scores.of_rows(inside, meant)
         rows = Split(source.number, source.calibration[inside], source.evaluation[meant])
         inner = calibrate(ballots, rows, part, recipe.calibrators, in_sample=recipe.in_sample)
         inner = replace(inner, null=plain.null)
@@ -893,9 +864,7 @@ def evaluate_pipeline(
         axis=1,
     )
     signs = ballots.signs[split.evaluation].astype(np.float64)
-    null = null_logit(
-        float(np.mean(ballots.signs[split.calibration] > 0)), symmetric=ballots.symmetric
-    )
+    null = ballots.null_logit(split.calibration)
     return PipelineScores(
         logits=logits[:-1],
         kinds=_sets(final[:-1], cut, ballots.signs[hold]),
@@ -955,7 +924,7 @@ def _steps(
     )
     logits = np.stack([evaluation, corrected, behind(corrected), alone(evaluation)], axis=1)
     if not recipe.in_sample:
-        null = null_logit(float(np.mean(signs > 0)), symmetric=symmetric)
+        null = ballots.null_logit(split.calibration)
         empty = np.concatenate([scores.evaluation_empty, np.zeros((1, logits.shape[2]), bool)])
         logits = np.where(empty[:, None], null, logits)
     replaced = [int(part.replaced[:-1].sum()) for part in (residual, behind, alone)]

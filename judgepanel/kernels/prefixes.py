@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,6 +185,17 @@ class PrefixScores:
     def of_size(self, column: int) -> PrefixScores:
         """Return one panel size, a copy."""
         return replace(self, **{name: getattr(self, name)[[column]] for name in _BY_SIZE})
+
+    def of_rows(self, calibration: Any, evaluation: Any) -> PrefixScores:
+        """Return some of the calibration rows and of the evaluation rows: masks, or slices."""
+        return replace(
+            self,
+            calibration=self.calibration[:, calibration],
+            calibration_empty=self.calibration_empty[:, calibration],
+            evaluation=self.evaluation[:, evaluation],
+            evaluation_empty=self.evaluation_empty[:, evaluation],
+            fold=None if self.fold is None else self.fold[calibration],
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[PrefixScores]) -> PrefixScores:

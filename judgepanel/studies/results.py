@@ -235,12 +235,19 @@ class Declared:
     __slots__ = ()
 
     @classmethod
-    def from_run(cls, prepared: Prepared, spec: Spec, n_splits: int, **figures: Any) -> Self:
+    def from_run(
+        cls, prepared: Prepared, spec: Spec, n_splits: int, *records: Any, **figures: Any
+    ) -> Self:
         """Return a result: its figures, and those fields that the votes and the spec give.
 
-        An option of the spec gives the field of its name, unless a figure has that name.
+        An option of the spec, or a field of one of the records, gives the field of its name, unless
+        a later record or a figure has that name.
         """
-        given = _fields(spec) | {
+        given: dict[str, Any] = {}
+        for record in (spec, *records):
+            given |= _fields(record)
+        given |= {
+            "judges": prepared.judges,
             "orientation": prepared.oriented.policy,
             "protocol": spec.settings.protocol,
             "one_class": prepared.oriented.one_class,
@@ -256,7 +263,7 @@ class Declared:
 
     @classmethod
     def from_splits(
-        cls, prepared: Prepared, spec: Spec, splits: SplitCounts, **figures: Any
+        cls, prepared: Prepared, spec: Spec, splits: SplitCounts, *records: Any, **figures: Any
     ) -> Self:
         """Return a result as :meth:`from_run`, with means over the splits (``MEANS``)."""
         means = {}
@@ -265,7 +272,7 @@ class Declared:
                 values = getattr(splits, entry.name)
                 single = entry.type == "float"
                 means[entry.name] = float(values.mean()) if single else values.mean(axis=0)
-        return cls.from_run(prepared, spec, len(splits.numbers), **means | figures)
+        return cls.from_run(prepared, spec, len(splits.numbers), *records, **means | figures)
 
     def frame(self) -> pd.DataFrame:
         """Return the declared columns: one row per position of the largest, last axis fastest."""

@@ -341,7 +341,6 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
         spec,
         totals,
         curators=curator_figures(partial, units, curators, comparable=comparable, seed=seed),
-        judges=prepared.judges,
         chosen_share=partial.picked / len(totals.numbers),
         selector=selector_figures(partial.looks, n_calibration),
         refit=spec.refitted,

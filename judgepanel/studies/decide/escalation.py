@@ -420,6 +420,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         prepared,
         spec,
         partial.scores,
+        costs,
         rows=rows,
         recommended=recommended,
         threshold=Interval.single(recommended.threshold, low, high, "share"),
@@ -430,9 +431,6 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         cheap_size=float(partial.cheap.sum(axis=1).mean()),
         full_cost=costs.full,
         stability=stability(partial.cheap.sum(axis=0), n_splits),
-        unit=costs.unit,
-        counted=costs.counted,
-        latency_unit=costs.latency_unit,
         null_nll=float(of.by_split(of.null_nll).mean()),
         warnings=_warnings(prepared, spec, partial, costs),
     )

@@ -209,7 +209,8 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     ks = spec.panel_sizes(prepared.ballots.n_judges)
     rare = errs_rarely(prepared)
     estimated = Estimator.of(totals, prepared.ballots.units)
-    levels = grid_estimates(totals, estimated, rare=rare)
+    grid = grid_estimates(totals, estimated, rare=rare)
+    levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
@@ -223,10 +224,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         spec,
         totals,
         k=ks,
-        nll=levels["nll"][:, :-1],
-        brier=levels["brier"][:, :-1],
-        accuracy=levels["accuracy"][:, :-1],
-        ece=levels["ece"][:, :-1],
+        **levels,
         comparisons=comparisons(
             totals, estimated, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),

@@ -49,7 +49,7 @@ from judgepanel.scoring.inference import (
     holm,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import CLIP, item_nll, null_logit
+from judgepanel.scoring.metrics import CLIP, item_nll
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import RANGES, ValueTally, band, tally_values, verdicts
 from judgepanel.studies.codec import to_plain
@@ -380,7 +380,7 @@ def _constant(ballots: Ballots, split: Split, calibrator: Calibrator) -> tuple[F
     """Losses (n_eval,) of the calibration rows' base rate, and of a calibrated constant score."""
     signs = ballots.signs[split.calibration].astype(np.float64)
     held = ballots.signs[split.evaluation].astype(np.float64)
-    null = null_logit(float(np.mean(signs > 0)), symmetric=ballots.symmetric)
+    null = ballots.null_logit(split.calibration)
     blank = np.zeros((1, len(signs)))
     map_ = fit((calibrator,), blank, signs, symmetric=ballots.symmetric)[calibrator]
     constant = map_(np.zeros((1, len(held))))[0]

@@ -44,7 +44,7 @@ from judgepanel.kernels.prefixes import (
     without_votes,
 )
 from judgepanel.kernels.subsets import Comparison, SubsetTrial, best_of, table, table_kernel
-from judgepanel.scoring.metrics import mean_nll, null_logit
+from judgepanel.scoring.metrics import mean_nll
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.curator import (
     SLACK,
@@ -386,8 +386,7 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Ints:
     (trial,) = compare.trials
     held = trial.split.evaluation
     signs = evidence.ballots.signs.astype(np.float64)
-    rate = float(np.mean(signs[trial.split.calibration] > 0))
-    base = null_logit(rate, symmetric=evidence.ballots.symmetric)
+    base = evidence.ballots.null_logit(trial.split.calibration)
     reached = float(mean_nll(np.full(len(held), base), signs[held]))
     panel = np.zeros(n_judges, dtype=bool)
     near: Floats | None = None
@@ -467,7 +466,7 @@ def _fitted_losses(
     )
     fit = Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
     signs = ballots.signs.astype(np.float64)
-    null = null_logit(float(np.mean(signs[learn] > 0)), symmetric=ballots.symmetric)
+    null = ballots.null_logit(learn)
     values = np.empty(len(panels))
     for place, judges in enumerate(panels):
         logits, empty = fitted_logits(ballots, fit, judges, aggregator)

@@ -51,7 +51,7 @@ from judgepanel.studies.results import (
     scalars,
     summed,
 )
-from judgepanel.studies.understand.judge_table import families_of, judge_table
+from judgepanel.studies.understand.judge_table import JudgeTable, families_of, judge_table
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
 
@@ -301,12 +301,14 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
     names = prepared.judges + prepared.oriented.set_aside
     n_voting = int(np.count_nonzero(np.diag(point.joint)))
     together = _together(point, partial, names)
+    table = judge_table(votes.with_judges(names))
     return Judges.from_run(
         prepared,
         spec,
         len(partial.numbers),
+        table,
         judges=names,
-        **_alone(votes, names, prepared),
+        **_alone(votes.with_judges(names), table, prepared),
         **_fitted(partial.fitted, len(names)),
         **together,
         **_worth(point.correlation, partial, n_voting),
@@ -323,25 +325,16 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
     )
 
 
-def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dict[str, Any]:
-    """Fields of each judge that do not depend on the others."""
-    ordered = votes.with_judges(names)
-    table = judge_table(ordered)
-    cast = ordered.votes[ordered.labelled]
-    labels = ordered.labels[ordered.labelled, None]
+def _alone(votes: VoteMatrix, table: JudgeTable, prepared: Prepared) -> dict[str, Any]:
+    """Further fields of each judge that do not depend on the others."""
+    n = len(table.judges)
+    cast, labels = votes.votes[votes.labelled], votes.labels[votes.labelled, None]
     excess = np.where(cast == MISSING, 0, cast - labels).sum(axis=0)
     scored_alone = (table.voted > 0) & (prepared.oriented.policy == "as_given")
     return {
-        "family": families_of(ordered),
-        "set_aside": np.isin(np.arange(len(names)), np.arange(len(prepared.judges)), invert=True),
-        "constant": table.constant,
-        "correct": table.correct,
-        "voted": table.voted,
-        "accuracy": table.accuracy,
-        "coverage": table.coverage,
-        "leaning": np.divide(
-            excess, table.voted, out=np.full(len(names), np.nan), where=scored_alone
-        ),
+        "family": families_of(votes),
+        "set_aside": np.arange(n) >= len(prepared.judges),
+        "leaning": np.divide(excess, table.voted, out=np.full(n, np.nan), where=scored_alone),
     }
 
 

@@ -158,7 +158,9 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     shape = (len(pipelines.calibrators), len(pipelines.aggregators))
     estimated = Estimator.of(totals, ballots.units)
     levels = grid_estimates(totals, estimated)
-    cells = {metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()}
+    cells: dict[str, Any] = {
+        metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()
+    }
     best = int(levels["nll"].value[0, :-1].argmin())
     delta = _against(totals, estimated, best, spec).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
@@ -168,10 +170,7 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         totals,
         aggregators=pipelines.aggregators,
         calibrators=pipelines.calibrators,
-        nll=cells["nll"],
-        brier=cells["brier"],
-        accuracy=cells["accuracy"],
-        ece=cells["ece"],
+        **cells,
         delta=delta,
         tied=~delta.above(),
         best=(best % shape[1], best // shape[1]),
