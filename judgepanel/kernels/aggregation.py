@@ -104,23 +104,11 @@ def panel_scores(
     ``seed`` and ``key`` determine the folds of cross-fitted aggregators.
     """
     if aggregator == "one_coin_graded":
-        return graded_scores(
-            ballots,
-            split.calibration,
-            split.evaluation,
-            ks,
-            ranking=ranking,
-            own_label=own_label,
-        )
+        return graded_scores(ballots, split, ks, ranking=ranking, own_label=own_label)
     if not cross_fits(aggregator):
+        closed = cast(ClosedForm, aggregator)
         return prefix_scores(
-            ballots,
-            split.calibration,
-            split.evaluation,
-            ks,
-            aggregator=cast(ClosedForm, aggregator),
-            ranking=ranking,
-            own_label=own_label,
+            ballots, split, ks, aggregator=closed, ranking=ranking, own_label=own_label
         )
     fit = partial(
         cross_fitted,

@@ -307,8 +307,7 @@ def first_votes(votes: Votes, n_judges: int) -> Ints:
 
 def prefix_scores(
     ballots: Ballots,
-    calibration: Ints,
-    evaluation: Ints,
+    split: Split,
     ks: Ints,
     *,
     aggregator: ClosedForm = "one_coin",
@@ -316,6 +315,7 @@ def prefix_scores(
     own_label: OwnLabel = "removed",
 ) -> PrefixScores:
     """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
+    calibration = split.calibration
     correct, voted = counts(ballots, calibration)
     whole = _Cases(
         -ranking_key(correct, voted, ranking)[None],
@@ -332,7 +332,7 @@ def prefix_scores(
         )
     sides = [
         _scores(ballots, rows, ks, aggregator, cases)
-        for rows, cases in ((calibration, left_out), (evaluation, whole))
+        for rows, cases in ((calibration, left_out), (split.evaluation, whole))
     ]
     if aggregator == "log_odds":
         # One prior for all rows does not distinguish items, so it leaks no label.

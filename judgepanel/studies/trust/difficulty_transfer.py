@@ -578,6 +578,7 @@ def merge(
         spec,
         len(partial.numbers) + partial.skipped,
         strata,
+        methods=spec.methods,
         n_target=np.array([len(strata.easy), len(strata.hard)]),
         **scores,
         warnings=_warnings(prepared, spec, tallies, partial),

@@ -181,7 +181,7 @@ def test_shapley_values_of_a_split_add_up():
     votes, given = small(), spec()
     prepared = prepare(votes, given.settings)
     plan = plan_of(votes, prepared, None, None)
-    split_values = values_of(prepared, split(prepared.ballots.units, 0), plan, given.rules)
+    split_values = values_of(prepared, split(prepared.ballots.units, 0), plan, given)
     part = parts_of(plan)
     null, full = split_values.values[part["null"]], split_values.values[part["shapley_everyone"]]
     total = split_values.values[part["shapley"]].sum(axis=0)
