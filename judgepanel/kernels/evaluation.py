@@ -38,7 +38,7 @@ from judgepanel.kernels.aggregation import Aggregator, AnyAggregator, cross_fits
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import CROSS_VALIDATED, CalibrationFit, Calibrator, fit
 from judgepanel.kernels.maps import column_blocks, item_blocks, sigmoid
-from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores, Ranking
+from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores, Ranking, places_in
 from judgepanel.kernels.residual import (
     FeatureColumns,
     cross_fitted_residual,
@@ -520,8 +520,7 @@ def inner_losses(
         scores = recipe.scores(ballots, split, ks, key)
         return losses_by_fold(ballots, split, scores, recipe.calibrators)
     losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
-    place = np.full(ballots.n_items, -1)
-    place[rows] = np.arange(len(rows))
+    place = places_in(rows, ballots.n_items)
     splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
     scores_by_split = (
         (split, recipe.scores(ballots, split, ks, (*key, split.number))) for split in splits
@@ -615,7 +614,7 @@ def _columns(ballots: Ballots, split: Split, pipelines: Pipelines) -> PrefixScor
         for name in pipelines.aggregators
     ]
     parts = [recipe.scores(ballots, split, ks, _key(split)) for recipe in recipes]
-    return replace(PrefixScores.joined(parts), fold=None)
+    return PrefixScores.stacked(parts)
 
 
 def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split, PrefixScores]:
@@ -712,8 +711,7 @@ def transferred(
     fitted = partial(calibrate, calibrators=recipe.calibrators, in_sample=recipe.in_sample)
     plain = fitted(ballots, source, scores)
     own = _by_stratum(ballots, source, scores, recipe, plain)
-    place = np.full(ballots.n_items, -1)
-    place[source.evaluation] = np.arange(len(source.evaluation))
+    place = places_in(source.evaluation, ballots.n_items)
     labels = ballots.signs[source.calibration].astype(np.float64)
     blank = np.zeros((1, len(labels)))
     constant = fit(recipe.calibrators, blank, labels, symmetric=ballots.symmetric)

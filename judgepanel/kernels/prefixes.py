@@ -59,9 +59,9 @@ def few_votes(votes: Votes, rows: Ints, n_k: int, depth: int) -> NDArray[np.bool
     return np.asarray(np.count_nonzero(votes[rows], axis=1) ** 2 <= most)
 
 
-def places_in(order: Ints) -> Ints:
-    """Place (n_judges,) of every judge in a ranking."""
-    places = np.empty(len(order), dtype=np.int64)
+def places_in(order: Ints, n: int | None = None) -> Ints:
+    """Place (n,) of every judge in a ranking, or of every item among some; -1 for others."""
+    places = np.full(len(order) if n is None else n, -1)
     places[order] = np.arange(len(order))
     return places
 
@@ -196,6 +196,14 @@ class PrefixScores:
             evaluation_empty=self.evaluation_empty[:, evaluation],
             fold=None if self.fold is None else self.fold[calibration],
         )
+
+    @classmethod
+    def stacked(cls, parts: Sequence[PrefixScores]) -> PrefixScores:
+        """Return the columns of other scores of the same rows one after the other, a copy."""
+        whole: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in _BY_SIZE
+        }
+        return replace(parts[0], fold=None, **whole)
 
     @classmethod
     def joined(cls, parts: Sequence[PrefixScores]) -> PrefixScores:

@@ -40,6 +40,7 @@ from judgepanel.kernels.prefixes import (
     PrefixScores,
     counts,
     cross_fitted,
+    places_in,
     ranking_key,
     without_votes,
 )
@@ -148,8 +149,7 @@ class _Refit:
         ballots, split, refit = self.ballots, self.split, self.refit
         rows, seed = split.calibration, self.evidence.rules.seed
         logits, empty = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
-        place = np.full(ballots.n_items, -1)
-        place[rows] = np.arange(len(rows))
+        place = places_in(rows, ballots.n_items)
         pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
         fold = fold_of(pieces, ballots.n_items)
         for piece in pieces:

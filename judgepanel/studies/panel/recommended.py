@@ -632,8 +632,7 @@ def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:
 def _by_inner_folds(at: _Place, family: Curation) -> Floats:
     ballots, rows = at.ballots, at.split.calibration
     losses = np.empty((len(family.calibrators), 1, len(rows)))
-    place = np.full(ballots.n_items, -1)
-    place[rows] = np.arange(len(rows))
+    place = places_in(rows, ballots.n_items)
     for inner in folds(ballots.units, rows, at.terms.n_folds, seed=at.terms.seed, key=at.key):
         panel = replace(at, split=inner, key=(*at.key, inner.number)).made(family)
         fitted = calibrate(ballots, inner, panel.scores, family.calibrators)
