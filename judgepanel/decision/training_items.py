@@ -70,7 +70,7 @@ from judgepanel.scoring.conformal import (
     too_few,
 )
 from judgepanel.scoring.inference import holm
-from judgepanel.scoring.splits import subsplit
+from judgepanel.scoring.splits import stream, subsplit
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
 
@@ -333,7 +333,7 @@ def one_each(held: VoteMatrix) -> NDArray[np.int64]:
     run was already used to draw the slice, and neither votes nor labels are used.
     """
     units = held.units
-    rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=_ONE_EACH_KEY))
+    rng = stream(0, *_ONE_EACH_KEY)
     order = rng.permutation(held.n_items)
     _, first = np.unique(units[order], return_index=True)
     return np.asarray(np.sort(order[first]))

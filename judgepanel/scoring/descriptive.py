@@ -63,7 +63,7 @@ from judgepanel.distributions import t_ppf
 from judgepanel.scoring.inference import LEVEL, Estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, single_product
-from judgepanel.scoring.splits import unit_codes
+from judgepanel.scoring.splits import stream, unit_codes
 
 Singles = NDArray[np.float32]
 
@@ -124,7 +124,7 @@ def sign_flip(differences: Floats, *, seed: int, flips: int = FLIPS) -> tuple[Fl
 def _flipped_sums(differences: Floats, observed: Floats, seed: int, flips: int) -> Iterator[Floats]:
     """Yield sums of the differences (n, m) with random signs, as many as ``flips`` (some, n)."""
     m = differences.shape[1]
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 2)))
+    rng = stream(seed, 7, 2)
     # A sum with flipped signs is (total) - 2 (total of the flipped values), so bits suffice.
     values = differences.T.astype(np.float32)
     step = max(1, _SIGN_CELLS // max(m, 1))
@@ -148,7 +148,7 @@ def _sums_of_chosen(packed: NDArray[np.uint8], values: Singles) -> Singles:
 
 def paper_inference(differences: Floats, t: Floats, p: Floats, *, seed: int) -> PaperInference:
     """Summarise S splits: ``differences``, ``t`` and ``p`` are each (S, n)."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 3)))
+    rng = stream(seed, 7, 3)
     picks = rng.integers(0, len(differences), (RESAMPLES, len(differences)))
     means = differences[picks].mean(axis=1)
     lo, hi = np.quantile(means, (0.025, 0.975), axis=0)
@@ -187,7 +187,7 @@ def paper_joint(differences: Floats, *, seed: int) -> PaperJoint:
         return PaperJoint(0.0 if same else np.inf, 0.0, 1.0 if same else 0.0)
     centred = (differences - differences.mean(axis=0))[:, live] / spread[live]
     largest = np.abs(np.sqrt(n_splits) * differences.mean(axis=0)[live] / spread[live]).max()
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 4)))
+    rng = stream(seed, 7, 4)
     # Sums of centred splits with Gaussian multipliers have the correlation of the splits.
     multipliers = rng.standard_normal((JOINT_DRAWS, n_splits)) / np.sqrt(n_splits - 1)
     maxima = np.abs(multipliers @ centred).max(axis=1)

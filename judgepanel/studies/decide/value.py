@@ -50,7 +50,7 @@ from judgepanel.scoring.inference import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_nll
-from judgepanel.scoring.splits import Split
+from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.accumulate import RANGES, ValueTally, band, tally_values, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
@@ -342,18 +342,14 @@ def _shapley(
     )
 
 
-def _sampled(trial: SubsetTrial, players: Bools, spec: ValueSpec, stream: int) -> _Shapley:
+def _sampled(trial: SubsetTrial, players: Bools, spec: ValueSpec, number: int) -> _Shapley:
     """Half of the orders are drawn for this split, half are shared by all splits."""
-    keys = (trial.split.number, stream), (stream, 35)
+    keys = (trial.split.number, number), (number, 35)
     drawn, always = (
         sampled_shapley(
             trial,
             players,
-            balanced_orders(
-                len(players),
-                spec.permutations // 2,
-                np.random.default_rng(np.random.SeedSequence(spec.settings.seed, spawn_key=key)),
-            ),
+            balanced_orders(len(players), spec.permutations // 2, stream(spec.settings.seed, *key)),
         )
         for key in keys
     )

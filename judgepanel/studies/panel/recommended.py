@@ -69,7 +69,7 @@ from judgepanel.kernels.threads import SHARED
 from judgepanel.models.panel import PanelModel, fit_panels, panels_of, pooled, whole_of
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.metrics import ItemScores, item_scores
-from judgepanel.scoring.splits import Split, folds, unit_codes
+from judgepanel.scoring.splits import Split, folds, stream, unit_codes
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.options import StudySpec, check_known, option
@@ -468,9 +468,7 @@ def absent_losses(
     """
     parts = []
     for half in folds(ballots.units, rows, 2, seed=terms.seed, key=(*key, _HALVES)):
-        rng = np.random.default_rng(
-            np.random.SeedSequence(terms.seed, spawn_key=(*key, _HALVES, half.number))
-        )
+        rng = stream(terms.seed, *key, _HALVES, half.number)
         most = min(max(_ABSENT_CELLS // len(groups), 50), len(half.evaluation))
         some = np.sort(rng.choice(half.evaluation, most, replace=False))
         copied, scored = _with_absent(ballots, some, groups)
@@ -650,8 +648,7 @@ _BOOTSTRAP = 67
 
 def bootstrap(seed: int, key: tuple[int, ...]) -> np.random.Generator:
     """The random stream of the weights that rows learn; ``key`` says which rows."""
-    sequence = np.random.SeedSequence(seed, spawn_key=(*key, _BOOTSTRAP))
-    return np.random.default_rng(sequence)
+    return stream(seed, *key, _BOOTSTRAP)
 
 
 def average_weights(

@@ -27,7 +27,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores
 from judgepanel.kernels.maps import softplus
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.splits import Split, split
+from judgepanel.scoring.splits import Split, split, stream
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import few_labels, stand_ins
@@ -242,7 +242,7 @@ def permuted(ballots: Ballots, number: int, seed: int) -> Ballots:
     """
     if number == 0:
         return ballots
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, _KEY)))
+    rng = stream(seed, number, _KEY)
     _, codes, sizes = np.unique(ballots.units, return_inverse=True, return_counts=True)
     if ballots.symmetric:
         coin = rng.integers(0, 2, len(sizes)) * 2 - 1

@@ -34,7 +34,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, SplitScores, calibrate, evaluate, evaluate_split
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval, Unit
-from judgepanel.scoring.splits import Split
+from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, contrasts, only
 from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
@@ -128,7 +128,7 @@ def draw_damage(
     n_items: int, n_judges: int, *, seed: int, number: int, concentrated: float, draw: int = 0
 ) -> Damage:
     """Draw ``draw`` of split ``number``: ``SeedSequence(seed, spawn_key=(number, 21, draw))``."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, _STREAM, draw)))
+    rng = stream(seed, number, _STREAM, draw)
     struck, leaving = rng.permutation(n_judges), rng.permutation(n_judges)
     return Damage(rng.random((n_items, n_judges)), struck, leaving, concentrated)
 
