@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -95,11 +94,9 @@ class WhatIf(PipelineResult):
     verdict: Verdict
     constant_nll: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "panel": "The panel kept, or the one it is compared with.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "panel": "The panel kept, or the one it is compared with.",
+    }
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel, the kept one first."""

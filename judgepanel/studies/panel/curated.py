@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -492,45 +491,43 @@ def _beam(n_judges: int, rules: Rules) -> float:
     return float(n_judges * rules.width * min(rules.steps, n_judges))
 
 
-CURATORS: Mapping[str, Curator] = MappingProxyType(
-    {
-        curator.name: curator
-        for curator in (
-            Curator(EVERYONE, "all judges", everyone, uses_labels=False),
-            Curator("accuracy", "top k by accuracy", partial(top_k, ranking="accuracy")),
-            Curator(
-                "informativeness",
-                "top k by distance from chance",
-                partial(top_k, ranking="informativeness"),
-            ),
-            Curator("fixed_size", "top by accuracy, k given", fixed_size),
-            Curator("random", "random judges, k given", random_k, uses_labels=False),
-            Curator("forward", "greedy forward", greedy_forward),
-            Curator("beam", "forward beam", beam_forward, searches=_beam),
-            Curator(
-                "backward",
-                "backward elimination",
-                backward_elimination,
-                searches=lambda n, _: n * (n + 1) / 2.0,
-            ),
-            Curator("lasso", "l1 path", lasso),
-            Curator("exhaustive", "every union of groups", every_union),
-            Curator("one_per_family", "one per family", one_per_family, needs="families"),
-            Curator("one_per_cluster", "one per cluster found", one_per_cluster),
-            Curator("checks", "without parse-rate failures (P1)", without_failures),
-            Curator("above_chance", "without judges below chance", above_chance),
-            Curator("cheapest", "the k cheapest", cheapest_k, uses_labels=True, needs="costs"),
-            Curator(
-                BUDGET,
-                "the best found under a budget",
-                best_under_budget,
-                needs="budget",
-            ),
-            Curator(SELECTOR, "finite-calibration selector", finite_calibration),
-            Curator(ORACLE, "oracle k", None),
-        )
-    }
-)
+CURATORS: Mapping[str, Curator] = {
+    curator.name: curator
+    for curator in (
+        Curator(EVERYONE, "all judges", everyone, uses_labels=False),
+        Curator("accuracy", "top k by accuracy", partial(top_k, ranking="accuracy")),
+        Curator(
+            "informativeness",
+            "top k by distance from chance",
+            partial(top_k, ranking="informativeness"),
+        ),
+        Curator("fixed_size", "top by accuracy, k given", fixed_size),
+        Curator("random", "random judges, k given", random_k, uses_labels=False),
+        Curator("forward", "greedy forward", greedy_forward),
+        Curator("beam", "forward beam", beam_forward, searches=_beam),
+        Curator(
+            "backward",
+            "backward elimination",
+            backward_elimination,
+            searches=lambda n, _: n * (n + 1) / 2.0,
+        ),
+        Curator("lasso", "l1 path", lasso),
+        Curator("exhaustive", "every union of groups", every_union),
+        Curator("one_per_family", "one per family", one_per_family, needs="families"),
+        Curator("one_per_cluster", "one per cluster found", one_per_cluster),
+        Curator("checks", "without parse-rate failures (P1)", without_failures),
+        Curator("above_chance", "without judges below chance", above_chance),
+        Curator("cheapest", "the k cheapest", cheapest_k, uses_labels=True, needs="costs"),
+        Curator(
+            BUDGET,
+            "the best found under a budget",
+            best_under_budget,
+            needs="budget",
+        ),
+        Curator(SELECTOR, "finite-calibration selector", finite_calibration),
+        Curator(ORACLE, "oracle k", None),
+    )
+}
 """Curators in display order."""
 
 NAMES: tuple[str, ...] = tuple(CURATORS)

@@ -35,7 +35,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -111,18 +110,16 @@ FAVOURITES = ((EVERYONE, "joint", "none"), (EVERYONE, "joint_graded", "none"))
 LEAD = 0.5
 """Prior weight of the favourite, joint over everyone: on real matrices it is most often the best
 single pipeline. Joint on votes and joint on grades share it alike."""
-MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = MappingProxyType(
-    {
-        "majority": ("temperature",),
-        "one_coin": ("none", "temperature"),
-        "joint": ("none", "temperature"),
-        "accuracy_weighted": ("temperature", "beta"),
-        "stacking": ("none",),
-        "dawid_skene_semi": ("none", "temperature"),
-        "one_coin_graded": ("none", "temperature"),
-        "joint_graded": ("none", "temperature"),
-    }
-)
+MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = {
+    "majority": ("temperature",),
+    "one_coin": ("none", "temperature"),
+    "joint": ("none", "temperature"),
+    "accuracy_weighted": ("temperature", "beta"),
+    "stacking": ("none",),
+    "dawid_skene_semi": ("none", "temperature"),
+    "one_coin_graded": ("none", "temperature"),
+    "joint_graded": ("none", "temperature"),
+}
 """Pipelines of the members beside the favourite, on everyone and on the better half of the judges
 as far as the list has them; they share the rest of the prior alike."""
 FEW = (3, 5, 10)
@@ -318,9 +315,10 @@ def _far(n_judges: int) -> Panels:
     return tuple((f"{k} farthest from chance", k) for k in sizes)
 
 
-LISTS: Mapping[str, Callable[[int], tuple[Family | Curation, ...]]] = MappingProxyType(
-    {"default": _default, "wide": _wide}
-)
+LISTS: Mapping[str, Callable[[int], tuple[Family | Curation, ...]]] = {
+    "default": _default,
+    "wide": _wide,
+}
 """Lists of candidates by name, from the number of judges."""
 
 

@@ -28,7 +28,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -172,7 +171,7 @@ _ALL = (
     Step("honest", "honest_beta", "honest", "beta", own_label="removed"),
     Step("joint", "honest", "honest", "beta", own_label="removed", aggregator="joint"),
 )
-STEPS: Mapping[str, Step] = MappingProxyType({step.name: step for step in _ALL})
+STEPS: Mapping[str, Step] = {step.name: step for step in _ALL}
 """Every step by name, in the order in which they are presented."""
 
 LAST: tuple[str, str] = ("honest", "joint")

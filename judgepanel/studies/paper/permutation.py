@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -69,12 +68,10 @@ class Permutation(RunResult):
     identical: bool
     n_judges: int
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "permutation": "Number of the permutation; 0 has the real labels.",
-            "labels": "Real, or how they were permuted.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "permutation": "Number of the permutation; 0 has the real labels.",
+        "labels": "Real, or how they were permuted.",
+    }
 
     @property
     def partial(self) -> bool:

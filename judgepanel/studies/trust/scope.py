@@ -44,7 +44,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -547,19 +546,17 @@ class Scope(SplitResult):
     constant_nll: float
     n_compared: int
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "check": "P0 to P3.",
-            "outcome": "Outcome of the check.",
-            "subject": "Judge, panel or aggregator that the figure is about.",
-            "quantity": "Name of the figure.",
-            "value": "The figure, in the unit of its quantity.",
-            "lo": "Lower end of its interval.",
-            "hi": "Upper end of its interval.",
-            "p": "p-value of the figure.",
-            "flag": "What the figure shows, such as 'below chance'.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "check": "P0 to P3.",
+        "outcome": "Outcome of the check.",
+        "subject": "Judge, panel or aggregator that the figure is about.",
+        "quantity": "Name of the figure.",
+        "value": "The figure, in the unit of its quantity.",
+        "lo": "Lower end of its interval.",
+        "hi": "Upper end of its interval.",
+        "p": "p-value of the figure.",
+        "flag": "What the figure shows, such as 'below chance'.",
+    }
 
     @property
     def n_judges(self) -> int:
