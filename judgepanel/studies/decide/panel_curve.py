@@ -16,7 +16,7 @@ import numpy as np
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import AnyAggregator, cross_fits
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Choice, Recipe, fit_split
+from judgepanel.kernels.evaluation import Choice, fit_split
 from judgepanel.kernels.prefixes import Ranking, counts, posterior_mean, ranking_key
 from judgepanel.kernels.threads import threads
 from judgepanel.scoring.inference import Verdict
@@ -34,9 +34,10 @@ from judgepanel.studies.accumulate import (
     settled,
     tally,
 )
-from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
+from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Extend, Study, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
+from judgepanel.studies.panel.recommended import BestPanels
 from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.studies.runner import ahead
 from judgepanel.votes import VoteMatrix
@@ -52,7 +53,7 @@ _COMPARED = (3, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class PanelCurveSpec(StudySpec):
+class PanelCurveSpec(StudySpec, BestPanels):
     """Options of the panel curve.
 
     ``ks`` None uses every k up to 200 judges and a grid beyond, () uses every k for any number of
@@ -77,11 +78,6 @@ class PanelCurveSpec(StudySpec):
     compare: tuple[int, ...] = option(
         _COMPARED, "panel sizes to compare with all judges", flag="top", check=check_panels
     )
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every split."""
-        return recipe_of(self.settings, self.aggregator, self.calibrators, self.ranking)
 
     def panel_sizes(self, n_judges: int) -> Ints:
         """Return sorted panel sizes to evaluate, with 1, all judges and the sizes compared.

@@ -70,6 +70,7 @@ from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.metrics import ItemScores, item_scores
 from judgepanel.scoring.splits import Split, folds, stream, unit_codes
 from judgepanel.studies.accumulate import arm_name
+from judgepanel.studies.common import recipe_of
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.options import StudySpec, check_known, option
 from judgepanel.studies.panel.curated import CURATORS, Curated, curated
@@ -763,8 +764,7 @@ def all_judges(
     """Scores of all judges in a split, under one pipeline or the recommended average."""
     if aggregator == AVERAGE:
         return scored_average(ballots, split, settings.seed)
-    in_sample = settings.protocol == "paper"
-    recipe = Recipe(aggregator, (calibrator,), in_sample=in_sample, seed=settings.seed)
+    recipe = recipe_of(settings, aggregator, (calibrator,), "accuracy")
     return evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
 
 
@@ -821,6 +821,23 @@ class AverageSpec(StudySpec):
             for name, none in (("calibrator", "none"), ("calibrators", ("none",))):
                 if hasattr(self, name):
                     object.__setattr__(self, name, none)
+
+
+class BestPanels:
+    """A spec of the best judges, or all, under one pipeline; beside the average, ``COMPARED``."""
+
+    __slots__ = ()
+
+    def sizes(self: Any, n_judges: int) -> Ints:
+        """Return panel sizes in ascending order, all judges last."""
+        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
+
+    @property
+    def recipe(self: Any) -> Recipe:
+        """The recipe of all panels; beside the average, that of the best judges."""
+        own = self.calibrators if hasattr(self, "calibrators") else (self.calibrator,)
+        pipeline = COMPARED if self.aggregator == AVERAGE else (self.aggregator, *own)
+        return recipe_of(self.settings, pipeline[0], pipeline[1:], self.ranking)
 
 
 def remember(votes: VoteMatrix, settings: Settings, number: int, average: Averaged) -> None:

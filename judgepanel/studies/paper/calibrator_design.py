@@ -18,7 +18,7 @@ from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Calibrated, Recipe, calibrate, fit_split
+from judgepanel.kernels.evaluation import Calibrated, calibrate, fit_split
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval
@@ -32,9 +32,10 @@ from judgepanel.studies.accumulate import (
     grid_estimates,
     tally,
 )
-from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
+from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
+from judgepanel.studies.panel.recommended import BestPanels
 from judgepanel.studies.results import NllResult, by_split, column, derived, frozen
 from judgepanel.votes import VoteMatrix
 
@@ -43,7 +44,7 @@ _SHAPE_POINTS = 121
 
 
 @dataclass(frozen=True, slots=True)
-class CalibratorDesignSpec(StudySpec):
+class CalibratorDesignSpec(StudySpec, BestPanels):
     """One aggregator; ``panels`` are sizes besides all judges.
 
     Raises
@@ -56,15 +57,6 @@ class CalibratorDesignSpec(StudySpec):
     calibrators: tuple[Calibrator, ...] = option(CALIBRATORS, "calibrators in the table", once=True)
     panels: tuple[int, ...] = option(PANELS, "panel sizes besides all judges", check=check_panels)
     ranking: Ranking = option("accuracy")
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every split."""
-        return recipe_of(self.settings, self.aggregator, self.calibrators, self.ranking)
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes, ascending, all judges last."""
-        return np.array(sorted({*(k for k in self.panels if k < n_judges), n_judges}))
 
 
 @frozen

@@ -36,14 +36,14 @@ from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, contrasts, only
-from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
+from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import check_panels, option
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
-    COMPARED,
     RECOMMENDED,
     AverageSpec,
+    BestPanels,
     as_scores,
     average_on,
     panel_names,
@@ -305,7 +305,7 @@ def check_levels(levels: tuple[float, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CorruptionSpec(AverageSpec):
+class CorruptionSpec(AverageSpec, BestPanels):
     """The amount of damage, and which judges it affects.
 
     Beside the average, the top k have the pipeline ``COMPARED``.
@@ -337,22 +337,10 @@ class CorruptionSpec(AverageSpec):
                 allowed=f"a share from {max(self.flips):g} to 1",
             )
 
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe of all panels; beside the average, that of the top k."""
-        aggregator, calibrator = self.aggregator, self.calibrator
-        if aggregator == AVERAGE:
-            aggregator, calibrator = COMPARED
-        return recipe_of(self.settings, aggregator, (calibrator,), self.ranking)
-
     def conditions(self, n_judges: int) -> tuple[Condition, ...]:
         """Return the clean panel, then every scenario and level; a sole judge cannot be absent."""
         every = conditions(self.flips, self.absent)
         return tuple(c for c in every if n_judges > 1 or c.scenario != ABSENT)
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes (n_panels,), all judges last."""
-        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
 
 @frozen

@@ -42,7 +42,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_each
+from judgepanel.kernels.evaluation import SplitScores, evaluate_each
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.descriptive import (
     FEWEST_POINTS,
@@ -65,14 +65,14 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, n_share, nested_rows
 from judgepanel.studies.accumulate import RANGES, Arms, Bits, Tally, packed, tally, unpacked
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import not_fitted, recipe_of, run_warnings, splits_of
+from judgepanel.studies.common import not_fitted, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import check_panels, option, valid
 from judgepanel.studies.panel.recommended import (
     AGAINST_AVERAGE,
     AVERAGE,
-    COMPARED,
     AverageSpec,
+    BestPanels,
     by_aggregator,
     panel_names,
     pipeline_columns,
@@ -181,7 +181,7 @@ def fewest_labels(prepared: Prepared) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelsSpec(AverageSpec):
+class PanelsSpec(AverageSpec, BestPanels):
     """Panels and their pipeline, shared by the studies of label budgets.
 
     ``panels`` are sizes compared with all judges. Under ``average``, ``calibrators`` is always
@@ -198,18 +198,6 @@ class PanelsSpec(AverageSpec):
     )
     panels: tuple[int, ...] = option((5,), check=check_panels)
     ranking: Ranking = option("accuracy")
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe of all judges and of the panels compared with them; of those, by average."""
-        aggregator, calibrators = self.aggregator, self.calibrators
-        if aggregator == AVERAGE:
-            aggregator, calibrators = COMPARED[0], COMPARED[1:]
-        return recipe_of(self.settings, aggregator, calibrators, self.ranking)
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes (n_sizes,), all judges last."""
-        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
 
 @frozen
