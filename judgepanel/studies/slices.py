@@ -90,7 +90,7 @@ def _sliced(
     if values.dtype.kind in "fiub":
         parts = _quantiles(values.astype(np.float64), quantiles)
     else:
-        texts = np.array(["" if value is None else str(value) for value in values.tolist()])
+        texts = _texts(values)
         kinds = [text for text in np.unique(texts).tolist() if text]
         parts = [(text, np.flatnonzero(texts == text)) for text in kinds]
     known = sum(len(rows) for _, rows in parts)
