@@ -24,8 +24,14 @@ from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.cross_proxies import best_judge, cross_proxies
-from judgepanel.scoring.bradley_terry import Matches, estimate_win_rates
-from judgepanel.scoring.prediction_powered import Rates, Sample, differences, estimate_rates
+from judgepanel.scoring.prediction_powered import (
+    Matches,
+    Rates,
+    Sample,
+    differences,
+    estimate_rates,
+    estimate_win_rates,
+)
 
 LABELS = (30, 50, 100, 200)
 TARGETS = {"llmbar": 2.5, "rewardbench": 4.5, "sentpop": 5.0, "mozafari": 1.15}

@@ -12,8 +12,7 @@ import pandas as pd
 from benchmarks.process import GIB, answer, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Table, say
-from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec
-from judgepanel.studies.decide.label_next import items_to_label
+from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec, items_to_label
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, VoteMatrix
 

@@ -15,12 +15,15 @@ from judgepanel.arrays import Floats
 from judgepanel.distributions import t_ppf
 from judgepanel.kernels.cross_proxies import cross_proxies
 from judgepanel.scoring import prediction_powered
-from judgepanel.scoring.bradley_terry import Matches, estimate_win_rates, strengths_of, win_rates
 from judgepanel.scoring.prediction_powered import (
+    Matches,
     Sample,
     all_pairs,
     differences,
     estimate_rates,
+    estimate_win_rates,
+    strengths_of,
+    win_rates,
 )
 
 LOWEST, HIGHEST = 0.93, 0.97

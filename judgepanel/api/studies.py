@@ -230,9 +230,9 @@ def _progress_text(progress: Progress[Any, Any, Any]) -> str:
 
 def _notes(spec: Spec, result: Result, latest: Progress[Any, Any, Any]) -> tuple[str, ...]:
     notes = []
-    most = latest.study.rounds(spec)
+    most = latest.work.study.rounds(spec)
     n_splits = getattr(result, "n_splits", most)
-    if latest.study.is_open(spec) and latest.over and n_splits < most:
+    if latest.work.study.is_open(spec) and latest.over and n_splits < most:
         notes.append(f"{n_splits} splits: more are unlikely to change the verdict.")
     elif isinstance(result, SplitResult) and most < spec.settings.most_splits:
         notes.append(f"This study uses {most} of the {spec.settings.most_splits} splits.")
@@ -531,17 +531,17 @@ def items_to_label(
     ----------
     docs/estimate.md: why items are drawn at random.
     """
-    from judgepanel.studies.decide import label_next  # noqa: PLC0415
+    from judgepanel.studies.decide.estimate import items_to_label, with_texts  # noqa: PLC0415
     from judgepanel.votes.texts import ID  # noqa: PLC0415
 
     spec: Any = estimates.spec
-    drawn = label_next.items_to_label(estimates.votes.matrix, spec, estimates.result, n, seed=seed)
+    drawn = items_to_label(estimates.votes.matrix, spec, estimates.result, n, seed=seed)
     if texts is not None:
         texts = texts.set_axis(texts.index.map(str)).rename_axis(ID).astype(object)
         if not texts.index.isin(drawn[ID]).any():
             raise InputError("no item is in the index of `texts`", remedy="make its ids the index")
         texts = texts[~texts.index.duplicated()].reset_index()
-    return label_next.with_texts(drawn, texts)
+    return with_texts(drawn, texts)
 
 
 def _run(

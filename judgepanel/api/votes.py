@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.kernels.ballots import signs_of
-from judgepanel.scoring.agreement import WithLabels, with_labels
+from judgepanel.scoring.descriptive import WithLabels, with_labels
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.results import json_values, long_frame
 from judgepanel.studies.understand.judge_table import JudgeTable, judge_table

@@ -29,8 +29,7 @@ from judgepanel.present.decide.estimate import failures
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.text import terminal_text
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Study, WorkersEnded
-from judgepanel.studies.decide.estimate import ESTIMATE
-from judgepanel.studies.decide.label_next import with_texts
+from judgepanel.studies.decide.estimate import ESTIMATE, with_texts
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.runner import AUTO, BACKENDS, DASK, SCHEDULER, backend_of

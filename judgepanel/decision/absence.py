@@ -72,7 +72,7 @@ from judgepanel.models.panel import (
 from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.scoring.splits import Split, folds, unit_codes
+from judgepanel.scoring.splits import Split, folds, stream, unit_codes
 from judgepanel.studies.contract import Prepared, Settings
 from judgepanel.votes import MISSING
 
@@ -200,7 +200,7 @@ def threshold(losses: list[Losses], units: Ints, seed: int) -> Threshold:
     for loss in losses:
         np.add.at(gains, units[loss.rows], loss.gains(grid).T)
         np.add.at(times, units[loss.rows], 1.0)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_KEY))
+    rng = stream(seed, *_KEY)
     half = rng.permutation(n_units) % 2 == 0
     first, second = (
         _taken(grid, gains[side & (times > 0)], times[side & (times > 0)]) for side in (half, ~half)
@@ -511,7 +511,7 @@ def measure_absence(
     together: list[Losses] = []
     everyone, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.most_splits)
     for drawn in folds(ballots.units, everyone, n_folds, seed=settings.seed, key=(_STREAM,)):
-        rng = _stream(settings.seed, drawn.number)
+        rng = stream(settings.seed, drawn.number, _STREAM)
         fitted = _fitted(ballots.of_items(drawn.calibration), panel, rng)
         for arms, losses in (
             (_one_by_one(len(names)), alone),
@@ -519,10 +519,6 @@ def measure_absence(
         ):
             losses.append(_losses(ballots, drawn, fitted, panel, arms, rng))
     return _figures(ballots, panel, (alone, together), settings.seed)
-
-
-def _stream(seed: int, number: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, _STREAM)))
 
 
 def _one_by_one(n_judges: int) -> _Arms:
@@ -594,7 +590,7 @@ def _losses(
     """NLL of evaluation rows under every arm, by the panel's own rule and by the fallback."""
     most = max(_CELLS // len(arms.absent), 50)
     rows = _some(drawn.evaluation, most, rng)
-    shared = _some(np.arange(ballots.n_items), most, _stream(0, FOLDS))
+    shared = _some(np.arange(ballots.n_items), most, stream(0, FOLDS, _STREAM))
     all_rows = np.concatenate([rows, shared])
     place = {name: column for column, name in enumerate(fitted.judges)}
     columns = np.array(panel.places(fitted.judges))
@@ -638,7 +634,7 @@ def _figures(
     at = {name: j for j, name in enumerate(model.judges)}
     fallback = None
     if limits.beyond < NEVER:
-        fallback = _fallback(ballots, panel, _stream(seed, FOLDS))
+        fallback = _fallback(ballots, panel, stream(seed, FOLDS, _STREAM))
     if fallback is not None:
         fallback = in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
     by_name = dict(zip(names, singles, strict=True))

@@ -14,7 +14,6 @@ every split.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -24,7 +23,7 @@ from judgepanel.arrays import Bools, Floats
 PanelInUse = Literal["nll", "lean"]
 """The panels that an analysis can use, by the preference of the recommendation."""
 CardName = Literal["Best", "Lean"]
-CARD_NAMES: Mapping[PanelInUse, CardName] = MappingProxyType({"nll": "Best", "lean": "Lean"})
+CARD_NAMES: Mapping[PanelInUse, CardName] = {"nll": "Best", "lean": "Lean"}
 """Their names."""
 PRICES = (0.005, 0.01, 0.02, 0.03, 0.05)
 """Largest losses that can be accepted, as shares of the NLL of Best."""

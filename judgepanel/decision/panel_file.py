@@ -15,11 +15,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import numpy as np
 from jsonschema import Draft202012Validator
@@ -36,19 +36,13 @@ from judgepanel.decision.training_items import (
     rows_content,
     slices,
 )
-from judgepanel.kernels.aggregation import Graded
 from judgepanel.kernels.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
 from judgepanel.models.panel import (
     Fallback,
-    JointSum,
-    LevelSum,
     Member,
     Mixture,
     PanelModel,
     Rule,
-    TwoCoin,
-    VoteFraction,
-    VoteSum,
 )
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
@@ -67,19 +61,17 @@ Numbers = tuple[float, ...]
 
 _SUM_OF_WEIGHTS = 1e-9
 """Tolerance of the sum of the members' weights."""
-_A_JUDGE = ("correct", "voted", "weights", "levels", "ones", "zeros", "shares")
-_LINEAR = ("weights", "intercept")
-_LIKENESS = ("shares", "prototypes", "pull")
-_PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    "majority": (),
-    **dict.fromkeys(("accuracy_weighted", "one_coin"), ("weights",)),
-    **dict.fromkeys(("log_odds", "stacking", "stacking_monotone", "joint_monotone"), _LINEAR),
-    **dict.fromkeys(("dawid_skene", "dawid_skene_semi"), ("ones", "zeros", "prior_logit")),
-    "joint": (*_LINEAR, *_LIKENESS),
-    "one_coin_graded": ("levels",),
-    "joint_graded": ("levels", "intercept", *_LIKENESS),
+_COUNTS = ("correct", "voted")
+_A_JUDGE = (*_COUNTS, "weights", "levels", "ones", "zeros", "shares")
+_NOT_HELD: Mapping[str, tuple[str, ...]] = {
+    "majority": ("weights",),
+    "one_coin": ("intercept",),
+    "one_coin_graded": ("intercept", "shares", "prototypes", "pull"),
 }
-"""Fields of a rule that a file holds besides its kind, by aggregator."""
+"""Fields of a rule that a file does not hold, since all such rules have the same."""
+_RULES: Mapping[str, Any] = {
+    kind: rule for rule in get_args(Rule) for kind in get_args(get_type_hints(rule)["kind"])
+}
 
 
 def members_content(model: Mixture) -> list[dict[str, Any]]:
@@ -99,7 +91,9 @@ def aggregator_content(model: PanelModel) -> dict[str, Any]:
     """Return the aggregator as JSON values."""
     rule = model.rule
     content = {"kind": rule.kind, "correct": list(model.correct), "voted": list(model.voted)}
-    return content | {name: to_plain(getattr(rule, name)) for name in _PARAMETERS[rule.kind]}
+    left_out = ("kind", "edges", *_NOT_HELD.get(rule.kind, ()))
+    names = (field.name for field in fields(rule) if field.name not in left_out)
+    return content | {name: to_plain(getattr(rule, name)) for name in names}
 
 
 def calibrator_content(shape: Shape) -> dict[str, Any]:
@@ -270,46 +264,30 @@ def _fallback(content: dict[str, Any] | None, n_judges: int, name: str | None) -
 def _rule(
     content: dict[str, Any], n_judges: int, name: str | None, edges: tuple[Numbers, ...]
 ) -> Rule:
-    kind = content["kind"]
-    if kind in get_args(Graded):
-        return _level_sum(content, n_judges, name, edges)
-    if kind in ("majority", "accuracy_weighted"):
-        return VoteFraction(kind, _floats(content.get("weights", [1.0] * n_judges)))
-    if kind in ("dawid_skene", "dawid_skene_semi"):
-        prior = float(content["prior_logit"])
-        return TwoCoin(kind, _floats(content["ones"]), _floats(content["zeros"]), prior)
-    weights, intercept = _floats(content["weights"]), float(content.get("intercept", 0.0))
-    if kind != "joint":
-        return VoteSum(kind, weights, intercept)
-    _check_prototypes(content, n_judges, name)
-    shares, past = _floats(content["shares"]), tuple(content["prototypes"])
-    return JointSum(kind, weights, intercept, shares, past, _floats(content["pull"]))
+    parts = {part: _part(value) for part, value in content.items() if part not in _COUNTS}
+    if content["kind"] == "majority":
+        parts["weights"] = (1.0,) * n_judges
+    if "levels" in parts:
+        parts["edges"] = edges
+        for weights, own in zip(parts["levels"], edges, strict=True):
+            if len(weights) != len(own) + 1:
+                raise InputError(
+                    "a judge of the panel has another number of levels than of bands",
+                    file=name,
+                    value=len(weights),
+                    allowed=f"{len(own) + 1}, one for each band of its grades",
+                )
+    if "prototypes" in parts:
+        _check_prototypes(content, n_judges, name)
+    rule: Rule = _RULES[content["kind"]](**parts)
+    return rule
 
 
-def _level_sum(
-    content: dict[str, Any], n_judges: int, name: str | None, edges: tuple[Numbers, ...]
-) -> LevelSum:
-    levels = tuple(map(_floats, content["levels"]))
-    for weights, own in zip(levels, edges, strict=True):
-        if len(weights) != len(own) + 1:
-            raise InputError(
-                "a judge of the panel has another number of levels than of bands",
-                file=name,
-                value=len(weights),
-                allowed=f"{len(own) + 1}, one for each band of its grades",
-            )
-    if content["kind"] == "one_coin_graded":
-        return LevelSum("one_coin_graded", levels, edges)
-    _check_prototypes(content, n_judges, name)
-    return LevelSum(
-        "joint_graded",
-        levels,
-        edges,
-        float(content["intercept"]),
-        _floats(content["shares"]),
-        tuple(content["prototypes"]),
-        _floats(content["pull"]),
-    )
+def _part(value: Any) -> Any:
+    """Return numbers as floats, lists as tuples and texts as they are."""
+    if isinstance(value, list):
+        return tuple(map(_part, value))
+    return value if isinstance(value, str) else float(value)
 
 
 def _check_prototypes(content: dict[str, Any], n_judges: int, name: str | None) -> None:
@@ -458,10 +436,6 @@ def _length(values: list[Any], expected: int, key: str, name: str | None) -> Non
     if len(values) != expected:
         raise InputError(f"{key} has {len(values)} entries where {expected} are needed", file=name)
 
-
-if TYPE_CHECKING:
-    from judgepanel.decision.recommend import RecommendSpec
-    from judgepanel.decision.recommend_result import Recommendation
 
 FORMAT = "judgepanel/panel"
 VERSION = 6

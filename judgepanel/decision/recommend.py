@@ -58,16 +58,18 @@ from judgepanel.scoring.descriptive import allow_difference, between, one_more_e
 from judgepanel.scoring.inference import MARGIN, Verdict, labels_to_settle, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import errs_rarely, few_labels, not_fitted, splits_of
-from judgepanel.studies.compare import (
+from judgepanel.studies.accumulate import (
+    Arms,
     ConstantPosition,
     Estimator,
+    Tally,
     against_position,
     arm_blocks,
     grid_estimates,
     settled,
+    tally,
 )
+from judgepanel.studies.common import errs_rarely, not_fitted, run_warnings, splits_of
 from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
@@ -751,15 +753,18 @@ def _mark_is_settled(
 
 
 def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:
-    prepared = contest.prepared
-    warnings = list(prepared.notices)
-    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
-    if totals.replaced.any():
-        cases = len(totals.numbers) * len(contest.choices.all())
-        warnings.append(not_fitted("Calibrators", f"{int(totals.replaced.sum())} of {cases} cases"))
-    if prepared.ballots.n_judges == 1:
-        warnings.append("There is only one judge, so there is nothing to choose among judges.")
-    return tuple(warnings)
+    n_replaced, n_fits = (
+        int(totals.replaced.sum()),
+        len(totals.numbers) * len(contest.choices.all()),
+    )
+    alone = "There is only one judge, so there is nothing to choose among judges."
+    return run_warnings(
+        contest.prepared,
+        totals,
+        not_fitted("Calibrators", f"{n_replaced} of {n_fits} cases") if n_replaced else "",
+        alone if contest.prepared.ballots.n_judges == 1 else "",
+        allowed=True,
+    )
 
 
 RECOMMEND: Study[RecommendSpec, Scores, Recommendation] = Study(

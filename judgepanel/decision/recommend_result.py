@@ -25,12 +25,11 @@ Regression Trees*, section 3.4).
 
 The two panels to decide between, Best and Lean, and which of them is recommended.
 
-Best has the lowest expected loss. Lean is the smallest panel within a stated price of it
-(:mod:`judgepanel.decision.lean`). The rule: Lean is recommended if it saves at least ``SAVES`` of
-the judges or of the cost, and its loss is within the price; else Best. The loss is the difference
-between the two where each is chosen again in every split and scored on the other items, plus
-``CAUTION`` of the way to the upper end of its interval. ``benchmarks/lean.py`` holds the rule to
-account on items that nothing has seen.
+Best has the lowest expected loss. Lean is the smallest panel within a stated price of it. The rule:
+Lean is recommended if it saves at least ``SAVES`` of the judges or of the cost, and its loss is
+within the price; else Best. The loss is the difference between the two where each is chosen again
+in every split and scored on the other items, plus ``CAUTION`` of the way to the upper end of its
+interval. ``benchmarks/lean.py`` holds the rule to account on items that nothing has seen.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ from judgepanel.kernels.maps import column_blocks
 from judgepanel.models.panel import Mixture
 from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.accumulate import CELLS, ConstantPosition
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.compare import CELLS, ConstantPosition
 from judgepanel.studies.contract import Prepared, grouped_votes, prepare
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.panel.curator import Rules, check_folds, known_judges
@@ -131,16 +130,7 @@ class Choices:
         return (*plain, *lean)
 
 
-def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
-    """Mean NLL (A,) if labels followed the blend; infinite if not allowed.
-
-    ``losses`` (A, n) are cross-validated on the rows of the choice, ``units`` (n,) the clusters of
-    these rows.
-    """
-    return _smoothed(losses, units, allowed)[0]
-
-
-def _smoothed(losses: Floats, units: Ints, allowed: Bools) -> tuple[Floats, Floats]:
+def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> tuple[Floats, Floats]:
     """Return the same, and the probability (n,) of the true label in the blend."""
     mean = np.where(allowed, losses.mean(axis=1), np.inf)
     weights = np.exp(-POWER * len(np.unique(units)) * (mean - mean.min()))
@@ -211,7 +201,7 @@ def choose(
     """
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
-    smoothed, blend = _smoothed(losses, units, allowed)
+    smoothed, blend = smoothed_nll(losses, units, allowed)
     tied = tied_with_best(losses, units, smoothed)
     prior = candidates.prior(allowed)
     if not prior.any():

@@ -29,7 +29,7 @@ from judgepanel.votes.matrix import cached
 
 Status = Literal["helps", "could go", "fails a check", "unsettled"]
 STATUSES: tuple[Status, ...] = get_args(Status)
-NO_FAILURES: Mapping[str, str] = MappingProxyType({})
+NO_FAILURES: Mapping[str, str] = {}
 MOST_LABELS = 20
 """Multiple of the available labels above which no number is given: the value is practically 0."""
 

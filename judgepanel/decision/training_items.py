@@ -58,6 +58,7 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.models.panel import Mixture
 from judgepanel.scoring.clustered import design_effect, fisher, unit_counts
 from judgepanel.scoring.conformal import (
@@ -69,7 +70,7 @@ from judgepanel.scoring.conformal import (
     too_few,
 )
 from judgepanel.scoring.inference import holm
-from judgepanel.scoring.splits import subsplit
+from judgepanel.scoring.splits import stream, subsplit
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
 
@@ -332,7 +333,7 @@ def one_each(held: VoteMatrix) -> NDArray[np.int64]:
     run was already used to draw the slice, and neither votes nor labels are used.
     """
     units = held.units
-    rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=_ONE_EACH_KEY))
+    rng = stream(0, *_ONE_EACH_KEY)
     order = rng.permutation(held.n_items)
     _, first = np.unique(units[order], return_index=True)
     return np.asarray(np.sort(order[first]))
@@ -623,9 +624,7 @@ def _counted(votes: VoteMatrix, edges: Edges = ()) -> _Counts:
 def _effects(right: Bools, tried: Bools, units: Ints) -> Floats:
     """Design effect (n_judges,) of each share of ``right`` among ``tried``, both (n, n_judges)."""
     effects = np.empty(right.shape[1])
-    step = max(1, _CELLS // max(1, len(right)))
-    for start in range(0, len(effects), step):
-        block = slice(start, start + step)
+    for block in column_blocks(len(effects), len(right), _CELLS):
         counts = unit_counts(right[:, block], tried[:, block], units)
         effects[block] = design_effect(counts, counts.share())
     return effects

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from itertools import chain
-from types import MappingProxyType
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -58,18 +57,18 @@ AnyAggregator = Literal[Aggregator, Graded]
 
 AGGREGATORS: tuple[Aggregator, ...] = get_args(Aggregator)
 ANY_AGGREGATORS: tuple[AnyAggregator, ...] = (*AGGREGATORS, *get_args(Graded))
-RIDGES: Mapping[str, Form] = MappingProxyType(
-    {
-        "stacking": stacking,
-        "joint": joint,
-        "stacking_monotone": stacking_monotone,
-        "joint_monotone": joint_monotone,
-    }
-)
+RIDGES: Mapping[str, Form] = {
+    "stacking": stacking,
+    "joint": joint,
+    "stacking_monotone": stacking_monotone,
+    "joint_monotone": joint_monotone,
+}
 """Aggregators that weight judges jointly by ridge regression."""
-KERNELS: Mapping[str, Kernel] = MappingProxyType(
-    {"dawid_skene": dawid_skene, "dawid_skene_semi": dawid_skene_semi, **RIDGES}
-)
+KERNELS: Mapping[str, Kernel] = {
+    "dawid_skene": dawid_skene,
+    "dawid_skene_semi": dawid_skene_semi,
+    **RIDGES,
+}
 
 _TOGETHER = ("dawid_skene", "dawid_skene_semi")
 _MOST_ITEMS = 100_000
@@ -104,23 +103,11 @@ def panel_scores(
     ``seed`` and ``key`` determine the folds of cross-fitted aggregators.
     """
     if aggregator == "one_coin_graded":
-        return graded_scores(
-            ballots,
-            split.calibration,
-            split.evaluation,
-            ks,
-            ranking=ranking,
-            own_label=own_label,
-        )
+        return graded_scores(ballots, split, ks, ranking=ranking, own_label=own_label)
     if not cross_fits(aggregator):
+        closed = cast(ClosedForm, aggregator)
         return prefix_scores(
-            ballots,
-            split.calibration,
-            split.evaluation,
-            ks,
-            aggregator=cast(ClosedForm, aggregator),
-            ranking=ranking,
-            own_label=own_label,
+            ballots, split, ks, aggregator=closed, ranking=ranking, own_label=own_label
         )
     fit = partial(
         cross_fitted,

@@ -24,19 +24,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.arrays import Floats, Votes
+from judgepanel.scoring.metrics import null_logit
 from judgepanel.scoring.splits import unit_codes
 
-if TYPE_CHECKING:
-    Sparse: TypeAlias = scipy.sparse.csr_array[Any, tuple[int, int]]
-    Cells: TypeAlias = NDArray[np.int8] | Sparse
-
+Sparse: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
+Cells: TypeAlias = "NDArray[np.int8] | Sparse"
 Index = NDArray[np.intp]
 
 SPARSE_CELLS = 2_000_000
@@ -165,25 +164,22 @@ class Ballots:
     def of_judges(self, judges: ArrayLike) -> Ballots:
         """Return the same items with some of the judges: a mask, or positions of columns."""
         columns = np.asarray(judges)
-        unlabelled, ties, margins = self.unlabelled, self.ties, self.margins
-        return replace(
-            self,
-            votes=self.votes[:, columns],
-            unlabelled=None if unlabelled is None else unlabelled[:, columns],
-            ties=None if ties is None else ties[:, columns],
-            margins=None if margins is None else margins[:, columns],
-        )
+        return self._part(np.s_[:, columns], "votes", "unlabelled", "ties", "margins")
+
+    def _part(self, place: Any, *names: str) -> Ballots:
+        """Return the part of these arrays, of those that are there."""
+        arrays = {name: getattr(self, name) for name in names}
+        parts: Any = {name: None if a is None else a[place] for name, a in arrays.items()}
+        return replace(self, **parts)
 
     def of_items(self, items: NDArray[np.int64]) -> Ballots:
         """Return some of the labelled items, with their groups numbered from 0."""
-        return replace(
-            self,
-            votes=self.votes[items],
-            signs=self.signs[items],
-            units=unit_codes(self.units[items])[0],
-            ties=None if self.ties is None else self.ties[items],
-            margins=None if self.margins is None else self.margins[items],
-        )
+        part = self._part(items, "votes", "signs", "ties", "margins")
+        return replace(part, units=unit_codes(self.units[items])[0])
+
+    def null_logit(self, rows: NDArray[np.int64]) -> float:
+        """Return the logit of the base rate of the labels of some items."""
+        return null_logit(float(np.mean(self.signs[rows] > 0)), symmetric=self.symmetric)
 
     @property
     def n_items(self) -> int:

@@ -10,13 +10,19 @@ A fit holds B columns (panels). It calibrates logits (B, n), selects columns, an
 column by its parameters.
 
 Choices between calibrators by inner cross-validation, for all columns together.
+
+A :data:`CalibrationFit` is a calibrator fitted to B columns.
+
+It returns calibrated logits of raw logits (B, n); ``replaced`` (B,) marks columns that could not be
+fitted and fall back to temperature. ``part`` is the fit of some of the columns, in that order, and
+``shape`` the parameters fitted to one column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +35,7 @@ from judgepanel.kernels.maps import (
     MAX_SLOPE,
     Knots,
     Rows,
+    column_blocks,
     fit_beta,
     fit_isotonic,
     fit_platt,
@@ -78,26 +85,6 @@ class KnotShape:
 Shape = MapShape | KnotShape
 
 
-class CalibrationFit(Protocol):
-    """A calibrator fitted to B columns.
-
-    ``replaced`` (B,) marks columns that could not be fitted and fall back to temperature.
-    """
-
-    @property
-    def replaced(self) -> Flags:
-        """Columns that fall back to temperature, (B,)."""
-
-    def __call__(self, logits: Floats) -> Floats:
-        """Return calibrated logits of raw logits (B, n)."""
-
-    def part(self, block: Rows) -> CalibrationFit:
-        """Return the fit of some of the columns, in that order."""
-
-    def shape(self, column: int) -> Shape:
-        """Return the parameters fitted to one column."""
-
-
 def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floats:
     """m = a log p + b log(1 - p) + c; exactly a l + c if the slopes are tied."""
     if clip is not None:
@@ -107,6 +94,9 @@ def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floa
         return np.asarray(a * logits + c)
     log_p = -softplus(-logits)
     return np.asarray((a + b) * log_p - b * logits + c)
+
+
+CalibrationFit: TypeAlias = "MapFit | IsotonicFit | ChosenFit"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,8 +242,7 @@ class Columns:
     def blocks(self, copies: int = 1) -> list[slice]:
         """Slices of the columns that bound the memory needed to process so many copies of them."""
         columns, n = self.logits.shape
-        step = max(1, CELLS // max(n * copies, 1))
-        return [slice(start, start + step) for start in range(0, columns, step)]
+        return column_blocks(columns, n * copies, CELLS)
 
     def items(self, at: Ints) -> Columns:
         """Return some of the items: positions (m,), or (B, m) by column."""

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints, Votes
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.scoring.splits import folds
 
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -99,10 +100,8 @@ class Features:
 
     def predict(self, paths: Paths) -> Floats:
         """Return proxies (n,) of all items."""
-        step = max(1, _CELLS // max(1, self.votes.shape[1]))
-        starts = range(0, len(self.votes), step)
-        blocks = [paths.predict(self.designs(slice(start, start + step))) for start in starts]
-        return np.concatenate(blocks)
+        blocks = column_blocks(len(self.votes), self.votes.shape[1], _CELLS)
+        return np.concatenate([paths.predict(self.designs(block)) for block in blocks])
 
 
 def fit_paths(designs: Sequence[Floats], labels: Floats) -> Paths:

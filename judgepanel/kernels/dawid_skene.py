@@ -13,21 +13,19 @@ not count and odd under a swap. Dawid and Skene 1979, doi:10.2307/2346806.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints, Votes
-from judgepanel.kernels.ballots import Ballots, dense_of
+from judgepanel.kernels.ballots import Ballots, Cells, dense_of
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.kernels.prefixes import Fit, Ranking, rank, without_votes
 from judgepanel.votes.errors import InputError
-
-if TYPE_CHECKING:
-    from judgepanel.kernels.ballots import Cells
 
 Mask = NDArray[np.bool_]
 Design = Any  # float (n, F), dense or CSR; SciPy has no types
@@ -361,7 +359,7 @@ def fit_many(
     labels = np.zeros(n_items, dtype=np.int8) if labels is None else labels
     design = design_of(votes, tied=rules.symmetric)
     parts = []
-    for block in _blocks(max(design.shape), panels.shape[1]):
+    for block in column_blocks(panels.shape[1], max(design.shape), BLOCK):
         panel = panels[:, block]
         present = np.flatnonzero(panel.any(axis=1))
         used = design
@@ -385,12 +383,6 @@ def two_coin_logits(votes: Votes, ones: Floats, zeros: Floats, prior: float) -> 
     for column, label_one, zero in zip(votes.T, ones, zeros, strict=True):
         total += np.where(column == 1, label_one, np.where(column == 0, zero, 0.0))
     return total + prior
-
-
-def _blocks(height: int, n_problems: int) -> Iterator[slice]:
-    step = max(1, BLOCK // max(1, height))
-    for start in range(0, n_problems, step):
-        yield slice(start, start + step)
 
 
 def _spread(fit: DawidSkeneFit, present: Ints, n_judges: int) -> DawidSkeneFit:

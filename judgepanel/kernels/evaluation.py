@@ -38,7 +38,7 @@ from judgepanel.kernels.aggregation import Aggregator, AnyAggregator, cross_fits
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import CROSS_VALIDATED, CalibrationFit, Calibrator, fit
 from judgepanel.kernels.maps import column_blocks, item_blocks, sigmoid
-from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores, Ranking
+from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores, Ranking, places_in
 from judgepanel.kernels.residual import (
     FeatureColumns,
     cross_fitted_residual,
@@ -60,7 +60,6 @@ from judgepanel.scoring.metrics import (
     item_nll,
     item_scores,
     mean_nll,
-    null_logit,
     score_items,
 )
 from judgepanel.scoring.splits import Split, fold_of, folds, subsplit, unit_codes
@@ -75,17 +74,14 @@ class SplitScores:
 
     ``evaluation[name]`` scores the evaluation rows (n_k, n_eval) under each calibrator; ``fitted``
     holds their maps and raw logits; ``null_nll`` and ``constant_nll[name]`` are the NLL of the base
-    rate and of a constant score through the same calibrator. ``chosen_on`` (n_calibrators, n_k) is
-    the NLL on which a choice may be based, infinite for columns not offered; ``inner``
-    (n_calibrators, n_offered, n_cal) are the losses that it averages, if requested.
+    rate and of a constant score through the same calibrator. ``inner`` (n_calibrators, n_offered,
+    n_cal) are the losses on which a choice may be based, if requested.
     """
 
     evaluation: Mapping[Calibrator, ItemScores]
     fitted: Calibrated
-    order: Ints
     null_nll: float
     constant_nll: Mapping[Calibrator, float]
-    chosen_on: Floats
     inner: Floats | None = None
 
     @property
@@ -238,13 +234,12 @@ def _calibrated(
     maps: Mapping[Calibrator, CalibrationFit],
     in_sample: bool,
 ) -> Calibrated:
-    ones = float(np.mean(ballots.signs[split.calibration] > 0))
     return Calibrated(
         maps=maps,
         logits=scores.evaluation,
         empty=None if in_sample else scores.evaluation_empty,
         signs=ballots.signs[split.evaluation].astype(np.float64),
-        null=null_logit(ones, symmetric=ballots.symmetric),
+        null=ballots.null_logit(split.calibration),
     )
 
 
@@ -266,12 +261,7 @@ def calibration_folds(
 
 
 def evaluate(
-    ballots: Ballots,
-    split: Split,
-    fitted: Calibrated,
-    order: Ints,
-    chosen_on: Floats,
-    out: ItemScores | None = None,
+    ballots: Ballots, split: Split, fitted: Calibrated, out: ItemScores | None = None
 ) -> SplitScores:
     """Score the evaluation rows of every column under every calibrator, and the null scores.
 
@@ -292,14 +282,8 @@ def evaluate(
     for score, sums in zip(scores, above, strict=True):
         score.ece[:] = gap_of(sums, len(fitted.signs))
     null_nll, constant_nll = baselines(ballots, split, fitted)
-    return SplitScores(
-        evaluation=dict(zip(fitted.maps, scores, strict=True)),
-        fitted=fitted,
-        order=order,
-        null_nll=null_nll,
-        constant_nll=constant_nll,
-        chosen_on=chosen_on,
-    )
+    by_calibrator = dict(zip(fitted.maps, scores, strict=True))
+    return SplitScores(by_calibrator, fitted, null_nll, constant_nll)
 
 
 def baselines(
@@ -365,15 +349,9 @@ def left_out(
 ) -> tuple[Split, PrefixScores]:
     """The calibration rows alone: those of one ``fold`` (n_cal,) are held out of the others."""
     own = fold == number
-    part = replace(
-        scores,
-        calibration=scores.calibration[:, ~own],
-        calibration_empty=scores.calibration_empty[:, ~own],
-        evaluation=scores.calibration[:, own],
-        evaluation_empty=scores.calibration_empty[:, own],
-        fold=None if scores.fold is None else scores.fold[~own],
-    )
-    return Split(number, split.calibration[~own], split.calibration[own]), part
+    part = replace(scores, evaluation=scores.calibration, evaluation_empty=scores.calibration_empty)
+    rows = Split(number, split.calibration[~own], split.calibration[own])
+    return rows, part.of_rows(~own, own)
 
 
 def item_losses(fitted: Calibrated) -> Floats:
@@ -450,10 +428,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitFit:
-    """What a split learns from its calibration rows; fields as in :class:`SplitScores`."""
+    """What a split learns from its calibration rows; fields as in :class:`SplitScores`.
+
+    ``chosen_on`` (n_calibrators, n_k) is the mean of ``inner``, infinite for columns not offered,
+    and 0 if there is no choice.
+    """
 
     fitted: Calibrated
-    order: Ints
     chosen_on: Floats
     inner: Floats | None
 
@@ -471,8 +452,7 @@ def evaluate_split(
     ``out`` as in :func:`evaluate`.
     """
     fit = fit_split(ballots, split, ks, recipe, choice)
-    scores = evaluate(ballots, split, fit.fitted, fit.order, fit.chosen_on, out)
-    return replace(scores, inner=fit.inner)
+    return replace(evaluate(ballots, split, fit.fitted, out), inner=fit.inner)
 
 
 def fit_split(
@@ -480,18 +460,18 @@ def fit_split(
 ) -> SplitFit:
     """Fit on the calibration rows of a split, for all ``ks``."""
     if choice is None:
-        scores, fitted = _own(ballots, split, ks, recipe, compared=False)
-        return SplitFit(fitted, scores.order, np.zeros((0, len(ks))), None)
+        _, fitted = _own(ballots, split, ks, recipe, compared=False)
+        return SplitFit(fitted, np.zeros((len(recipe.calibrators), len(ks))), None)
     own = partial(_own, ballots, split, ks, recipe, compared=True)
     if cross_fits(recipe.aggregator) and not recipe.in_sample:
         scores, fitted = own()
         losses = losses_by_fold(ballots, split, scores, recipe.calibrators)[:, choice.offered]
     else:
         inner = partial(inner_losses, ballots, split.calibration, ks[choice.offered], recipe)
-        (scores, fitted), losses = both(own, partial(inner, n_folds=choice.n_folds, key=choice.key))
+        (_, fitted), losses = both(own, partial(inner, n_folds=choice.n_folds, key=choice.key))
     chosen_on = np.full((len(losses), len(ks)), np.inf)
     chosen_on[:, choice.offered] = losses.mean(axis=-1)
-    return SplitFit(fitted, scores.order, chosen_on, losses)
+    return SplitFit(fitted, chosen_on, losses)
 
 
 def _own(
@@ -512,11 +492,10 @@ def evaluate_each(
         (split, recipe.scores(ballots, split, ks, (split.number, 4), compared=False))
         for split in (splits[i] for i in order)
     ]
-    nothing = np.zeros((0, len(ks)))
     fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
     results = {
-        i: evaluate(ballots, split, fitted, scores.order, nothing)
-        for i, (split, scores), fitted in zip(order, scores_by_split, fits, strict=True)
+        i: evaluate(ballots, split, fitted)
+        for i, (split, _), fitted in zip(order, scores_by_split, fits, strict=True)
     }
     return [results[i] for i in range(len(splits))]
 
@@ -541,8 +520,7 @@ def inner_losses(
         scores = recipe.scores(ballots, split, ks, key)
         return losses_by_fold(ballots, split, scores, recipe.calibrators)
     losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
-    place = np.full(ballots.n_items, -1)
-    place[rows] = np.arange(len(rows))
+    place = places_in(rows, ballots.n_items)
     splits = folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key)
     scores_by_split = (
         (split, recipe.scores(ballots, split, ks, (*key, split.number))) for split in splits
@@ -574,23 +552,24 @@ class Pipelines:
     seed: int = 0
 
 
-def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> SplitScores:
+def evaluate_grid(
+    ballots: Ballots, split: Split, pipelines: Pipelines
+) -> tuple[SplitScores, Floats]:
     """Score every cell of the grid; columns follow ``aggregators``.
 
-    ``chosen_on`` is the cross-validated NLL of every cell on the calibration rows alone, infinite
-    if the calibrator itself makes a choice, which would need another level of nesting.
+    The second is the cross-validated NLL (n_calibrators, n_aggregators) of every cell on the
+    calibration rows alone, infinite if the calibrator itself makes a choice, which would need
+    another level of nesting.
     """
     names = pipelines.calibrators
-    null = null_logit(
-        float(np.mean(ballots.signs[split.calibration] > 0)), symmetric=ballots.symmetric
-    )
+    null = ballots.null_logit(split.calibration)
     if pipelines.form == "nested":
         split, scores = _nested(ballots, split, pipelines)
     else:
         scores = _columns(ballots, split, pipelines)
     chosen_on = _chosen_on(ballots, split, scores, pipelines)
     fitted = calibrate(ballots, split, scores, names, in_sample=pipelines.in_sample)
-    return evaluate(ballots, split, replace(fitted, null=null), scores.order, chosen_on)
+    return evaluate(ballots, split, replace(fitted, null=null)), chosen_on
 
 
 def _chosen_on(
@@ -634,16 +613,8 @@ def _columns(ballots: Ballots, split: Split, pipelines: Pipelines) -> PrefixScor
         Recipe(name, pipelines.calibrators, in_sample=in_sample, seed=pipelines.seed)
         for name in pipelines.aggregators
     ]
-    prefix_scores = [recipe.scores(ballots, split, ks, _key(split)) for recipe in recipes]
-    first = prefix_scores[0]
-    return PrefixScores(
-        np.full(len(prefix_scores), ballots.n_judges),
-        first.order,
-        np.concatenate([scores.calibration for scores in prefix_scores]),
-        np.concatenate([scores.calibration_empty for scores in prefix_scores]),
-        np.concatenate([scores.evaluation for scores in prefix_scores]),
-        np.concatenate([scores.evaluation_empty for scores in prefix_scores]),
-    )
+    parts = [recipe.scores(ballots, split, ks, _key(split)) for recipe in recipes]
+    return PrefixScores.stacked(parts)
 
 
 def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split, PrefixScores]:
@@ -657,15 +628,11 @@ def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split
     )
     both = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
     scores = _columns(ballots, both, replace(pipelines, in_sample=True))
-    cut = len(hold)
     apart = replace(
-        scores,
-        calibration=scores.evaluation[:, :cut],
-        calibration_empty=scores.evaluation_empty[:, :cut],
-        evaluation=scores.evaluation[:, cut:],
-        evaluation_empty=scores.evaluation_empty[:, cut:],
+        scores, calibration=scores.evaluation, calibration_empty=scores.evaluation_empty
     )
-    return Split(split.number, hold, split.evaluation), apart
+    sides = slice(len(hold)), slice(len(hold), None)
+    return Split(split.number, hold, split.evaluation), apart.of_rows(*sides)
 
 
 def _key(split: Split) -> tuple[int, ...]:
@@ -744,8 +711,7 @@ def transferred(
     fitted = partial(calibrate, calibrators=recipe.calibrators, in_sample=recipe.in_sample)
     plain = fitted(ballots, source, scores)
     own = _by_stratum(ballots, source, scores, recipe, plain)
-    place = np.full(ballots.n_items, -1)
-    place[source.evaluation] = np.arange(len(source.evaluation))
+    place = places_in(source.evaluation, ballots.n_items)
     labels = ballots.signs[source.calibration].astype(np.float64)
     blank = np.zeros((1, len(labels)))
     constant = fit(recipe.calibrators, blank, labels, symmetric=ballots.symmetric)
@@ -815,14 +781,7 @@ def _by_stratum(
         if np.count_nonzero(inside) < FEWEST_IN_STRATUM:
             count += 1
             continue
-        part = replace(
-            scores,
-            calibration=scores.calibration[:, inside],
-            calibration_empty=scores.calibration_empty[:, inside],
-            evaluation=scores.evaluation[:, meant],
-            evaluation_empty=scores.evaluation_empty[:, meant],
-            fold=None if scores.fold is None else scores.fold[inside],
-        )
+        part = scores.of_rows(inside, meant)
         rows = Split(source.number, source.calibration[inside], source.evaluation[meant])
         inner = calibrate(ballots, rows, part, recipe.calibrators, in_sample=recipe.in_sample)
         inner = replace(inner, null=plain.null)
@@ -903,9 +862,7 @@ def evaluate_pipeline(
         axis=1,
     )
     signs = ballots.signs[split.evaluation].astype(np.float64)
-    null = null_logit(
-        float(np.mean(ballots.signs[split.calibration] > 0)), symmetric=ballots.symmetric
-    )
+    null = ballots.null_logit(split.calibration)
     return PipelineScores(
         logits=logits[:-1],
         kinds=_sets(final[:-1], cut, ballots.signs[hold]),
@@ -965,7 +922,7 @@ def _steps(
     )
     logits = np.stack([evaluation, corrected, behind(corrected), alone(evaluation)], axis=1)
     if not recipe.in_sample:
-        null = null_logit(float(np.mean(signs > 0)), symmetric=symmetric)
+        null = ballots.null_logit(split.calibration)
         empty = np.concatenate([scores.evaluation_empty, np.zeros((1, logits.shape[2]), bool)])
         logits = np.where(empty[:, None], null, logits)
     replaced = [int(part.replaced[:-1].sum()) for part in (residual, behind, alone)]

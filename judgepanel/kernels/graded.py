@@ -70,7 +70,7 @@ from judgepanel.kernels.prefixes import (
     ranking_key,
     without_votes,
 )
-from judgepanel.scoring.splits import are_single, unit_codes
+from judgepanel.scoring.splits import Split, are_single, unit_codes
 
 Bands = NDArray[np.int8]
 
@@ -132,19 +132,17 @@ _CELLS = 1_000_000
 
 def graded_scores(
     ballots: Ballots,
-    calibration: Ints,
-    evaluation: Ints,
+    split: Split,
     ks: Ints,
     *,
     ranking: Ranking = "accuracy",
     own_label: OwnLabel = "removed",
 ) -> PrefixScores:
     """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
+    calibration, evaluation = split.calibration, split.evaluation
     levels = levels_on(ballots, calibration)
     if (levels.n_bands == 1).all():
-        return prefix_scores(
-            ballots, calibration, evaluation, ks, ranking=ranking, own_label=own_label
-        )
+        return prefix_scores(ballots, split, ks, ranking=ranking, own_label=own_label)
     bands = levels.bands(ballots.margins, ballots.n_items)
     order = rank(ballots, calibration, ranking)
     learn = ballots.votes[calibration], ballots.signs[calibration], bands[calibration]

@@ -40,6 +40,7 @@ from scipy import linalg, sparse
 from scipy.special import expit, logit
 
 from judgepanel.arrays import Floats
+from judgepanel.kernels.maps import column_blocks
 
 VOTES_TO_EXPAND = 10
 _BLOCK_CELLS = 2_000_000
@@ -188,9 +189,8 @@ def _score_products(
     distance = theta[:, None] - points
     wrong = expit(alpha[:, None] * distance)
     result = np.zeros((3, len(theta)))
-    step = max(1, _BLOCK_CELLS // len(points))
-    for start in range(0, len(items), step):
-        i, j = items[start : start + step], judges[start : start + step]
+    for block in column_blocks(len(items), len(points), _BLOCK_CELLS):
+        i, j = items[block], judges[block]
         right = np.asarray(marks.right[rows][i, j]).ravel()[:, None]
         score = density[i] * (right - wrong[j]) * alpha[j, None]
         pull, turn = score.sum(axis=1), (score * distance[j]).sum(axis=1)
@@ -218,9 +218,7 @@ def _densities(
     slope = marks.right @ alpha
     prior = -0.5 * points**2
     prior -= np.log(np.exp(prior).sum())
-    step = max(1, _BLOCK_CELLS // len(points))
-    for start in range(0, marks.n_items, step):
-        rows = slice(start, start + step)
+    for rows in column_blocks(marks.n_items, len(points), _BLOCK_CELLS):
         density = prior - slope[rows, None] * points
         density += _voted_part(marks, rows, table)
         top = density.max(axis=1)
@@ -473,9 +471,8 @@ def _shared(marks: Marks, items: ItemPosterior, judges: Judges) -> Floats:
     """
     n = len(judges.theta)
     total = np.zeros((2 * n, 2 * n))
-    step = max(1, _JUDGE_BLOCK_CELLS // n)
-    for start in range(0, marks.n_items, step):
-        scores = _scores(marks, items, judges, slice(start, start + step))
+    for rows in column_blocks(marks.n_items, n, _JUDGE_BLOCK_CELLS):
+        scores = _scores(marks, items, judges, rows)
         product = scores.T @ scores
         total += product if isinstance(product, np.ndarray) else product.toarray()
     return total

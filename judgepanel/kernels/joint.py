@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
@@ -50,6 +50,7 @@ from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.kernels.ballots import (
     ROWS,
     Ballots,
+    Cells,
     cells_of,
     dense_of,
     has_votes,
@@ -72,11 +73,6 @@ from judgepanel.kernels.ridge import (
 from judgepanel.kernels.threads import each
 from judgepanel.scoring.clustered import below_half_p, unit_counts
 from judgepanel.scoring.splits import are_single, unit_codes
-
-if TYPE_CHECKING:
-    from judgepanel.kernels.ballots import Cells
-
-Index = NDArray[np.intp]
 
 PROTOTYPES = 150
 DIRECTIONS = 50
@@ -536,9 +532,6 @@ def _alone(right: Cells, correct: Floats, voted: Floats, shares: Floats) -> Floa
     half = shares * (when_right - when_wrong) / 2.0
     return row_sums(right, mean, half)
 
-
-if TYPE_CHECKING:
-    from judgepanel.kernels.ballots import Cells
 
 CS = tuple(float(c) for c in np.geomspace(1e-4, 1.0, 9))
 BATCH_CELLS = 300_000

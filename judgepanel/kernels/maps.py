@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -229,7 +228,7 @@ def column_blocks(n_columns: int, n: int, cells: int = _BLOCK) -> list[slice]:
 
 def item_blocks(n: int) -> list[slice]:
     """Slices of n items whose arrays, of one column, stay in a core's cache."""
-    return [slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)] or [slice(0, 0)]
+    return column_blocks(n, 1) or [slice(0, 0)]
 
 
 def tied(slope: Floats) -> Floats:
@@ -576,17 +575,15 @@ def turned_round(logits: Floats, share: float, rng: np.random.Generator) -> Floa
     return np.where(rng.random(logits.shape) < share, -logits, logits)
 
 
-CHANGES: Mapping[str, Change] = MappingProxyType(
-    {
-        SQUARE: lambda logits, noise, rng: square(logits),
-        ROOT: lambda logits, noise, rng: square_root(logits),
-        "noise_weak": lambda logits, noise, rng: noisy(logits, noise.weak, rng),
-        "noise_strong": lambda logits, noise, rng: noisy(logits, noise.strong, rng),
-        "binary_noise": lambda logits, noise, rng: turned_round(logits, noise.turned, rng),
-        INVERSION: lambda logits, noise, rng: -logits,
-        SHUFFLE: lambda logits, noise, rng: logits[noise.donors],
-    }
-)
+CHANGES: Mapping[str, Change] = {
+    SQUARE: lambda logits, noise, rng: square(logits),
+    ROOT: lambda logits, noise, rng: square_root(logits),
+    "noise_weak": lambda logits, noise, rng: noisy(logits, noise.weak, rng),
+    "noise_strong": lambda logits, noise, rng: noisy(logits, noise.strong, rng),
+    "binary_noise": lambda logits, noise, rng: turned_round(logits, noise.turned, rng),
+    INVERSION: lambda logits, noise, rng: -logits,
+    SHUFFLE: lambda logits, noise, rng: logits[noise.donors],
+}
 """Raw logits (n,) under each of the seven distortions, by name."""
 
 DISTORTIONS = tuple(CHANGES)

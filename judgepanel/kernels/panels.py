@@ -33,6 +33,21 @@ row and column j, whose inverse follows from that of H by one rank:
 
 So every step is a product of matrices for a block of judges (a chord method); it stops by the
 decrement, and a judge whose steps do not come to rest is refitted by Newton's method on its own.
+
+A :data:`Panels` has panels fitted on the calibration rows of a split: calibrated logits of its
+other rows.
+
+Items on which no judge of a panel voted get the null prediction; K is the number of judges.
+``everyone`` (n_eval,) are all judges, ``without_each`` (K, n_eval) all but one, and ``of`` panels
+(B, K) chosen without labels. ``followed`` are panels (B, K) that were chosen on the calibration
+rows; ``inside`` (n_folds, B, K) are those chosen on the rows outside each fold of
+:func:`choice_folds`: calibrators see a row's score under the panels of its own fold. None if the
+calibrator fits nothing. ``copied`` are all judges plus so many copies of one of them.
+
+``inner_values`` (K,) are the NLL without each judge minus that of all, in inner folds of these rows
+alone. Joint panels use no calibrator there, and the ridge with the largest share in the full panel;
+if the rows are those outside a ``fold`` of the calibration rows, that of the panel fitted to those.
+Inner folds come from ``SeedSequence(seed, spawn_key=key)``.
 """
 
 from __future__ import annotations
@@ -40,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Protocol, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +75,7 @@ from judgepanel.kernels.joint import (
     joint,
     prior_level,
 )
-from judgepanel.kernels.maps import sigmoid
+from judgepanel.kernels.maps import column_blocks, sigmoid
 from judgepanel.kernels.prefixes import (
     N_FOLDS,
     ClosedForm,
@@ -123,9 +138,8 @@ class HeldJoint:
         for j in np.flatnonzero(heavy & (self.ballots.n_judges > 1)):
             values[j] = self.of(np.delete(everybody, j), rows)
         light = np.flatnonzero(~heavy)
-        step = max(1, _BLOCK_CELLS // max(1, self.whole.span.size))
-        for start in range(0, len(light), step):
-            judges = light[start : start + step]
+        for block in column_blocks(len(light), self.whole.span.size, _BLOCK_CELLS):
+            judges = light[block]
             lefts = [_without(self, int(j), learnt, verdicts) for j in judges]
             thetas = _refitted(self, judges, lefts)
             for j, example, theta in zip(judges, lefts, thetas, strict=True):
@@ -425,43 +439,7 @@ INNER_FOLDS = 3
 """Number of inner folds in which joint panels rank judges."""
 
 
-class Panels(Protocol):
-    """Panels fitted on the calibration rows of a split: calibrated logits of its other rows.
-
-    Items on which no judge of a panel voted get the null prediction. K is the number of judges.
-    """
-
-    def everyone(self) -> Floats:
-        """All judges, (n_eval,)."""
-
-    def without_each(self) -> Floats:
-        """All but one judge, for each judge, (K, n_eval)."""
-
-    def of(self, masks: Bools) -> Floats:
-        """Panels (B, K) chosen without labels, (B, n_eval)."""
-
-    def followed(self, masks: Bools, inside: Bools | None) -> Floats:
-        """Panels (B, K) that were chosen on the calibration rows, (B, n_eval).
-
-        ``inside`` (n_folds, B, K) are the panels chosen on the rows outside each fold of
-        :func:`choice_folds`: calibrators see a row's score under the panels of its own fold. None
-        if the calibrator fits nothing.
-        """
-
-    def copied(self, judge: int, times: int) -> Floats:
-        """All judges plus ``times`` copies of one of them, (n_eval,)."""
-
-    def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
-        """NLL without each judge minus that of all (K,), in inner folds of these rows alone.
-
-        Joint panels use no calibrator, and the ridge with the largest share in the full panel; if
-        the rows are those outside a ``fold`` of the calibration rows, that of the panel fitted to
-        those. Inner folds come from ``SeedSequence(seed, spawn_key=key)``.
-        """
-
-    @property
-    def fits(self) -> Fits:
-        """Calibrator fits so far."""
+Panels: TypeAlias = "_ClosedPanels | _JointPanels"
 
 
 def choice_folds(ballots: Ballots, split: Split, seed: int) -> list[Split]:
@@ -508,9 +486,7 @@ class _ClosedPanels:
 
     def of(self, masks: Bools) -> Floats:
         values = np.empty((len(masks), len(self.split.evaluation)))
-        step = max(1, CELLS // max(1, self.ballots.n_items))
-        for start in range(0, len(masks), step):
-            block = slice(start, start + step)
+        for block in column_blocks(len(masks), self.ballots.n_items, CELLS):
             values[block] = _calibrated(self, self._trial.scores(masks[block]))
         return values
 
@@ -651,13 +627,13 @@ class _JointPanels:
         return _calibrated(self, scores)
 
 
-def _fold_of_rows(panels: _ClosedPanels | _JointPanels) -> Ints:
+def _fold_of_rows(panels: Panels) -> Ints:
     """Return the fold (n_cal,) of every calibration row."""
     pieces = choice_folds(panels.ballots, panels.split, panels.seed)
     return fold_of(pieces, panels.ballots.n_items)[panels.split.calibration]
 
 
-def _calibrated(panels: _ClosedPanels | _JointPanels, scores: PrefixScores) -> Floats:
+def _calibrated(panels: Panels, scores: PrefixScores) -> Floats:
     name = panels.calibrator
     if not len(scores.evaluation):
         return np.zeros((0, len(panels.split.evaluation)))

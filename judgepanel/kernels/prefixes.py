@@ -34,13 +34,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.scoring.splits import Split, are_single, fold_of, folds, unit_codes
 
 _CELLS = 262_144
@@ -58,9 +59,9 @@ def few_votes(votes: Votes, rows: Ints, n_k: int, depth: int) -> NDArray[np.bool
     return np.asarray(np.count_nonzero(votes[rows], axis=1) ** 2 <= most)
 
 
-def places_in(order: Ints) -> Ints:
-    """Place (n_judges,) of every judge in a ranking."""
-    places = np.empty(len(order), dtype=np.int64)
+def places_in(order: Ints, n: int | None = None) -> Ints:
+    """Place (n,) of every judge in a ranking, or of every item among some; -1 for others."""
+    places = np.full(len(order) if n is None else n, -1)
     places[order] = np.arange(len(order))
     return places
 
@@ -108,9 +109,7 @@ def voters_scores(
     n_judges = all_votes.shape[1]
     places_of = places_without_own(keys)
     logits, first = np.empty((len(ks), len(rows))), np.empty(len(rows), dtype=np.int64)
-    step = max(1, _CELLS // n_judges)
-    for start in range(0, len(rows), step):
-        block = slice(start, start + step)
+    for block in column_blocks(len(rows), n_judges, _CELLS):
         judges, votes = _voters(all_votes[rows[block]])
         cases = np.zeros_like(judges) if case is None else case(rows[block], votes)
         places = np.where(votes == 0, n_judges, places_of(cases, judges, votes != 0))
@@ -186,6 +185,25 @@ class PrefixScores:
     def of_size(self, column: int) -> PrefixScores:
         """Return one panel size, a copy."""
         return replace(self, **{name: getattr(self, name)[[column]] for name in _BY_SIZE})
+
+    def of_rows(self, calibration: Any, evaluation: Any) -> PrefixScores:
+        """Return some of the calibration rows and of the evaluation rows: masks, or slices."""
+        return replace(
+            self,
+            calibration=self.calibration[:, calibration],
+            calibration_empty=self.calibration_empty[:, calibration],
+            evaluation=self.evaluation[:, evaluation],
+            evaluation_empty=self.evaluation_empty[:, evaluation],
+            fold=None if self.fold is None else self.fold[calibration],
+        )
+
+    @classmethod
+    def stacked(cls, parts: Sequence[PrefixScores]) -> PrefixScores:
+        """Return the columns of other scores of the same rows one after the other, a copy."""
+        whole: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in _BY_SIZE
+        }
+        return replace(parts[0], fold=None, **whole)
 
     @classmethod
     def joined(cls, parts: Sequence[PrefixScores]) -> PrefixScores:
@@ -264,11 +282,9 @@ def counts(ballots: Ballots, rows: Ints) -> tuple[Floats, Floats]:
         voted = np.bincount(cast.indices, minlength=ballots.n_judges).astype(np.float64)
         return (voted + ballots.signs[rows] @ cast) / 2.0, voted
     agreement, voted = np.zeros(ballots.n_judges), np.zeros(ballots.n_judges)
-    step = max(1, _COUNTED // max(1, ballots.n_judges))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        votes = ballots.votes[block]
-        agreement += ballots.signs[block].astype(np.float64) @ votes
+    for block in column_blocks(len(rows), ballots.n_judges, _COUNTED):
+        votes = ballots.votes[rows[block]]
+        agreement += ballots.signs[rows[block]].astype(np.float64) @ votes
         voted += np.count_nonzero(votes, axis=0)
     return (voted + agreement) / 2.0, voted
 
@@ -299,8 +315,7 @@ def first_votes(votes: Votes, n_judges: int) -> Ints:
 
 def prefix_scores(
     ballots: Ballots,
-    calibration: Ints,
-    evaluation: Ints,
+    split: Split,
     ks: Ints,
     *,
     aggregator: ClosedForm = "one_coin",
@@ -308,6 +323,7 @@ def prefix_scores(
     own_label: OwnLabel = "removed",
 ) -> PrefixScores:
     """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
+    calibration = split.calibration
     correct, voted = counts(ballots, calibration)
     whole = _Cases(
         -ranking_key(correct, voted, ranking)[None],
@@ -324,7 +340,7 @@ def prefix_scores(
         )
     sides = [
         _scores(ballots, rows, ks, aggregator, cases)
-        for rows, cases in ((calibration, left_out), (evaluation, whole))
+        for rows, cases in ((calibration, left_out), (split.evaluation, whole))
     ]
     if aggregator == "log_odds":
         # One prior for all rows does not distinguish items, so it leaks no label.
@@ -401,9 +417,7 @@ def _of_all(
     depth = _depth(ks, ballots.n_judges)
     walked = ks[ks <= depth]
     ranked = _ranked(ballots.votes, cases, depth)
-    step = max(1, BLOCK // max(1, ballots.n_judges))
-    for start in range(0, len(rows), step):
-        block = slice(start, start + step)
+    for block in column_blocks(len(rows), ballots.n_judges, BLOCK):
         if len(walked):
             weights, votes = ranked(rows[block])
             logits[: len(walked), block] = _cumulated(weights, votes, aggregator)[:, walked - 1].T
@@ -413,7 +427,7 @@ def _of_all(
             logits[-1, block] = _summed(cases, rows[block], votes, aggregator)
             # Whoever votes is at the latest the last of all.
             later = np.flatnonzero(leading[block] == ballots.n_judges)
-            leading[start + later] -= votes[later].any(axis=1)
+            leading[block.start + later] -= votes[later].any(axis=1)
     return logits, leading
 
 

@@ -10,19 +10,16 @@ Clusters of judges that err together: average linkage on 1 - correlation, data-d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.ballots import signed
+from judgepanel.kernels.ballots import Cells, signed
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.scoring.metrics import single_product
-
-if TYPE_CHECKING:
-    from judgepanel.kernels.ballots import Cells
-
 
 PRIOR_ITEMS = 50.0
 _BLOCK_CELLS = 8_000_000
@@ -63,9 +60,8 @@ def error_counts(votes: Cells, signs: NDArray[np.int8]) -> ErrorCounts:
     """Return exact counts; ``votes`` (n_items, n_judges) in {-1, 0 missing, 1}, ``signs`` (n,)."""
     n_judges = votes.shape[1]
     joint, wrong, both = (np.zeros((n_judges, n_judges)) for _ in range(3))
-    step = max(1, _BLOCK_CELLS // max(n_judges, 1))
-    for start in range(0, len(signs), step):
-        voted, wrongly = _marks(votes[start : start + step], signs[start : start + step])
+    for block in column_blocks(len(signs), n_judges, _BLOCK_CELLS):
+        voted, wrongly = _marks(votes[block], signs[block])
         joint += _dense(single_product(voted.T, voted))
         wrong += _dense(single_product(wrongly.T, voted))
         both += _dense(single_product(wrongly.T, wrongly))
@@ -164,15 +160,6 @@ def effective_number(n_judges: int, mean: float) -> float:
     """
     inflation = 1.0 + (n_judges - 1) * mean
     return float(n_judges) if inflation <= 1.0 else max(1.0, n_judges / inflation)
-
-
-def dimensions(n_judges: int, mean: float, spread: float) -> float:
-    """K / (1 + (K - 1) E[rho^2]), in [1, K]: participation ratio of the correlation matrix.
-
-    (sum of eigenvalues)^2 / sum of squared eigenvalues. Reversing all votes of a judge changes only
-    signs of correlations, so anti-experts count for the information they add.
-    """
-    return effective_number(n_judges, mean**2 + spread**2)
 
 
 ORDERED_JUDGES = 300

@@ -39,24 +39,28 @@ Optima along a path of ridges C, for many ridge fits at once.
 Dense designs without bounds take chord steps (:mod:`kernels.ridge`). What is sparse
 or bounded takes Newton steps (:func:`kernels.ridge.minimise`). Without bounds every C
 starts from a quadratic extrapolation of the path in log C.
+
+A :data:`Design` has signed features of B problems with n rows and p parameters each.
+
+``forward`` gives margins (B, n) of parameters (B, p), and ``backward`` sums over rows (B, p) of the
+features times a number per row (B, n). ``solve`` gives x (B, p) with
+(A^T diag(curvature) A + diag(diagonal)) x = right; the best x of a face where one is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TypeAlias
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats
+from judgepanel.kernels.ballots import Sparse
 from judgepanel.kernels.maps import sigmoid, softplus
 from judgepanel.scoring.metrics import single_product
-
-if TYPE_CHECKING:
-    from judgepanel.kernels.ballots import Sparse
 
 _ON_BOUND = 1e-9
 """Weights up to here are held, and set to 0, where a larger weight would raise the objective."""
@@ -207,21 +211,7 @@ class Prior:
         return np.asarray(np.where(fall > 0.9, 0.9 / np.maximum(fall, 0.9), 1.0))
 
 
-class Design(Protocol):
-    """Signed features of B problems with n rows and p parameters each."""
-
-    def forward(self, theta: Floats) -> Floats:
-        """Margins (B, n) of parameters (B, p)."""
-
-    def backward(self, rows: Floats) -> Floats:
-        """Sums over rows (B, p) of the features times a number per row (B, n)."""
-
-    def solve(
-        self, curvature: Floats, diagonal: Floats, right: Floats, face: Face | None = None
-    ) -> Floats:
-        """x (B, p) with (A^T diag(curvature) A + diag(diagonal)) x = right; the best x of a face
-        where one is given.
-        """
+Design: TypeAlias = "DenseDesign | SparseDesign"
 
 
 def minimise(

@@ -47,6 +47,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator, MapFit
 from judgepanel.kernels.evaluation import calibrate, summed_nll
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.kernels.prefixes import (
     FRACTIONS,
     ClosedForm,
@@ -119,9 +120,7 @@ class SubsetTrial:
         ``near`` (B, 3) are maps close to the fits.
         """
         total, maps = np.empty(len(masks)), np.zeros((len(masks), 3))
-        step = max(1, CELLS // max(1, len(self.split.calibration)))
-        for start in range(0, len(masks), step):
-            block = slice(start, start + step)
+        for block in column_blocks(len(masks), len(self.split.calibration), CELLS):
             scores = self.scores(masks[block])
             fitted = calibrate(
                 self.ballots,
@@ -182,10 +181,6 @@ class Compared:
 
     nll: Floats
     maps: Floats
-
-    def maps_of(self, rows: Ints) -> Floats:
-        """Return the maps of some of the subsets, as starting points for similar subsets."""
-        return self.maps[rows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,15 +338,14 @@ MOST_JUDGES = 8
 class TableFit:
     """One table: ``logits`` and ``new`` (n,) of the scored rows.
 
-    ``new`` marks unseen cells; ``occupied`` is the number of cells of ``n_learn`` rows, ``unseen``
-    the Good-Turing share of new ones.
+    ``new`` marks unseen cells; ``occupied`` is the number of cells of the learning rows,
+    ``unseen`` the Good-Turing share of new ones.
     """
 
     logits: Floats
     new: Bools
     occupied: int
     unseen: float
-    n_learn: int
 
 
 def table(ballots: Ballots, learn: Ints, score: Ints, judges: Ints) -> TableFit:
@@ -374,7 +368,6 @@ def table(ballots: Ballots, learn: Ints, score: Ints, judges: Ints) -> TableFit:
         new=n[sought] == 0,
         occupied=int(np.count_nonzero(n)),
         unseen=float(np.count_nonzero(n == 1)) / len(learn),
-        n_learn=len(learn),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from judgepanel.lazy import lazy_names
+from judgepanel import lazy_names
 
 if TYPE_CHECKING:
     from judgepanel.models.aggregators import AccuracyWeighted as AccuracyWeighted

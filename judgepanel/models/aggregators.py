@@ -67,10 +67,10 @@ from judgepanel.kernels.prefixes import (
     Fit,
     closed_form_weights,
     counts,
-    prefix_scores,
     prior_logit,
 )
-from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.models.panel import whole_of
+from judgepanel.scoring.splits import fold_of, folds
 from judgepanel.votes import MISSING, InputError
 
 
@@ -195,7 +195,10 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _left_out(self, ballots: Ballots) -> Floats:
         """Return raw logits (n_items,) of training items without own labels; 0 without votes."""
-        raise NotImplementedError
+        scores = panel_scores(
+            ballots, whole_of(ballots), np.array([ballots.n_judges]), aggregator=self.kind
+        )
+        return np.where(scores.calibration_empty[0], 0.0, scores.calibration[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -236,17 +239,16 @@ class _ClosedForm(VoteAggregator):
     def _logits(self, votes: Votes) -> Floats:
         return weighted_logits(votes, self.weights_)
 
-    def _left_out(self, ballots: Ballots) -> Floats:
-        everyone = np.arange(ballots.n_items)
-        scores = prefix_scores(
-            ballots, everyone, everyone[:0], np.array([ballots.n_judges]), aggregator=self.kind
-        )
-        return np.where(scores.calibration_empty[0], 0.0, scores.calibration[0])
-
 
 class _Fraction(_ClosedForm):
     def _logits(self, votes: Votes) -> Floats:
         return fraction_logits(votes, self.weights_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A judge at chance counts half, or as much as any other.
+        tags.classifier_tags.poor_score = True
+        return tags
 
 
 class MajorityVote(_Fraction):
@@ -258,11 +260,6 @@ class MajorityVote(_Fraction):
 
     kind: ClosedForm = "majority"
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # it learns nothing about single columns
-        return tags
-
 
 class AccuracyWeighted(_Fraction):
     """Smoothed vote fraction with weight (c + 1) / (n + 2), the accuracy of the vote's judge.
@@ -272,11 +269,6 @@ class AccuracyWeighted(_Fraction):
     """
 
     kind: ClosedForm = "accuracy_weighted"
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # a judge at chance still counts half
-        return tags
 
 
 class LogOdds(_ClosedForm):
@@ -662,14 +654,6 @@ class GradedOneCoin(_Graded):
         bands = self.levels_.bands(self._margins(X), len(X))
         evidence = signs_of(votes) * self.weights_[bands, np.arange(votes.shape[1])]
         return np.asarray(evidence.sum(axis=1))
-
-    def _left_out(self, ballots: Ballots) -> Floats:
-        everyone = np.arange(ballots.n_items)
-        whole = Split(0, everyone, everyone[:0])
-        scores = panel_scores(
-            ballots, whole, np.array([ballots.n_judges]), aggregator="one_coin_graded"
-        )
-        return np.where(scores.calibration_empty[0], 0.0, scores.calibration[0])
 
 
 class GradedJoint(_Graded, Stacking):

@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats
-from judgepanel.scoring.splits import Roles, Sides, unit_codes
+from judgepanel.scoring.splits import Roles, Sides, stream, unit_codes
 
 Verdict = Literal[
     "keep all", "curate", "no loss from keeping", "no loss from curating", "undecided", "tie"
@@ -214,7 +214,7 @@ def _joint_t(fitted: Estimate, seed: int, n_draws: int) -> Floats:
     correlation = fitted.covariance[np.ix_(live, live)] / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 1)))
+    rng = stream(seed, 7, 1)
     normal = rng.standard_normal((n_draws, len(scale))) @ root.T
     df = float(fitted.df[live].min())
     shared = np.sqrt(rng.chisquare(df, n_draws) / df)

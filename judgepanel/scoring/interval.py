@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from judgepanel.arrays import Bools, Floats
+from judgepanel.scoring.inference import Estimate
 
 OR_ONE_NUMBER = "or one number"
 """Marks a field that holds an array or a single number."""
@@ -17,26 +18,6 @@ NOT_STORED = {"stored": False}
 """Metadata of a field that is used while a result is made, and not stored with it."""
 Ends = Annotated[Floats, OR_ONE_NUMBER]
 Unit = Literal["nats", "share", "points", "cost", "count", ""]
-
-
-class Bounded(Protocol):
-    """Protocol for a value with the ends of its interval."""
-
-    @property
-    def value(self) -> Floats:
-        """Estimates."""
-
-    @property
-    def lo(self) -> Floats:
-        """Lower ends."""
-
-    @property
-    def hi(self) -> Floats:
-        """Upper ends."""
-
-    @property
-    def monte_carlo(self) -> Floats | None:
-        """Monte Carlo errors of the estimates, if they are known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,12 +52,12 @@ class Interval:
             raise ValueError("the Monte Carlo errors of an interval must have its shape")
 
     @classmethod
-    def of(cls, estimate: Bounded, unit: Unit = "nats", *, reach: Floats | None = None) -> Interval:
+    def of(cls, fitted: Estimate, unit: Unit = "nats", *, reach: Floats | None = None) -> Interval:
         """Return the interval of an estimate, or the one of this ``reach`` to either side."""
-        value, lo, hi = estimate.value, estimate.lo, estimate.hi
+        value, lo, hi = fitted.value, fitted.lo, fitted.hi
         if reach is not None:
             lo, hi = value - reach, value + reach
-        return cls(value, lo, hi, unit=unit, monte_carlo=estimate.monte_carlo)
+        return cls(value, lo, hi, unit=unit, monte_carlo=fitted.monte_carlo)
 
     @classmethod
     def single(cls, value: float, lo: float, hi: float, unit: Unit = "nats") -> Interval:

@@ -28,6 +28,7 @@ import scipy
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
+from judgepanel.scoring.splits import stream
 
 CLIP = 1e-3
 ECE_BINS = 10
@@ -164,11 +165,6 @@ def null_logit(labels01_mean: float, *, symmetric: bool) -> float:
     return float(np.log(rate / (1.0 - rate)))
 
 
-def skill(nll: Floats, null_nll: float) -> Floats:
-    """1 - NLL / NLL_null: 0 is no better than the base rate, 1 is perfect."""
-    return np.asarray(1.0 - nll / null_nll)
-
-
 def single_product(left: Any, right: Any) -> Any:
     """``left @ right`` in single precision; sparse if either of them is.
 
@@ -266,7 +262,7 @@ def chance_errors(
     confidence, up = np.maximum(p, 1.0 - p), p >= 0.5
     stated = np.bincount(cells, weights * confidence, n_cells)
     errors = np.empty(draws)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 12)))
+    rng = stream(seed, 7, 12)
     n_items = int(item.max()) + 1
     leans_up = np.bincount(item, p - 0.5, n_items) >= 0
     for draw in range(draws):

@@ -109,6 +109,11 @@ def split(units: Ints, number: int, *, fraction: float = 0.5, seed: int = 0) -> 
     return Split(number, np.flatnonzero(calibrates), np.flatnonzero(~calibrates))
 
 
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Return the random stream of ``SeedSequence(seed, spawn_key=key)``."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
 def subsplit(
     units: Ints, rows: Ints, *, fraction: float, seed: int, key: tuple[int, ...]
 ) -> tuple[Ints, Ints]:
@@ -145,7 +150,7 @@ def nested_rows(
     smaller subsets lie inside larger ones. The stream is ``SeedSequence(seed, spawn_key=key)``.
     """
     codes, n_units = unit_codes(units[rows])
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    rng = stream(seed, *key)
     order = rng.permutation(n_units)
     reached = np.cumsum(np.bincount(codes)[order])
     place = np.empty(n_units, dtype=np.int64)
@@ -166,7 +171,7 @@ def _share(
 
     At least ``least`` units are drawn, and one is left.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    rng = stream(seed, *key)
     order = rng.permutation(n_units)
     reached = np.cumsum(np.bincount(units, minlength=n_units)[order])
     away = np.abs(reached[:-1] - n_share(len(units), fraction))
@@ -190,7 +195,7 @@ def folds(units: Ints, rows: Ints, n_folds: int, *, seed: int, key: tuple[int, .
             "least 2 items (or groups of items)",
             value=n_units,
         )
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    rng = stream(seed, *key)
     fold_of = np.empty(n_units, dtype=np.int64)
     fold_of[rng.permutation(n_units)] = np.arange(n_units) % n_folds
     item_fold = fold_of[codes]

@@ -12,6 +12,7 @@ import numpy as np
 from judgepanel.kernels.aggregation import AnyAggregator
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe
+from judgepanel.kernels.maps import column_blocks
 from judgepanel.kernels.prefixes import Ranking, counts
 from judgepanel.kernels.residual import FeatureColumns, feature_columns
 from judgepanel.scoring.descriptive import FEW_ERRORS
@@ -110,9 +111,8 @@ def n_errors(prepared: Prepared) -> int:
     ballots = prepared.ballots
     correct, voted = counts(ballots, np.arange(ballots.n_items))
     weights = np.log((correct + 1.0) / (voted - correct + 1.0))
-    step = max(1, _CELLS // max(1, ballots.n_judges))
-    starts = range(0, ballots.n_items, step)
-    margin = np.concatenate([ballots.votes[start : start + step] @ weights for start in starts])
+    blocks = column_blocks(ballots.n_items, ballots.n_judges, _CELLS)
+    margin = np.concatenate([ballots.votes[block] @ weights for block in blocks])
     margin *= ballots.signs
     wrong = np.where(margin < 0.0, 1.0, np.where(margin == 0.0, 0.5, 0.0))
     codes, n_units = unit_codes(ballots.units)

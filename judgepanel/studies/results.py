@@ -18,17 +18,17 @@ where its result declares them, or one of its ``RECORDS``, or in its ``COLUMNS``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from operator import add, iadd
-from types import MappingProxyType
-from typing import Any, Generic, Protocol, Self, TypeVar, cast, dataclass_transform
+from typing import Any, Generic, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Ints
 from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.splits import Split
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Prepared, Spec, Study
 
@@ -203,20 +203,25 @@ def frame_columns(kind: type) -> Mapping[str, FrameColumn]:
         declared |= {n: value.info for n, value in vars(base).items() if isinstance(value, Derived)}
     run = {name: declared.pop(name) for name in ("n_splits", "seed") if name in declared}
     in_order = sorted((declared | run).items(), key=lambda item: not item[1].key)
-    return MappingProxyType({n: c if c.name else replace(c, name=n) for n, c in in_order})
+    return {n: c if c.name else replace(c, name=n) for n, c in in_order}
 
 
-class SplitCounts(Protocol):
-    """Progress of a study: its splits, and how many items each evaluated."""
+@frozen
+class SplitCounts:
+    """Splits so far, and how many items calibrate and are evaluated in each."""
 
-    @property
-    def numbers(self) -> Ints: ...
+    numbers: Ints = by_split()
+    n_calibration: Ints = by_split()
+    n_evaluation: Ints = by_split()
 
-    @property
-    def n_calibration(self) -> Ints: ...
-
-    @property
-    def n_evaluation(self) -> Ints: ...
+    @classmethod
+    def of(cls, splits: Sequence[Split], **figures: Any) -> Self:
+        """Return the figures of these splits."""
+        sizes = [(split.number, len(split.calibration), len(split.evaluation)) for split in splits]
+        numbers, n_calibration, n_evaluation = np.array(sizes, dtype=np.int64).reshape(-1, 3).T
+        return cls(
+            numbers=numbers, n_calibration=n_calibration, n_evaluation=n_evaluation, **figures
+        )
 
 
 MEANS = ("n_calibration", "n_evaluation", "null_nll", "constant_nll")
@@ -229,12 +234,19 @@ class Declared:
     __slots__ = ()
 
     @classmethod
-    def from_run(cls, prepared: Prepared, spec: Spec, n_splits: int, **figures: Any) -> Self:
+    def from_run(
+        cls, prepared: Prepared, spec: Spec, n_splits: int, *records: Any, **figures: Any
+    ) -> Self:
         """Return a result: its figures, and those fields that the votes and the spec give.
 
-        An option of the spec gives the field of its name, unless a figure has that name.
+        An option of the spec, or a field of one of the records, gives the field of its name, unless
+        a later record or a figure has that name.
         """
-        given = _fields(spec) | {
+        given: dict[str, Any] = {}
+        for record in (spec, *records):
+            given |= _fields(record)
+        given |= {
+            "judges": prepared.judges,
             "orientation": prepared.oriented.policy,
             "protocol": spec.settings.protocol,
             "one_class": prepared.oriented.one_class,
@@ -250,7 +262,7 @@ class Declared:
 
     @classmethod
     def from_splits(
-        cls, prepared: Prepared, spec: Spec, splits: SplitCounts, **figures: Any
+        cls, prepared: Prepared, spec: Spec, splits: SplitCounts, *records: Any, **figures: Any
     ) -> Self:
         """Return a result as :meth:`from_run`, with means over the splits (``MEANS``)."""
         means = {}
@@ -259,7 +271,7 @@ class Declared:
                 values = getattr(splits, entry.name)
                 single = entry.type == "float"
                 means[entry.name] = float(values.mean()) if single else values.mean(axis=0)
-        return cls.from_run(prepared, spec, len(splits.numbers), **means | figures)
+        return cls.from_run(prepared, spec, len(splits.numbers), *records, **means | figures)
 
     def frame(self) -> pd.DataFrame:
         """Return the declared columns: one row per position of the largest, last axis fastest."""
@@ -440,60 +452,55 @@ def _fields(record: Any) -> dict[str, Any]:
 
 _COMPARED = "NLL of this panel minus that of all judges, in nats; above 0 keeping all is better."
 
-COMMON: Mapping[str, str] = MappingProxyType(
-    {
-        "aggregator": "How the votes are summed.",
-        "calibrator": "How the sum becomes a probability.",
-        "panel": "Which judges: all, or the top k.",
-        "judge": "Name of the judge.",
-        "judges": "Number of judges.",
-        "family": "Family of the judge in the judge table; blank if it gives none.",
-        "k": "Number of judges in the panel.",
-        "n_splits": "Number of splits into calibration and evaluation items behind the figures.",
-        "seed": "Seed of the splits.",
-        "nll": "Negative log-likelihood: mean -log p(true label) on new items, in nats.",
-        "null_nll": "NLL of the base rate of the calibration labels, without any judge.",
-        "constant_nll": "NLL of a constant score calibrated by the same calibrator.",
-        "skill": "1 - NLL / null NLL: 0 is no better than the base rate, 1 is perfect.",
-        "brier": "Brier score: mean squared difference of probability and label, 0 to 1.",
-        "accuracy": "Share of right decisions on new items, 0 to 1.",
-        "ece": (
-            "Expected calibration error: mean absolute difference of stated confidence "
-            "and accuracy."
-        ),
-        "delta": _COMPARED,
-        "margin": "Differences smaller than this, in nats, count as no loss.",
-        "p": "Two-sided p-value of no difference.",
-        "p_holm": "The p-value after Holm's correction for several tests.",
-        "band_lo": "Lower end of the 95 % interval of the difference that covers all rows at once.",
-        "band_hi": "Upper end of the 95 % interval of the difference that covers all rows at once.",
-        "verdict": "What the interval of the difference decides against the margin.",
-        "chosen_share": (
-            "Share of the splits in which the choice on calibration rows selected this."
-        ),
-        "tied": "Whether it cannot be distinguished from the best.",
-        "cost": "Cost of the panel per item; blank if costs are unknown.",
-        "unit": "Unit of the costs.",
-        "labels": "Number of labels on which the panel was fitted, mean over splits.",
-        "items": "Number of items.",
-        "stage": "Before (raw) or after calibration.",
-        "stability": (
-            "Agreement of the splits: 1 if all choose alike, 0 if the choice is effectively random."
-        ),
-        "size": "Number of judges chosen, mean over splits.",
-        "seen": "NLL on the rows on which the choice was made, in nats.",
-        "optimism": "NLL on new items minus the NLL on which the choice was made, in nats.",
-        "gap": "Accuracy minus mean stated confidence.",
-        "correct": "Number of labelled items on which the judge's vote is right.",
-        "voted": "Number of labelled items on which the judge voted.",
-        "coverage": "Share of all items on which the judge voted, 0 to 1.",
-        "constant": "Whether the judge gives the same verdict on every item.",
-        "ability": "Ability in a 2PL model, in standard deviations of item difficulty.",
-        "discrimination": "How sharply the judge separates easy from hard items in a 2PL model.",
-        "nearest": "The judge whose errors correlate with this judge's most.",
-        "feature": "Item feature.",
-    }
-)
+COMMON: Mapping[str, str] = {
+    "aggregator": "How the votes are summed.",
+    "calibrator": "How the sum becomes a probability.",
+    "panel": "Which judges: all, or the top k.",
+    "judge": "Name of the judge.",
+    "judges": "Number of judges.",
+    "family": "Family of the judge in the judge table; blank if it gives none.",
+    "k": "Number of judges in the panel.",
+    "n_splits": "Number of splits into calibration and evaluation items behind the figures.",
+    "seed": "Seed of the splits.",
+    "nll": "Negative log-likelihood: mean -log p(true label) on new items, in nats.",
+    "null_nll": "NLL of the base rate of the calibration labels, without any judge.",
+    "constant_nll": "NLL of a constant score calibrated by the same calibrator.",
+    "skill": "1 - NLL / null NLL: 0 is no better than the base rate, 1 is perfect.",
+    "brier": "Brier score: mean squared difference of probability and label, 0 to 1.",
+    "accuracy": "Share of right decisions on new items, 0 to 1.",
+    "ece": (
+        "Expected calibration error: mean absolute difference of stated confidence and accuracy."
+    ),
+    "delta": _COMPARED,
+    "margin": "Differences smaller than this, in nats, count as no loss.",
+    "p": "Two-sided p-value of no difference.",
+    "p_holm": "The p-value after Holm's correction for several tests.",
+    "band_lo": "Lower end of the 95 % interval of the difference that covers all rows at once.",
+    "band_hi": "Upper end of the 95 % interval of the difference that covers all rows at once.",
+    "verdict": "What the interval of the difference decides against the margin.",
+    "chosen_share": "Share of the splits in which the choice on calibration rows selected this.",
+    "tied": "Whether it cannot be distinguished from the best.",
+    "cost": "Cost of the panel per item; blank if costs are unknown.",
+    "unit": "Unit of the costs.",
+    "labels": "Number of labels on which the panel was fitted, mean over splits.",
+    "items": "Number of items.",
+    "stage": "Before (raw) or after calibration.",
+    "stability": (
+        "Agreement of the splits: 1 if all choose alike, 0 if the choice is effectively random."
+    ),
+    "size": "Number of judges chosen, mean over splits.",
+    "seen": "NLL on the rows on which the choice was made, in nats.",
+    "optimism": "NLL on new items minus the NLL on which the choice was made, in nats.",
+    "gap": "Accuracy minus mean stated confidence.",
+    "correct": "Number of labelled items on which the judge's vote is right.",
+    "voted": "Number of labelled items on which the judge voted.",
+    "coverage": "Share of all items on which the judge voted, 0 to 1.",
+    "constant": "Whether the judge gives the same verdict on every item.",
+    "ability": "Ability in a 2PL model, in standard deviations of item difficulty.",
+    "discrimination": "How sharply the judge separates easy from hard items in a 2PL model.",
+    "nearest": "The judge whose errors correlate with this judge's most.",
+    "feature": "Item feature.",
+}
 
 
 _CENTRAL = "central 95 % over splits"

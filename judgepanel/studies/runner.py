@@ -147,6 +147,8 @@ DASK = "dask"
 """The backend that needs the address of a scheduler."""
 
 RunOne = Callable[..., tuple[Any, ...]]
+Task = tuple[Chunk, Entries]
+"""A chunk, and what is in memory of its splits."""
 
 
 class ClusterLost(Exception):
@@ -362,6 +364,138 @@ _OPEN = Gate()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Work(Generic[SpecT, PartialT, ResultT]):
+    """A study, with the votes and the spec that its chunks are run on."""
+
+    study: Study[SpecT, PartialT, ResultT]
+    votes: VoteMatrix
+    spec: SpecT
+
+    @property
+    def stages(self) -> Sequence[Sequence[Chunk]]:
+        return self.study.stages(self.votes, self.spec)
+
+    def is_settled(self, partial: Any) -> bool:
+        with one_thread():
+            settled = self.study.settled
+            return settled is not None and settled(self.votes, self.spec, partial)
+
+    def result(self, partial: PartialT, n_chunks: int) -> ResultT:
+        """Return the result of a partial, if ``n_chunks`` are known to be needed."""
+        with one_thread():
+            result: Any = self.study.merge(self.votes, self.spec, partial)
+            if len(self.stages) > 1:
+                last = self.study.plan(self.spec)[n_chunks - 1]
+                result = replace(result, planned_splits=last.first + last.count)
+                result = self.study.complete(self.votes, self.spec, result)
+        return cast(ResultT, result)
+
+    def run(self, chunk: Chunk) -> tuple[Chunk, PartialT]:
+        with one_thread(), SHARED.working(self.votes.sha256):
+            return chunk, self.study.run_chunk(self.votes, self.spec, chunk)
+
+    def run_apart(self, task: Task) -> tuple[Chunk, PartialT, Entries]:
+        """Run a chunk where another memory may be; return what it adds as well."""
+        chunk, known = task
+        SHARED.add(known)
+        with one_thread(), SHARED.working(self.votes.sha256) as keys:
+            piece = self.study.run_chunk(self.votes, self.spec, chunk)
+        return chunk, piece, SHARED.of_keys(keys)
+
+    def pieces(
+        self, chunks: Sequence[Chunk], jobs: int, backend: str, gate: Gate, pace: float | None
+    ) -> Generator[tuple[Chunk, PartialT], None, None]:
+        """Partials of the chunks; if closed early, those handed to our own workers are waited for.
+
+        ``pace`` is the seconds that a chunk takes, None if the first is still to be computed.
+        """
+        with one_thread():
+            if pace is None and chunks:
+                began = time.monotonic()
+                first = [self.run(chunks[0])]
+                pace = time.monotonic() - began
+                yield first.pop()
+                chunks = chunks[1:]
+            if is_address(backend):
+                with closing(Cluster(backend)) as cluster:
+                    yield from self._again(
+                        chunks, lambda t: cluster.spread([self], t, Work.run_apart, gate), gate
+                    )
+            elif jobs == 1 or len(chunks) < 2:
+                for chunk in chunks:
+                    _pass(gate)
+                    yield self.run(chunk)
+            else:
+                chosen = _chosen(backend, (pace or 0.0) * len(chunks))
+                yield from self._again(
+                    chunks, lambda tasks: self._spread(tasks, jobs, chosen, gate), gate
+                )
+
+    def _again(
+        self,
+        chunks: Sequence[Chunk],
+        spread: Callable[[Iterator[Task]], Generator[tuple[Chunk, PartialT, Entries], None, None]],
+        gate: Gate,
+    ) -> Generator[tuple[Chunk, PartialT], None, None]:
+        """Partials of the chunks; what is not computed yet is spread anew after a pause or a loss.
+
+        What workers have in memory is added to the memory of this process.
+        """
+        waiting = {chunk.number: chunk for chunk in chunks}
+        deaths = 0
+        while waiting:
+            _pass(gate)
+            try:
+                with closing(spread(self._handed(list(waiting.values())))) as results:
+                    for chunk, piece, added in results:
+                        SHARED.add(added)
+                        del waiting[chunk.number]
+                        deaths = 0
+                        yield chunk, piece
+                        del piece, added
+            except _WORKERS_GONE:
+                deaths += 1
+                if deaths == _MOST_DEATHS:
+                    raise WorkersEnded(
+                        "The processes that compute this are ended again and again: this machine "
+                        "may be short of memory. Free some, and run it again."
+                    ) from None
+
+    def _handed(self, chunks: Sequence[Chunk]) -> Iterator[Task]:
+        """Chunks with what is known of their splits when they are handed out."""
+        for chunk in chunks:
+            numbers = range(chunk.first, chunk.first + chunk.count)
+            yield chunk, SHARED.of_splits(self.votes.sha256, numbers)
+
+    def _spread(
+        self, tasks: Iterator[Task], jobs: int, backend: str, gate: Gate
+    ) -> Generator[tuple[Chunk, PartialT, Entries], None, None]:
+        """Partials of the tasks as workers finish them; one of ``_PROCESSES_GONE`` if they die.
+
+        joblib hands out chunks whether or not its results are taken, so the gate is asked for each:
+        once it is closed, no more of them start, and the rest have to be spread again.
+        """
+        parallel = _workers(
+            jobs, backend, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+        )
+        stopped = threading.Event()
+        results: Iterator[tuple[Chunk, PartialT, Entries]] = iter(())
+        open_ = takewhile(lambda _: gate.is_open() and not stopped.is_set(), tasks)
+        try:
+            with _interrupt_after_start(backend):
+                results = parallel(delayed(_in_worker)(os.getpid(), self, task) for task in open_)
+            # Closing joblib's generator early warns, and `yield from` would close it.
+            for piece in results:
+                yield piece
+                del piece
+        finally:
+            stopped.set()
+            with suppress(*_PROCESSES_GONE):
+                for _ in results:
+                    pass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Progress(Generic[SpecT, PartialT, ResultT]):
     """State after a chunk: ``done`` of ``total`` chunks, seconds so far and seconds left.
 
@@ -373,9 +507,7 @@ class Progress(Generic[SpecT, PartialT, ResultT]):
     ``kept`` of those done came from an earlier run, and took none of these seconds.
     """
 
-    study: Study[SpecT, PartialT, ResultT]
-    votes: VoteMatrix
-    spec: SpecT
+    work: Work[SpecT, PartialT, ResultT]
     partial: PartialT
     done: int
     total: int
@@ -394,8 +526,7 @@ class Progress(Generic[SpecT, PartialT, ResultT]):
 
     def result(self) -> ResultT:
         """The result of what is done so far; marked partial until everything is."""
-        with one_thread():
-            return _result(self.study, self.votes, self.spec, self.partial, self.total)
+        return self.work.result(self.partial, self.total)
 
 
 def default_jobs() -> int:
@@ -423,12 +554,12 @@ def steps(
     for. A large study whose chunks nobody keeps takes neither ``jobs`` nor ``backend`` of this
     machine. The result is the same to the bit whatever is kept and however often it waits.
     """
-    votes = grouped_votes(votes, spec.settings)
-    stages = study.stages(votes, spec)
+    work = Work(study, grouped_votes(votes, spec.settings), spec)
+    stages = work.stages
     started = time.monotonic()
     kept_before = any(chunk.number in finished for chunk in stages[0])
     apart = keep or kept_before or is_address(backend)
-    extend = None if apart else study.extend(votes, spec)
+    extend = None if apart else study.extend(work.votes, spec)
     partial: Any = None
     pace: float | None = None
     n_done = known = total = 0
@@ -442,55 +573,29 @@ def steps(
         if extend is not None:
             states = _extended(extend, rest, gate, partial)
         else:
-            work = _pieces(study, votes, spec, rest, jobs or default_jobs(), backend, gate, pace)
-            states = _added(study, votes, spec, partial, n_done, work, keep)
+            made = work.pieces(rest, jobs or default_jobs(), backend, gate, pace)
+            states = _added(partial, n_done, made, keep)
         with closing(states):
             for partial in states:  # Not `enumerate`, which holds the partial before.
                 n_done += 1
                 elapsed = time.monotonic() - started
                 pace = elapsed if pace is None else pace
                 if n_done < total:  # After the last of a stage it is to be seen whether it goes on.
-                    yield Progress(study, votes, spec, partial, n_done, total, elapsed, known)
+                    yield Progress(work, partial, n_done, total, elapsed, known)
                     if gate.cancelled():
                         raise Cancelled
-        over = number + 1 == len(stages) or _is_settled(study, votes, spec, partial)
+        over = number + 1 == len(stages) or work.is_settled(partial)
         if rest or over:
             elapsed = time.monotonic() - started if n_done > known else 0.0
             planned = total if over else total + len(stages[number + 1])
-            yield Progress(study, votes, spec, partial, n_done, planned, elapsed, known)
+            yield Progress(work, partial, n_done, planned, elapsed, known)
         if over:
             return
         if gate.cancelled():
             raise Cancelled
 
 
-def _is_settled(
-    study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, partial: Any
-) -> bool:
-    with one_thread():
-        return study.settled is not None and study.settled(votes, spec, partial)
-
-
-def _result(
-    study: Study[SpecT, PartialT, ResultT],
-    votes: VoteMatrix,
-    spec: SpecT,
-    partial: PartialT,
-    n_chunks: int,
-) -> ResultT:
-    """Return the result of a partial, if ``n_chunks`` are known to be needed."""
-    result: Any = study.merge(votes, spec, partial)
-    if len(study.stages(votes, spec)) > 1:
-        last = study.plan(spec)[n_chunks - 1]
-        result = replace(result, planned_splits=last.first + last.count)
-        result = study.complete(votes, spec, result)
-    return cast(ResultT, result)
-
-
 def _added(
-    study: Study[SpecT, PartialT, ResultT],
-    votes: VoteMatrix,
-    spec: SpecT,
     partial: Any,
     known: int,
     pieces: Generator[tuple[Chunk, PartialT], None, None],
@@ -556,14 +661,14 @@ def merged(
     """The result of chunks that an earlier run has kept; None without any."""
     if not finished:
         return None
-    votes, n_chunks = grouped_votes(votes, spec.settings), 0
-    for stage in study.stages(votes, spec):
+    work, n_chunks = Work(study, grouped_votes(votes, spec.settings), spec), 0
+    for stage in work.stages:
         n_chunks += len(stage)
         if n_chunks > len(finished):
             break
     with one_thread():
         partial = reduce(combine, [finished[number] for number in sorted(finished)])
-        return _result(study, votes, spec, partial, n_chunks)
+    return work.result(partial, n_chunks)
 
 
 def run(
@@ -597,137 +702,10 @@ def _workers(jobs: int, backend: str, **options: Any) -> Parallel:
     return Parallel(n_jobs=jobs, backend=backend, max_nbytes=None, **options)
 
 
-def _pieces(
-    study: Study[SpecT, PartialT, ResultT],
-    votes: VoteMatrix,
-    spec: SpecT,
-    chunks: Sequence[Chunk],
-    jobs: int,
-    backend: str,
-    gate: Gate,
-    pace: float | None,
-) -> Generator[tuple[Chunk, PartialT], None, None]:
-    """Partials of the chunks; when closed early, those handed to our own workers are waited for.
-
-    ``pace`` is the number of seconds that a chunk takes, None if the first is still to be computed.
-    """
-    with one_thread():
-        if pace is None and chunks:
-            began = time.monotonic()
-            first = [_run_one(study, votes, spec, chunks[0])]
-            pace = time.monotonic() - began
-            yield first.pop()
-            chunks = chunks[1:]
-        if is_address(backend):
-            with closing(Cluster(backend)) as cluster:
-                work = (study, votes, spec)
-                yield from _again(
-                    chunks,
-                    lambda left: _kept(cluster.spread(work, _handed(votes, left), _apart, gate)),
-                    gate,
-                )
-        elif jobs == 1 or len(chunks) < 2:
-            for chunk in chunks:
-                _pass(gate)
-                yield _run_one(study, votes, spec, chunk)
-        else:
-            chosen = _chosen(backend, (pace or 0.0) * len(chunks))
-            yield from _again(
-                chunks,
-                lambda left: _kept(_spread(study, votes, spec, left, jobs, chosen, gate)),
-                gate,
-            )
-
-
-def _again(
-    chunks: Sequence[Chunk],
-    spread: Callable[[list[Chunk]], Generator[tuple[Chunk, PartialT], None, None]],
-    gate: Gate,
-) -> Generator[tuple[Chunk, PartialT], None, None]:
-    """Partials of the chunks; what is not computed yet is spread anew after a pause or a loss."""
-    waiting = {chunk.number: chunk for chunk in chunks}
-    deaths = 0
-    while waiting:
-        _pass(gate)
-        try:
-            with closing(spread(list(waiting.values()))) as pieces:
-                for chunk, piece in pieces:
-                    del waiting[chunk.number]
-                    deaths = 0
-                    yield chunk, piece
-                    del piece
-        except _WORKERS_GONE:
-            deaths += 1
-            if deaths == _MOST_DEATHS:
-                raise WorkersEnded(
-                    "The processes that compute this are ended again and again: this machine "
-                    "may be short of memory. Free some, and run it again."
-                ) from None
-
-
 def _pass(gate: Gate) -> None:
     gate.wait()
     if gate.cancelled():
         raise Cancelled
-
-
-Task = tuple[Chunk, Entries]
-"""A chunk, and what is in memory of its splits."""
-
-
-def _handed(votes: VoteMatrix, chunks: Iterable[Chunk]) -> Iterator[Task]:
-    """Chunks with what is known of their splits when they are handed out."""
-    for chunk in chunks:
-        numbers = range(chunk.first, chunk.first + chunk.count)
-        yield chunk, SHARED.of_splits(votes.sha256, numbers)
-
-
-def _kept(
-    results: Generator[tuple[Chunk, PartialT, Entries], None, None],
-) -> Generator[tuple[Chunk, PartialT], None, None]:
-    """Results of workers, whose memory is added to that of this process."""
-    with closing(results):
-        for chunk, piece, added in results:
-            SHARED.add(added)
-            yield chunk, piece
-            del piece, added
-
-
-def _spread(
-    study: Study[SpecT, PartialT, ResultT],
-    votes: VoteMatrix,
-    spec: SpecT,
-    chunks: Sequence[Chunk],
-    jobs: int,
-    backend: str,
-    gate: Gate,
-) -> Generator[tuple[Chunk, PartialT, Entries], None, None]:
-    """Partials of the chunks as workers finish them; one of ``_PROCESSES_GONE`` where they die.
-
-    joblib hands out chunks whether or not its results are taken, so the gate is asked for each:
-    once it is closed, no more of them start, and the rest have to be spread again.
-    """
-    parallel = _workers(
-        jobs, backend, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
-    )
-    stopped = threading.Event()
-    results: Iterator[tuple[Chunk, PartialT, Entries]] = iter(())
-    open_ = takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
-    try:
-        with _interrupt_after_start(backend):
-            results = parallel(
-                delayed(_in_worker)(os.getpid(), study, votes, spec, task)
-                for task in _handed(votes, open_)
-            )
-        # Closing joblib's generator early warns, and `yield from` would close it.
-        for piece in results:
-            yield piece
-            del piece
-    finally:
-        stopped.set()
-        with suppress(*_PROCESSES_GONE):
-            for _ in results:
-                pass
 
 
 @contextmanager
@@ -768,32 +746,10 @@ def _imported(module: str, parent: int) -> None:
 
 
 def _in_worker(
-    parent: int,
-    study: Study[SpecT, PartialT, ResultT],
-    votes: VoteMatrix,
-    spec: SpecT,
-    task: Task,
+    parent: int, work: Work[Any, PartialT, Any], task: Task
 ) -> tuple[Chunk, PartialT, Entries]:
     _end_with(parent)
-    return _apart(study, votes, spec, task)
-
-
-def _apart(
-    study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, task: Task
-) -> tuple[Chunk, PartialT, Entries]:
-    """Run a chunk where another memory may be; return what it adds as well."""
-    chunk, known = task
-    SHARED.add(known)
-    with one_thread(), SHARED.working(votes.sha256) as keys:
-        piece = study.run_chunk(votes, spec, chunk)
-    return chunk, piece, SHARED.of_keys(keys)
-
-
-def _run_one(
-    study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunk: Chunk
-) -> tuple[Chunk, PartialT]:
-    with one_thread(), SHARED.working(votes.sha256):
-        return chunk, study.run_chunk(votes, spec, chunk)
+    return work.run_apart(task)
 
 
 def _end_with(parent: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from judgepanel.lazy import lazy_names
+from judgepanel import lazy_names
 
 if TYPE_CHECKING:
     from judgepanel.votes.companions import write_votes as write_votes

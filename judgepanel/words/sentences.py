@@ -28,8 +28,8 @@ from judgepanel.words.text import capital, counted, fixed, interval, level, perc
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_result import RecommendSpec
     from judgepanel.models.panel import Member, Mixture
-    from judgepanel.scoring.agreement import WithLabels
-    from judgepanel.studies.compare import ConstantPosition
+    from judgepanel.scoring.descriptive import WithLabels
+    from judgepanel.studies.accumulate import ConstantPosition
 
 CALIBRATOR_NAMES = {
     "none": "uncalibrated",

@@ -318,7 +318,7 @@ def test_the_smoothed_nll_is_the_loss_under_labels_that_follow_the_blend():
     p = np.exp(-drawn)
     blend = (weights[:, None] * p).sum(axis=0) / weights.sum()
     wanted = [-(blend * np.log(entry) + (1 - blend) * np.log(1 - entry)).mean() for entry in p]
-    np.testing.assert_allclose(smoothed_nll(drawn, UNITS, ANY), wanted, atol=1e-12)
+    np.testing.assert_allclose(smoothed_nll(drawn, UNITS, ANY)[0], wanted, atol=1e-12)
 
 
 def test_choosing_by_it_loses_less_than_choosing_by_cross_validation_where_many_compete():
@@ -331,7 +331,7 @@ def test_choosing_by_it_loses_less_than_choosing_by_cross_validation_where_many_
         signs = np.where(rng.random(20 * N) < 1.0 / (1.0 + np.exp(-truth)), 1.0, -1.0)
         drawn = np.log1p(np.exp(-logits * signs))
         seen, later = drawn[:, :N], drawn[:, N:].mean(axis=1)
-        smooth = smoothed_nll(seen, UNITS, np.ones(20, dtype=bool))
+        smooth, _ = smoothed_nll(seen, UNITS, np.ones(20, dtype=bool))
         by_labels.append(later[seen.mean(axis=1).argmin()] - later.min())
         by_blend.append(later[smooth.argmin()] - later.min())
     assert np.mean(by_blend) < 0.5 * np.mean(by_labels)
@@ -339,7 +339,7 @@ def test_choosing_by_it_loses_less_than_choosing_by_cross_validation_where_many_
 
 def test_candidates_within_one_standard_error_of_the_best_are_tied():
     drawn = losses(1.0, 0.95, 0.4, 0.9)
-    smooth = smoothed_nll(drawn, UNITS, ANY)
+    smooth, _ = smoothed_nll(drawn, UNITS, ANY)
     best = int(smooth.argmin())
     entry = (drawn - drawn[best]).std(axis=1, ddof=1) / np.sqrt(N)
     wanted = smooth - smooth[best] <= entry
@@ -350,7 +350,7 @@ def test_candidates_within_one_standard_error_of_the_best_are_tied():
 def test_items_of_one_group_count_as_one():
     drawn = np.repeat(losses(1.0, 0.8, 0.7, 0.6)[:, : N // 8], 8, axis=1)
     alone, together = (
-        tied_with_best(drawn, units, smoothed_nll(drawn, units, ANY))
+        tied_with_best(drawn, units, smoothed_nll(drawn, units, ANY)[0])
         for units in (UNITS, UNITS // 8)
     )
     assert alone.sum() <= together.sum()

@@ -12,6 +12,7 @@ from judgepanel.kernels.irt import fit_two_pl, variance_shares
 from judgepanel.kernels.prefixes import prefix_scores
 from judgepanel.models import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
 from judgepanel.models.aggregators import TwoPL
+from judgepanel.scoring.splits import Split
 from judgepanel.votes import MISSING, InputError
 from tests.helpers import make_ballots, make_votes
 from tests.kernels.judges.test_irt import simulated
@@ -41,7 +42,7 @@ def test_an_estimator_is_its_kernel(kind):
     y = (ballots.signs > 0).astype(int)
     rows = np.arange(50)
     train, test = rows[:30], rows[30:]
-    scores = prefix_scores(ballots, train, test, np.array([6]), aggregator=kind.kind)
+    scores = prefix_scores(ballots, Split(0, train, test), np.array([6]), aggregator=kind.kind)
     model = kind().fit(X[train], y[train])
     function = model.decision_function(X[test])
     voted = ~scores.evaluation_empty[0]

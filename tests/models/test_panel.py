@@ -37,6 +37,7 @@ from judgepanel.models.panel import (
     pooled,
 )
 from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.splits import Split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import MISSING
 from tests.helpers import codes_of, make_ballots, make_votes, single_panel, with_grades
@@ -70,7 +71,9 @@ def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmet
     X = np.where(ballots.votes == 0, np.nan, ballots.votes > 0)[:, best]
     aggregator = kind().fit(X, y)
     everyone = np.arange(80)
-    own = prefix_scores(ballots, everyone, everyone[:0], np.array([k]), aggregator=kind.kind)
+    own = prefix_scores(
+        ballots, Split(0, everyone, everyone[:0]), np.array([k]), aggregator=kind.kind
+    )
     voted = ~own.calibration_empty[0]
     fitted = calibrator(name, symmetric=symmetric).fit(own.calibration[0][voted], y[voted])
 
@@ -196,7 +199,7 @@ def test_a_panel_may_have_knots_for_a_calibrator(name, symmetric):
     ballots = make_ballots(2, 80, 6, symmetric=symmetric, missing=0.1)
     model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator=name)
     everyone = np.arange(80)
-    own = prefix_scores(ballots, everyone, everyone[:0], np.array([6]))
+    own = prefix_scores(ballots, Split(0, everyone, everyone[:0]), np.array([6]))
     weights = (~own.calibration_empty).astype(float)
     signs = ballots.signs.astype(float)
     fitted = fit((name,), own.calibration, signs, weights, symmetric=symmetric)[name]

@@ -17,10 +17,9 @@ from statsmodels.stats.proportion import proportion_confint
 from truescore.correct import gold_only_estimate, ppi_estimate
 
 from judgepanel.arrays import Floats
-from judgepanel.scoring.agreement import ac1, alpha, item_counts, kappa, pair_counts
-from judgepanel.scoring.bradley_terry import Matches, strengths_of
+from judgepanel.scoring.descriptive import ac1, alpha, item_counts, kappa, pair_counts
 from judgepanel.scoring.inference import holm
-from judgepanel.scoring.prediction_powered import Sample, estimate_rates
+from judgepanel.scoring.prediction_powered import Matches, Sample, estimate_rates, strengths_of
 from judgepanel.studies.understand.judge_table import wilson
 
 SAME = {"rel": 1e-8, "abs": 1e-8}

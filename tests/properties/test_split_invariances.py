@@ -88,7 +88,6 @@ def test_evaluation_labels_move_neither_fits_nor_choices(case):
     signs = ballots.signs.copy()
     signs[held] = rng.permutation(-signs[held])
     first, other = scored(ballots, recipe), scored(replace(ballots, signs=signs), recipe)
-    np.testing.assert_array_equal(first.order, other.order)
     for name in recipe.calibrators:
         right = signs[held] == ballots.signs[held]
         np.testing.assert_array_equal(

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from judgepanel.distributions import t_ppf
-from judgepanel.scoring.agreement import (
+from judgepanel.scoring.descriptive import (
     MOST_BLOCKS,
     T_95,
     ac1,

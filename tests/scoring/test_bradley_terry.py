@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.scoring.bradley_terry import (
+from judgepanel.scoring.prediction_powered import (
     PRIOR_SD,
     Matches,
     estimate_win_rates,

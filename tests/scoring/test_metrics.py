@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 
-from judgepanel.scoring.metrics import CLIP, gap_of, gaps_above, item_scores, null_logit, skill
+from judgepanel.scoring.metrics import CLIP, gap_of, gaps_above, item_scores, null_logit
 
 
 def draws(seed, n=500, scale=3.0):
@@ -94,8 +94,3 @@ def test_the_null_is_the_base_rate_or_one_half_when_order_means_nothing():
     assert null_logit(0.8, symmetric=False) == pytest.approx(math.log(4.0))
     assert null_logit(0.8, symmetric=True) == 0.0
     assert null_logit(1.0, symmetric=False) == pytest.approx(math.log((1 - CLIP) / CLIP))
-
-
-def test_skill_is_zero_at_the_null_and_one_at_perfection():
-    null = math.log(2.0)
-    assert skill(np.array([null, 0.0, 2 * null]), null).tolist() == [0.0, 1.0, -1.0]

@@ -16,8 +16,8 @@ from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies import contract as looking
 from judgepanel.studies import runner
+from judgepanel.studies.accumulate import Estimator
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import (
     FEWEST,
     FEWEST_OF_MANY,

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from judgepanel.scoring.descriptive import FEW_ERRORS, one_more_error
+from judgepanel.studies.accumulate import Estimator, grid_estimates
 from judgepanel.studies.codec import result_content
 from judgepanel.studies.common import errs_rarely, few_errors, few_labels, n_errors
-from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec, run_chunk
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec

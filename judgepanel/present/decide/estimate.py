@@ -20,7 +20,7 @@ from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.estimate import ESTIMATE, REACH, UNFAIR, Estimates, EstimateSpec
-from judgepanel.studies.decide.groups import SYSTEM, usual_feature
+from judgepanel.studies.slices import SYSTEM, usual_feature
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.cells import SYSTEM_NAMES
 from judgepanel.words.sentences import CODING

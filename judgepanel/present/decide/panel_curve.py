@@ -49,7 +49,7 @@ from judgepanel.present.decide.recommend import (
 )
 from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.compare import CHOSEN, Comparison
+from judgepanel.studies.accumulate import CHOSEN, Comparison
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.words.sentences import (
     CALIBRATED,

@@ -50,7 +50,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.claim import (
     CLAIM,

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from judgepanel.figures.dots import MOST_PANELS, dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
 from judgepanel.present.study import Entry
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.paper.pipeline_ablation import (
     PIPELINE_ABLATION,
     STEP_WORDS,

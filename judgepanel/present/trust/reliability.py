@@ -18,7 +18,7 @@ from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, error_bars, laid_
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
 from judgepanel.present.study import Entry, panel_spec
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.trust.probabilities import FEW_ITEMS, PanelResult

@@ -25,10 +25,9 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import Estimator
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.curators import (
     CuratorFigures,
@@ -420,14 +419,11 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         prepared,
         spec,
         totals,
+        costs,
         points=points,
         everyone=everyone,
         budget=float("nan") if spec.budget is None else spec.budget,
-        unit=costs.unit,
-        counted=costs.counted,
-        latency_unit=costs.latency_unit,
         full_cost=costs.full,
-        judges=prepared.judges,
         judge_costs=costs.cost,
         chosen_share=partial.chosen[:, 1:].mean(axis=0),
         warnings=_warnings(prepared, spec, totals, costs),

@@ -26,10 +26,17 @@ from judgepanel.kernels.subsets import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import (
+    Arms,
+    Estimator,
+    Tally,
+    band,
+    grid_estimates,
+    unknown_where,
+    verdicts,
+)
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import Estimator, band, grid_estimates, unknown_where, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_known, option, valid
 from judgepanel.studies.panel.curated import (
@@ -308,7 +315,7 @@ def curator_arms(
     held: list[SplitScores] = []
     for result in made:
         fitted = calibrate(ballots, split, result.scores, (calibrator,))
-        held.append(evaluate(ballots, split, fitted, result.scores.order, np.zeros((0, 1))))
+        held.append(evaluate(ballots, split, fitted))
     return Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
 
 
@@ -334,7 +341,6 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
         spec,
         totals,
         curators=curator_figures(partial, units, curators, comparable=comparable, seed=seed),
-        judges=prepared.judges,
         chosen_share=partial.picked / len(totals.numbers),
         selector=selector_figures(partial.looks, n_calibration),
         refit=spec.refitted,

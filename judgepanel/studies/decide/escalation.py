@@ -28,9 +28,9 @@ from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.studies.accumulate import RANGES, band, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import splits_of, stand_ins
-from judgepanel.studies.compare import RANGES, band, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
 from judgepanel.studies.decide.curators import stability
@@ -362,7 +362,7 @@ def _of_split(
     held, own = [], []
     for panel in panels:
         fitted = calibrate(ballots, split, panel.scores, (name,))
-        held.append(evaluate(ballots, split, fitted, panel.scores.order, np.zeros((0, 1))))
+        held.append(evaluate(ballots, split, fitted))
         own.append(_own_logits(ballots, split, panel.scores, name, fold))
     if (panels[0].chosen.judges == panels[1].chosen.judges).all():
         own[0], held[0] = own[1], held[1]
@@ -371,10 +371,8 @@ def _of_split(
     within = promised <= promised[-1] * (1.0 + spec.tolerance) + 1e-12
     logits = [one_side.fitted.logits_of(name, slice(0, 1))[0] for one_side in held]
     return Escalated(
-        OutOfSample(
-            numbers=np.array([split.number]),
-            n_calibration=np.array([len(rows)]),
-            n_evaluation=np.array([len(split.evaluation)]),
+        OutOfSample.of(
+            [split],
             rows=split.evaluation,
             logits=np.stack(logits),
             null=np.array([held[1].fitted.null]),
@@ -422,6 +420,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         prepared,
         spec,
         partial.scores,
+        costs,
         rows=rows,
         recommended=recommended,
         threshold=Interval.single(recommended.threshold, low, high, "share"),
@@ -432,9 +431,6 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         cheap_size=float(partial.cheap.sum(axis=1).mean()),
         full_cost=costs.full,
         stability=stability(partial.cheap.sum(axis=0), n_splits),
-        unit=costs.unit,
-        counted=costs.counted,
-        latency_unit=costs.latency_unit,
         null_nll=float(of.by_split(of.null_nll).mean()),
         warnings=_warnings(prepared, spec, partial, costs),
     )

@@ -16,25 +16,28 @@ import numpy as np
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import AnyAggregator, cross_fits
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Choice, Recipe, fit_split
+from judgepanel.kernels.evaluation import Choice, fit_split
 from judgepanel.kernels.prefixes import Ranking, counts, posterior_mean, ranking_key
 from judgepanel.kernels.threads import threads
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import FittedArms, Tally, tally
-from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.compare import (
+from judgepanel.studies.accumulate import (
     Comparison,
     ConstantPosition,
     Estimator,
+    FittedArms,
+    Tally,
     against_position,
     comparisons,
     grid_estimates,
     settled,
+    tally,
 )
+from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Extend, Study, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
+from judgepanel.studies.panel.recommended import BestPanels
 from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.studies.runner import ahead
 from judgepanel.votes import VoteMatrix
@@ -50,7 +53,7 @@ _COMPARED = (3, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class PanelCurveSpec(StudySpec):
+class PanelCurveSpec(StudySpec, BestPanels):
     """Options of the panel curve.
 
     ``ks`` None uses every k up to 200 judges and a grid beyond, () uses every k for any number of
@@ -75,11 +78,6 @@ class PanelCurveSpec(StudySpec):
     compare: tuple[int, ...] = option(
         _COMPARED, "panel sizes to compare with all judges", flag="top", check=check_panels
     )
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every split."""
-        return recipe_of(self.settings, self.aggregator, self.calibrators, self.ranking)
 
     def panel_sizes(self, n_judges: int) -> Ints:
         """Return sorted panel sizes to evaluate, with 1, all judges and the sizes compared.
@@ -207,7 +205,8 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     ks = spec.panel_sizes(prepared.ballots.n_judges)
     rare = errs_rarely(prepared)
     estimated = Estimator.of(totals, prepared.ballots.units)
-    levels = grid_estimates(totals, estimated, rare=rare)
+    grid = grid_estimates(totals, estimated, rare=rare)
+    levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
@@ -221,10 +220,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         spec,
         totals,
         k=ks,
-        nll=levels["nll"][:, :-1],
-        brier=levels["brier"][:, :-1],
-        accuracy=levels["accuracy"][:, :-1],
-        ece=levels["ece"][:, :-1],
+        **levels,
         comparisons=comparisons(
             totals, estimated, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),

@@ -25,8 +25,8 @@ from judgepanel.studies.decide.estimate import (
     weighting_of,
     worth_of,
 )
-from judgepanel.studies.decide.groups import groups_of
 from judgepanel.studies.results import Declared, column, derived, frozen
+from judgepanel.studies.slices import groups_of
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import BALANCED_SHARE
 

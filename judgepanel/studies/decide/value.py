@@ -49,12 +49,11 @@ from judgepanel.scoring.inference import (
     holm,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import CLIP, item_nll, null_logit
-from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import ValueTally, tally_values
+from judgepanel.scoring.metrics import CLIP, item_nll
+from judgepanel.scoring.splits import Split, stream
+from judgepanel.studies.accumulate import RANGES, ValueTally, band, tally_values, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
-from judgepanel.studies.compare import RANGES, band, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.results import (
@@ -190,23 +189,6 @@ STAND_IN: tuple[ClosedForm, Calibrator] = ("one_coin", "temperature")
 _LIMIT = float(np.log((1.0 - CLIP) / CLIP))
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """How panels are built; see the spec of the study."""
-
-    aggregator: Valued
-    calibrator: Calibrator
-    permutations: int
-    seed: int
-
-    @property
-    def shapley(self) -> tuple[ClosedForm, Calibrator]:
-        """The aggregator and calibrator of the coalitions of Shapley values."""
-        if self.aggregator == "joint":
-            return STAND_IN
-        return self.aggregator, self.calibrator
-
-
 def parts_of(plan: Plan) -> dict[str, slice]:
     """Return the rows of the values by name.
 
@@ -255,19 +237,19 @@ class SplitValues:
     fits: Ints
 
 
-def values_of(prepared: Prepared, split: Split, plan: Plan, rules: Rules) -> SplitValues:
+def values_of(prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec) -> SplitValues:
     """Return all values of one split, fitted and ranked on its calibration rows alone."""
     ballots = prepared.ballots
-    panels = panels_of(ballots, split, rules.aggregator, rules.calibrator, seed=rules.seed)
+    panels = panels_of(ballots, split, spec.aggregator, spec.calibrator, seed=spec.settings.seed)
     signs = ballots.signs[split.evaluation].astype(np.float64)
     whole, less = panels.everyone(), panels.without_each()
     base = item_nll(whole, signs)
     each = item_nll(less, signs) - base
     change = np.clip(less, -_LIMIT, _LIMIT) - np.clip(whole, -_LIMIT, _LIMIT)
-    judges, families = _shapley(ballots, split, plan, rules)
+    judges, families = _shapley(ballots, split, plan, spec)
     mates, correlation = errors_on(prepared, split.calibration, plan.nearest)
-    null, constant = _constant(ballots, split, rules.calibrator)
-    same = rules.shapley == (rules.aggregator, rules.calibrator)
+    null, constant = _constant(ballots, split, spec.calibrator)
+    same = spec.shapley == (spec.aggregator, spec.calibrator)
     values = np.concatenate(
         [
             [base, null, constant, base if same else null - judges.items.sum(axis=0)],
@@ -275,7 +257,7 @@ def values_of(prepared: Prepared, split: Split, plan: Plan, rules: Rules) -> Spl
             change**2,
             item_nll(panels.of(~plan.families), signs) - base,
             _without_clusters(panels, mates, each, signs, base),
-            item_nll(_removed(panels, ballots, split, plan, rules), signs) - base,
+            item_nll(_removed(panels, ballots, split, plan, spec), signs) - base,
             *[item_nll(panels.copied(j, COPIES), signs)[None] - base for j, _ in plan.copied],
             judges.items,
             families.items,
@@ -306,15 +288,15 @@ def _without_clusters(
     return values
 
 
-def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> Floats:
+def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, spec: ValueSpec) -> Floats:
     """Logits (M, n_eval) without the m judges with the lowest value by inner folds."""
     if not plan.removed:
         return np.zeros((0, len(split.evaluation)))
     key = (split.number, 31)
     masks = left_after(panels.inner_values(split.calibration, key), plan.removed)
     inside = None
-    if rules.calibrator != "none":
-        pieces = choice_folds(ballots, split, rules.seed)
+    if spec.calibrator != "none":
+        pieces = choice_folds(ballots, split, spec.settings.seed)
         chosen = [
             left_after(
                 panels.inner_values(piece.calibration, (*key, piece.number), piece.number),
@@ -343,33 +325,31 @@ class _Shapley:
     fits: Ints
 
 
-def _shapley(ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> tuple[_Shapley, _Shapley]:
+def _shapley(
+    ballots: Ballots, split: Split, plan: Plan, spec: ValueSpec
+) -> tuple[_Shapley, _Shapley]:
     """Return Shapley values of the judges, then of the families."""
-    trial = subset_trial(ballots, split, *rules.shapley)
-    judges = _sampled(trial, np.eye(ballots.n_judges, dtype=bool), rules, 32)
+    trial = subset_trial(ballots, split, *spec.shapley)
+    judges = _sampled(trial, np.eye(ballots.n_judges, dtype=bool), spec, 32)
     n = len(plan.family_names)
     if not n:
         none = np.zeros(0)
         blank = np.zeros((0, len(split.evaluation)))
         return judges, _Shapley(blank, none, none, np.zeros(2, dtype=np.int64))
-    groups = _sampled(trial, plan.players, rules, 33)
+    groups = _sampled(trial, plan.players, spec, 33)
     return judges, replace(
         groups, items=groups.items[:n], noise=groups.noise[:n], steady=groups.steady[:n]
     )
 
 
-def _sampled(trial: SubsetTrial, players: Bools, rules: Rules, stream: int) -> _Shapley:
+def _sampled(trial: SubsetTrial, players: Bools, spec: ValueSpec, number: int) -> _Shapley:
     """Half of the orders are drawn for this split, half are shared by all splits."""
-    keys = (trial.split.number, stream), (stream, 35)
+    keys = (trial.split.number, number), (number, 35)
     drawn, always = (
         sampled_shapley(
             trial,
             players,
-            balanced_orders(
-                len(players),
-                rules.permutations // 2,
-                np.random.default_rng(np.random.SeedSequence(rules.seed, spawn_key=key)),
-            ),
+            balanced_orders(len(players), spec.permutations // 2, stream(spec.settings.seed, *key)),
         )
         for key in keys
     )
@@ -396,20 +376,20 @@ def _constant(ballots: Ballots, split: Split, calibrator: Calibrator) -> tuple[F
     """Losses (n_eval,) of the calibration rows' base rate, and of a calibrated constant score."""
     signs = ballots.signs[split.calibration].astype(np.float64)
     held = ballots.signs[split.evaluation].astype(np.float64)
-    null = null_logit(float(np.mean(signs > 0)), symmetric=ballots.symmetric)
+    null = ballots.null_logit(split.calibration)
     blank = np.zeros((1, len(signs)))
     map_ = fit((calibrator,), blank, signs, symmetric=ballots.symmetric)[calibrator]
     constant = map_(np.zeros((1, len(held))))[0]
     return item_nll(np.full(len(held), null), held), item_nll(constant, held)
 
 
-def inner_of_all(prepared: Prepared, last: Split, rules: Rules) -> Floats:
+def inner_of_all(prepared: Prepared, last: Split, spec: ValueSpec) -> Floats:
     """Value (K,) of every judge by inner folds of all labelled rows: the order of removal.
 
     Joint panels use the ridge that has the largest share in the last split.
     """
     ballots = prepared.ballots
-    panels = panels_of(ballots, last, rules.aggregator, rules.calibrator, seed=rules.seed)
+    panels = panels_of(ballots, last, spec.aggregator, spec.calibrator, seed=spec.settings.seed)
     return panels.inner_values(np.arange(ballots.n_items), (last.number, 34))
 
 
@@ -882,9 +862,11 @@ class ValueSpec(StudySpec):
             raise InputError("a judge to copy is given twice", value=", ".join(self.copied))
 
     @property
-    def rules(self) -> Rules:
-        """How panels are built."""
-        return Rules(self.aggregator, self.calibrator, self.permutations, self.settings.seed)
+    def shapley(self) -> tuple[ClosedForm, Calibrator]:
+        """The aggregator and calibrator of the coalitions of Shapley values."""
+        if self.aggregator == "joint":
+            return STAND_IN
+        return self.aggregator, self.calibrator
 
 
 @frozen
@@ -912,12 +894,12 @@ def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     values: list[SplitValues] = []
     rows = []
     for split in splits_of(prepared, spec.settings, chunk):
-        split_values = values_of(prepared, split, plan, spec.rules)
-        rows.append((split.number, split.evaluation, len(split.calibration), split_values.values))
+        split_values = values_of(prepared, split, plan, spec)
+        rows.append((split, split_values.values))
         values.append(replace(split_values, values=split_values.values[:0]))
     inner = np.zeros(0)
     if chunk.first + chunk.count >= rounds(spec):
-        inner = inner_of_all(prepared, split, spec.rules)
+        inner = inner_of_all(prepared, split, spec)
     return ValuePartial(
         tally_values(rows, prepared.ballots.n_items, parts_of(plan)["family_shapley"].stop),
         **{name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT},
@@ -949,7 +931,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     order = np.argsort(ranks(split_values.inner), kind="stable")
     first = order[:droppable] if len(partial.inner) else order[:0]
     nll_all = level(split_values)
-    aggregator, calibrator = spec.rules.shapley
+    aggregator, calibrator = spec.shapley
     return Value.from_splits(
         prepared,
         spec,
@@ -976,7 +958,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
 
 def _warnings(prepared: Prepared, spec: ValueSpec, partial: ValuePartial) -> tuple[str, ...]:
     made, replaced = (int(n) for n in partial.fits.sum(axis=0))
-    name = spec.rules.shapley[1] if spec.calibrator == "none" else spec.calibrator
+    name = spec.shapley[1] if spec.calibrator == "none" else spec.calibrator
     alone = "There is only one judge, so its value is that against the base rate."
     return run_warnings(
         prepared,

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -38,10 +37,9 @@ from judgepanel.scoring.descriptive import allow_difference, allow_level, betwee
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import (
     Chunk,
     Prepared,
@@ -96,11 +94,9 @@ class WhatIf(PipelineResult):
     verdict: Verdict
     constant_nll: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "panel": "The panel kept, or the one it is compared with.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "panel": "The panel kept, or the one it is compared with.",
+    }
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel, the kept one first."""

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -40,11 +39,12 @@ from judgepanel.kernels.prefixes import (
     PrefixScores,
     counts,
     cross_fitted,
+    places_in,
     ranking_key,
     without_votes,
 )
 from judgepanel.kernels.subsets import Comparison, SubsetTrial, best_of, table, table_kernel
-from judgepanel.scoring.metrics import mean_nll, null_logit
+from judgepanel.scoring.metrics import mean_nll
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.curator import (
     SLACK,
@@ -148,8 +148,7 @@ class _Refit:
         ballots, split, refit = self.ballots, self.split, self.refit
         rows, seed = split.calibration, self.evidence.rules.seed
         logits, empty = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
-        place = np.full(ballots.n_items, -1)
-        place[rows] = np.arange(len(rows))
+        place = places_in(rows, ballots.n_items)
         pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
         fold = fold_of(pieces, ballots.n_items)
         for piece in pieces:
@@ -386,8 +385,7 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Ints:
     (trial,) = compare.trials
     held = trial.split.evaluation
     signs = evidence.ballots.signs.astype(np.float64)
-    rate = float(np.mean(signs[trial.split.calibration] > 0))
-    base = null_logit(rate, symmetric=evidence.ballots.symmetric)
+    base = evidence.ballots.null_logit(trial.split.calibration)
     reached = float(mean_nll(np.full(len(held), base), signs[held]))
     panel = np.zeros(n_judges, dtype=bool)
     near: Floats | None = None
@@ -407,7 +405,7 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Ints:
         pick = int(_sorted(-per_cost(gain, cost[others]), -gain, cost[others])[0])
         chosen_judges.append(int(others[pick]))
         panel, reached = trials[pick], float(compared.nll[pick])
-        near = compared.maps_of(np.array([pick]))
+        near = compared.maps[[pick]]
     return np.array(chosen_judges, dtype=np.int64)
 
 
@@ -467,7 +465,7 @@ def _fitted_losses(
     )
     fit = Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
     signs = ballots.signs.astype(np.float64)
-    null = null_logit(float(np.mean(signs[learn] > 0)), symmetric=ballots.symmetric)
+    null = ballots.null_logit(learn)
     values = np.empty(len(panels))
     for place, judges in enumerate(panels):
         logits, empty = fitted_logits(ballots, fit, judges, aggregator)
@@ -493,45 +491,43 @@ def _beam(n_judges: int, rules: Rules) -> float:
     return float(n_judges * rules.width * min(rules.steps, n_judges))
 
 
-CURATORS: Mapping[str, Curator] = MappingProxyType(
-    {
-        curator.name: curator
-        for curator in (
-            Curator(EVERYONE, "all judges", everyone, uses_labels=False),
-            Curator("accuracy", "top k by accuracy", partial(top_k, ranking="accuracy")),
-            Curator(
-                "informativeness",
-                "top k by distance from chance",
-                partial(top_k, ranking="informativeness"),
-            ),
-            Curator("fixed_size", "top by accuracy, k given", fixed_size),
-            Curator("random", "random judges, k given", random_k, uses_labels=False),
-            Curator("forward", "greedy forward", greedy_forward),
-            Curator("beam", "forward beam", beam_forward, searches=_beam),
-            Curator(
-                "backward",
-                "backward elimination",
-                backward_elimination,
-                searches=lambda n, _: n * (n + 1) / 2.0,
-            ),
-            Curator("lasso", "l1 path", lasso),
-            Curator("exhaustive", "every union of groups", every_union),
-            Curator("one_per_family", "one per family", one_per_family, needs="families"),
-            Curator("one_per_cluster", "one per cluster found", one_per_cluster),
-            Curator("checks", "without parse-rate failures (P1)", without_failures),
-            Curator("above_chance", "without judges below chance", above_chance),
-            Curator("cheapest", "the k cheapest", cheapest_k, uses_labels=True, needs="costs"),
-            Curator(
-                BUDGET,
-                "the best found under a budget",
-                best_under_budget,
-                needs="budget",
-            ),
-            Curator(SELECTOR, "finite-calibration selector", finite_calibration),
-            Curator(ORACLE, "oracle k", None),
-        )
-    }
-)
+CURATORS: Mapping[str, Curator] = {
+    curator.name: curator
+    for curator in (
+        Curator(EVERYONE, "all judges", everyone, uses_labels=False),
+        Curator("accuracy", "top k by accuracy", partial(top_k, ranking="accuracy")),
+        Curator(
+            "informativeness",
+            "top k by distance from chance",
+            partial(top_k, ranking="informativeness"),
+        ),
+        Curator("fixed_size", "top by accuracy, k given", fixed_size),
+        Curator("random", "random judges, k given", random_k, uses_labels=False),
+        Curator("forward", "greedy forward", greedy_forward),
+        Curator("beam", "forward beam", beam_forward, searches=_beam),
+        Curator(
+            "backward",
+            "backward elimination",
+            backward_elimination,
+            searches=lambda n, _: n * (n + 1) / 2.0,
+        ),
+        Curator("lasso", "l1 path", lasso),
+        Curator("exhaustive", "every union of groups", every_union),
+        Curator("one_per_family", "one per family", one_per_family, needs="families"),
+        Curator("one_per_cluster", "one per cluster found", one_per_cluster),
+        Curator("checks", "without parse-rate failures (P1)", without_failures),
+        Curator("above_chance", "without judges below chance", above_chance),
+        Curator("cheapest", "the k cheapest", cheapest_k, uses_labels=True, needs="costs"),
+        Curator(
+            BUDGET,
+            "the best found under a budget",
+            best_under_budget,
+            needs="budget",
+        ),
+        Curator(SELECTOR, "finite-calibration selector", finite_calibration),
+        Curator(ORACLE, "oracle k", None),
+    )
+}
 """Curators in display order."""
 
 NAMES: tuple[str, ...] = tuple(CURATORS)

@@ -52,7 +52,7 @@ from judgepanel.kernels.subsets import (
     named_groups,
     table_kernel,
 )
-from judgepanel.scoring.splits import Split
+from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.options import valid
 from judgepanel.studies.understand.judge_table import families_of, legible, to_drop
@@ -465,8 +465,8 @@ def fixed_size(evidence: Evidence) -> Chosen:
 def random_k(evidence: Evidence) -> Chosen:
     """``size`` judges drawn at random."""
     n_judges = evidence.ballots.n_judges
-    stream = np.random.SeedSequence(evidence.rules.seed, spawn_key=(*evidence.key, 103))
-    sample = np.random.default_rng(stream).permutation(n_judges)[: evidence.rules.size]
+    rng = stream(evidence.rules.seed, *evidence.key, 103)
+    sample = rng.permutation(n_judges)[: evidence.rules.size]
     judges = np.zeros(n_judges, dtype=bool)
     judges[sample] = True
     return Chosen(judges)

@@ -35,8 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +68,9 @@ from judgepanel.kernels.threads import SHARED
 from judgepanel.models.panel import PanelModel, fit_panels, panels_of, pooled, whole_of
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.metrics import ItemScores, item_scores
-from judgepanel.scoring.splits import Split, folds, unit_codes
-from judgepanel.studies.compare import arm_name
+from judgepanel.scoring.splits import Split, folds, stream, unit_codes
+from judgepanel.studies.accumulate import arm_name
+from judgepanel.studies.common import recipe_of
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.options import StudySpec, check_known, option
 from judgepanel.studies.panel.curated import CURATORS, Curated, curated
@@ -111,18 +111,16 @@ FAVOURITES = ((EVERYONE, "joint", "none"), (EVERYONE, "joint_graded", "none"))
 LEAD = 0.5
 """Prior weight of the favourite, joint over everyone: on real matrices it is most often the best
 single pipeline. Joint on votes and joint on grades share it alike."""
-MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = MappingProxyType(
-    {
-        "majority": ("temperature",),
-        "one_coin": ("none", "temperature"),
-        "joint": ("none", "temperature"),
-        "accuracy_weighted": ("temperature", "beta"),
-        "stacking": ("none",),
-        "dawid_skene_semi": ("none", "temperature"),
-        "one_coin_graded": ("none", "temperature"),
-        "joint_graded": ("none", "temperature"),
-    }
-)
+MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = {
+    "majority": ("temperature",),
+    "one_coin": ("none", "temperature"),
+    "joint": ("none", "temperature"),
+    "accuracy_weighted": ("temperature", "beta"),
+    "stacking": ("none",),
+    "dawid_skene_semi": ("none", "temperature"),
+    "one_coin_graded": ("none", "temperature"),
+    "joint_graded": ("none", "temperature"),
+}
 """Pipelines of the members beside the favourite, on everyone and on the better half of the judges
 as far as the list has them; they share the rest of the prior alike."""
 FEW = (3, 5, 10)
@@ -318,9 +316,10 @@ def _far(n_judges: int) -> Panels:
     return tuple((f"{k} farthest from chance", k) for k in sizes)
 
 
-LISTS: Mapping[str, Callable[[int], tuple[Family | Curation, ...]]] = MappingProxyType(
-    {"default": _default, "wide": _wide}
-)
+LISTS: Mapping[str, Callable[[int], tuple[Family | Curation, ...]]] = {
+    "default": _default,
+    "wide": _wide,
+}
 """Lists of candidates by name, from the number of judges."""
 
 
@@ -468,9 +467,7 @@ def absent_losses(
     """
     parts = []
     for half in folds(ballots.units, rows, 2, seed=terms.seed, key=(*key, _HALVES)):
-        rng = np.random.default_rng(
-            np.random.SeedSequence(terms.seed, spawn_key=(*key, _HALVES, half.number))
-        )
+        rng = stream(terms.seed, *key, _HALVES, half.number)
         most = min(max(_ABSENT_CELLS // len(groups), 50), len(half.evaluation))
         some = np.sort(rng.choice(half.evaluation, most, replace=False))
         copied, scored = _with_absent(ballots, some, groups)
@@ -571,8 +568,7 @@ class _Place:
     ) -> SplitScores:
         """The panel of a curator on the evaluation rows."""
         fitted = calibrate(self.ballots, self.split, made.scores, family.calibrators)
-        order, nothing = made.scores.order, np.zeros((0, 1))
-        return evaluate(self.ballots, self.split, fitted, order, nothing, out)
+        return evaluate(self.ballots, self.split, fitted, out)
 
 
 def _on_split(at: _Place, family: Family | Curation, out: ItemScores) -> _Part:
@@ -633,8 +629,7 @@ def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:
 def _by_inner_folds(at: _Place, family: Curation) -> Floats:
     ballots, rows = at.ballots, at.split.calibration
     losses = np.empty((len(family.calibrators), 1, len(rows)))
-    place = np.full(ballots.n_items, -1)
-    place[rows] = np.arange(len(rows))
+    place = places_in(rows, ballots.n_items)
     for inner in folds(ballots.units, rows, at.terms.n_folds, seed=at.terms.seed, key=at.key):
         panel = replace(at, split=inner, key=(*at.key, inner.number)).made(family)
         fitted = calibrate(ballots, inner, panel.scores, family.calibrators)
@@ -652,8 +647,7 @@ _BOOTSTRAP = 67
 
 def bootstrap(seed: int, key: tuple[int, ...]) -> np.random.Generator:
     """The random stream of the weights that rows learn; ``key`` says which rows."""
-    sequence = np.random.SeedSequence(seed, spawn_key=(*key, _BOOTSTRAP))
-    return np.random.default_rng(sequence)
+    return stream(seed, *key, _BOOTSTRAP)
 
 
 def average_weights(
@@ -713,8 +707,6 @@ def average_scores(
     return item_scores(average_logits(items.nll, weights, signs)[None], signs, symmetric=symmetric)
 
 
-Value = TypeVar("Value")
-
 AVERAGE: Literal["average"] = "average"
 """Name of the average, as a panel and where a study asks for an aggregator."""
 PanelAggregator = Literal[Aggregator, "average"]
@@ -772,8 +764,7 @@ def all_judges(
     """Scores of all judges in a split, under one pipeline or the recommended average."""
     if aggregator == AVERAGE:
         return scored_average(ballots, split, settings.seed)
-    in_sample = settings.protocol == "paper"
-    recipe = Recipe(aggregator, (calibrator,), in_sample=in_sample, seed=settings.seed)
+    recipe = recipe_of(settings, aggregator, (calibrator,), "accuracy")
     return evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
 
 
@@ -790,7 +781,7 @@ def as_scores(ballots: Ballots, split: Split, average: Averaged) -> SplitScores:
     fitted = Calibrated(
         maps, average.logits[None], None, signs[split.evaluation], null=average.null
     )
-    scores = evaluate(ballots, split, fitted, np.arange(ballots.n_judges), np.zeros((0, 1)))
+    scores = evaluate(ballots, split, fitted)
     return replace(scores, constant_nll={"none": scores.null_nll})
 
 
@@ -830,6 +821,23 @@ class AverageSpec(StudySpec):
             for name, none in (("calibrator", "none"), ("calibrators", ("none",))):
                 if hasattr(self, name):
                     object.__setattr__(self, name, none)
+
+
+class BestPanels:
+    """A spec of the best judges, or all, under one pipeline; beside the average, ``COMPARED``."""
+
+    __slots__ = ()
+
+    def sizes(self: Any, n_judges: int) -> Ints:
+        """Return panel sizes in ascending order, all judges last."""
+        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
+
+    @property
+    def recipe(self: Any) -> Recipe:
+        """The recipe of all panels; beside the average, that of the best judges."""
+        own = self.calibrators if hasattr(self, "calibrators") else (self.calibrator,)
+        pipeline = COMPARED if self.aggregator == AVERAGE else (self.aggregator, *own)
+        return recipe_of(self.settings, pipeline[0], pipeline[1:], self.ranking)
 
 
 def remember(votes: VoteMatrix, settings: Settings, number: int, average: Averaged) -> None:

@@ -18,17 +18,24 @@ from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Calibrated, Recipe, calibrate, fit_split
+from judgepanel.kernels.evaluation import Calibrated, calibrate, fit_split
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import FittedArms, Tally, tally
-from judgepanel.studies.common import errs_rarely, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
+from judgepanel.studies.accumulate import (
+    Estimator,
+    FittedArms,
+    Tally,
+    arm_name,
+    grid_estimates,
+    tally,
+)
+from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
+from judgepanel.studies.panel.recommended import BestPanels
 from judgepanel.studies.results import NllResult, by_split, column, derived, frozen
 from judgepanel.votes import VoteMatrix
 
@@ -37,7 +44,7 @@ _SHAPE_POINTS = 121
 
 
 @dataclass(frozen=True, slots=True)
-class CalibratorDesignSpec(StudySpec):
+class CalibratorDesignSpec(StudySpec, BestPanels):
     """One aggregator; ``panels`` are sizes besides all judges.
 
     Raises
@@ -50,15 +57,6 @@ class CalibratorDesignSpec(StudySpec):
     calibrators: tuple[Calibrator, ...] = option(CALIBRATORS, "calibrators in the table", once=True)
     panels: tuple[int, ...] = option(PANELS, "panel sizes besides all judges", check=check_panels)
     ranking: Ranking = option("accuracy")
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every split."""
-        return recipe_of(self.settings, self.aggregator, self.calibrators, self.ranking)
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes, ascending, all judges last."""
-        return np.array(sorted({*(k for k in self.panels if k < n_judges), n_judges}))
 
 
 @frozen
@@ -123,15 +121,10 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
     ks = spec.sizes(ballots.n_judges)
     splits = list(splits_of(prepared, settings, chunk))
     fits = [fit_split(ballots, split, ks, spec.recipe) for split in splits]
-    unchosen = np.zeros((len(spec.calibrators), len(ks)))
-    sums = tally(
-        (
-            (split, FittedArms.of(ballots, split, replace(fit, chosen_on=unchosen)))
-            for split, fit in zip(splits, fits, strict=True)
-        ),
-        n_items=ballots.n_items,
-        seed=settings.seed,
+    arms = (
+        (split, FittedArms.of(ballots, split, fit)) for split, fit in zip(splits, fits, strict=True)
     )
+    sums = tally(arms, n_items=ballots.n_items, seed=settings.seed)
     return DesignTally(
         sums,
         np.array([split.number for split in splits]),

@@ -28,7 +28,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -44,10 +43,9 @@ from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally, arm_name, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import Estimator, arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.results import (
@@ -173,7 +171,7 @@ _ALL = (
     Step("honest", "honest_beta", "honest", "beta", own_label="removed"),
     Step("joint", "honest", "honest", "beta", own_label="removed", aggregator="joint"),
 )
-STEPS: Mapping[str, Step] = MappingProxyType({step.name: step for step in _ALL})
+STEPS: Mapping[str, Step] = {step.name: step for step in _ALL}
 """Every step by name, in the order in which they are presented."""
 
 LAST: tuple[str, str] = ("honest", "joint")
@@ -531,7 +529,7 @@ def _from_one_source(
         names = tuple(step.calibrator for step in own)
         scores = _clipped(raw) if clipped else raw
         fitted = calibrate(ballots, split, scores, names, in_sample=in_sample)
-        out = evaluate(ballots, split, fitted, scores.order, np.zeros((len(names), len(raw.ks))))
+        out = evaluate(ballots, split, fitted)
         for step in own:
             source[step.name] = _Scored(
                 out.evaluation[step.calibrator],
@@ -557,7 +555,7 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     drawn, compared = sizes_of(result, spec.panels)
     steps = one_coin_steps(randomized=result.randomized is not None)
     totals = partial.steps
-    last = None if partial.last is None else partial.last
+    last = partial.last
     named_steps = (*steps, STEPS["joint"]) if last is not None else steps
     units = result.honest.ballots.units
     falling = partial.falling / len(totals.numbers)

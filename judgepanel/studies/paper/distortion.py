@@ -26,10 +26,9 @@ from judgepanel.kernels.prefixes import PrefixScores
 from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import MARGIN, Estimate
 from judgepanel.scoring.interval import Interval, Unit
-from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.scoring.splits import Split, stream
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, contrasts
 from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, contrasts
 from judgepanel.studies.contract import Chunk, Study, inside, prepare, steady
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.results import NllResult, column, frozen
@@ -165,7 +164,7 @@ def _evaluated(
     )
     in_sample = spec.settings.protocol == "paper"
     fitted = calibrate(ballots, split, wide, spec.calibrators, in_sample=in_sample)
-    return evaluate(ballots, split, fitted, scores.order, np.zeros((0, n_columns)))
+    return evaluate(ballots, split, fitted)
 
 
 def _with_swaps(
@@ -204,9 +203,7 @@ def _distorted(
     if name == UNDISTORTED:
         return raw
     number, *rest = key
-    rng = np.random.default_rng(
-        np.random.SeedSequence(spec.settings.seed, spawn_key=(number, _STREAM, *rest))
-    )
+    rng = stream(spec.settings.seed, number, _STREAM, *rest)
     if swapped:
         # A shuffled score comes from an item or its swap; otherwise it would carry the file's
         # coding, in which every label may be 1.

@@ -24,10 +24,9 @@ from judgepanel.scoring.descriptive import first_reached
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, mean_sizes
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, mean_sizes
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import panel_names
@@ -35,7 +34,7 @@ from judgepanel.studies.results import column, flat_row, frozen
 from judgepanel.studies.trust.label_budget import (
     BudgetResult,
     PanelsSpec,
-    PlannedShares,
+    Planned,
     budget_arms,
     check_within,
     not_fitted_there,
@@ -161,7 +160,7 @@ class FractionSweepSpec(PanelsSpec):
             )
 
 
-def planned(prepared: Prepared, spec: FractionSweepSpec) -> PlannedShares:
+def planned(prepared: Prepared, spec: FractionSweepSpec) -> Planned:
     """Return the shares that these votes allow."""
     return planned_shares(prepared, spec.shares)
 
@@ -180,7 +179,7 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
 
     return tuple(
         tally_of(prepared, replace(spec.settings, fraction=share), chunk, arms)
-        for share in planned(prepared, spec).shares.tolist()
+        for share in planned(prepared, spec).values.tolist()
     )
 
 
@@ -194,14 +193,14 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
         prepared,
         spec,
         len(partial[-1].numbers),
-        shares=plan.shares,
+        shares=plan.values,
         panels=sizes,
         labels=np.array([scores.n_calibration.mean() for scores in partial]),
         evaluated=np.array([scores.n_evaluation.mean() for scores in partial]),
         **fraction_estimates(
             partial,
             ballots.units,
-            plan.shares,
+            plan.values,
             calibrators=spec.calibrators,
             arms=panel_names(sizes, spec.aggregator),
             within=spec.within,
@@ -297,10 +296,10 @@ def _enough(
 
 
 def _warnings(
-    prepared: Prepared, spec: FractionSweepSpec, plan: PlannedShares, tallies: Tallies
+    prepared: Prepared, spec: FractionSweepSpec, plan: Planned, tallies: Tallies
 ) -> tuple[str, ...]:
     fits = len(tallies[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
-    where = [f"with {100 * share:g} %" for share in plan.shares.tolist()]
+    where = [f"with {100 * share:g} %" for share in plan.values.tolist()]
     replaced = np.column_stack([scores.replaced.sum(axis=1) for scores in tallies])
     notes = not_fitted_there(spec.calibrators, replaced, fits, where)
     return run_warnings(prepared, tallies[-1], *notes, first=plan.left_out)

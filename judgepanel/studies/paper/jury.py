@@ -267,11 +267,12 @@ def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: Chunk) -> ValueTally:
     ballots = prepared.ballots
     ks = spec.sizes(ballots.n_judges)
 
-    def scored() -> Iterator[tuple[int, Ints, int, Floats]]:
+    def scored() -> Iterator[tuple[Split, Floats]]:
         for split in splits_of(prepared, spec.settings, chunk):
             rows = split.evaluation[:: thinning(ballots, len(split.evaluation))]
-            values = _values(ballots, split, rows, ks, spec.ranking)
-            yield split.number, rows, len(split.calibration), values.reshape(-1, len(rows))
+            narrow = Split(split.number, split.calibration, rows)
+            values = _values(ballots, narrow, ks, spec.ranking)
+            yield narrow, values.reshape(-1, len(rows))
 
     return tally_values(scored(), ballots.n_items, len(VALUES) * len(ks))
 
@@ -283,12 +284,13 @@ def thinning(ballots: Ballots, n_evaluation: int) -> int:
     return max(1, int(np.ceil(cells / MOST_CELLS)))
 
 
-def _values(ballots: Ballots, split: Split, rows: Ints, ks: Ints, ranking: Ranking) -> Floats:
+def _values(ballots: Ballots, split: Split, ks: Ints, ranking: Ranking) -> Floats:
     """Return ``VALUES`` by panel size and item, (V, n_k, n_rows)."""
-    narrow = Split(split.number, split.calibration, rows)
-    scores = prefix_scores(ballots, split.calibration, rows, ks, ranking=ranking, own_label="seen")
+    rows = split.evaluation
+    part = Split(split.number, split.calibration, rows)
+    scores = prefix_scores(ballots, part, ks, ranking=ranking, own_label="seen")
     votes, signs = ballots.votes[rows][:, scores.order], ballots.signs[rows]
-    accuracies, influence = (part[..., scores.order] for part in _accuracies(ballots, narrow))
+    accuracies, influence = (part[..., scores.order] for part in _accuracies(ballots, split))
     theory = jury_exponents(votes, accuracies, ks)
     voted = votes != 0
     cast = np.cumsum(voted, axis=1)[:, ks - 1].T

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,11 +26,10 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores
 from judgepanel.kernels.maps import softplus
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.scoring.splits import Split, split, stream
+from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import few_labels, stand_ins
-from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges
@@ -70,12 +68,10 @@ class Permutation(RunResult):
     identical: bool
     n_judges: int
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "permutation": "Number of the permutation; 0 has the real labels.",
-            "labels": "Real, or how they were permuted.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "permutation": "Number of the permutation; 0 has the real labels.",
+        "labels": "Real, or how they were permuted.",
+    }
 
     @property
     def partial(self) -> bool:
@@ -243,7 +239,7 @@ def permuted(ballots: Ballots, number: int, seed: int) -> Ballots:
     """
     if number == 0:
         return ballots
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, _KEY)))
+    rng = stream(seed, number, _KEY)
     _, codes, sizes = np.unique(ballots.units, return_inverse=True, return_counts=True)
     if ballots.symmetric:
         coin = rng.integers(0, 2, len(sizes)) * 2 - 1

@@ -26,25 +26,24 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import SLICE, STEPS, PipelineScores, Recipe, evaluate_pipeline
+from judgepanel.kernels.evaluation import SLICE, STEPS, PipelineScores, evaluate_pipeline
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.kernels.residual import FeatureColumns
 from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, covers, labels_needed
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     item_features,
-    recipe_of,
     run_warnings,
     splits_of,
     stand_ins,
 )
-from judgepanel.studies.compare import Estimator, grid_estimates
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
+from judgepanel.studies.panel.recommended import BestPanels
 from judgepanel.studies.results import (
     NllResult,
     by_split,
@@ -219,7 +218,7 @@ def _halves(kinds: Kinds, labels: Ints, *, symmetric: bool) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineAblationSpec(StudySpec):
+class PipelineAblationSpec(StudySpec, BestPanels):
     """Options of the ablation; ``panels`` are sizes besides all judges.
 
     ``features`` None uses every item feature of the votes, () none.
@@ -237,15 +236,6 @@ class PipelineAblationSpec(StudySpec):
     features: tuple[str, ...] | None = option(
         None, "item features for the correction (default: all)"
     )
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe for every split."""
-        return recipe_of(self.settings, self.aggregator, (self.calibrator,), self.ranking)
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes in ascending order, all judges last."""
-        return np.array(sorted({n_judges, *(k for k in self.panels if k < n_judges)}))
 
 
 @frozen

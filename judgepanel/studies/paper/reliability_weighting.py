@@ -29,10 +29,9 @@ from judgepanel.kernels.prefixes import weighted_one_coin
 from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.scoring.splits import Split, stream
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, contrasts
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
 from judgepanel.studies.contract import Chunk, Prepared, Study, inside, prepare, steady
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.results import SplitResult, column, derived, frozen
@@ -96,7 +95,7 @@ def signals(
         if len(np.unique(values[np.isfinite(values)])) > 1
         for favours in (HIGH, LOW)
     ]
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_STREAM))
+    rng = stream(seed, *_STREAM)
     placebo = Signal(RANDOM, HIGH, rng.random(ballots.n_items))
     return (*result, placebo), tuple(numeric[MOST_FEATURES:])
 
@@ -231,7 +230,7 @@ def _panel(
     fitted = calibrate(
         ballots, split, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
     )
-    return evaluate(ballots, split, fitted, scores.order, np.zeros((0, 1)))
+    return evaluate(ballots, split, fitted)
 
 
 def merge(

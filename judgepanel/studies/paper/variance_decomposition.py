@@ -131,12 +131,12 @@ def merge(
     parts = logit_variance(partial)
     whole = parts.judges + parts.items + parts.interaction
     accuracy = (partial.n_right + 1.0) / (partial.n_voted + 2.0)
-    population = partial.population
     return VarianceDecomposition.from_run(
         prepared,
         spec,
         1,
-        judges=prepared.judges,
+        partial,
+        partial.population,
         correct=partial.n_right.astype(np.int64),
         voted=partial.n_voted.astype(np.int64),
         accuracy=accuracy,
@@ -146,15 +146,8 @@ def merge(
         logit_judges=parts.judges / whole,
         logit_items=parts.items / whole,
         logit_interaction=parts.interaction / whole,
-        mu=population.mu,
-        sigma=population.sigma,
-        m=population.m,
-        t=population.t,
         ability_accuracy=_correlation(partial.theta, accuracy),
-        log_likelihood=partial.log_likelihood,
         n_groups=len(np.unique(prepared.ballots.units)),
-        iterations=partial.iterations,
-        converged=partial.converged,
         warnings=(*prepared.notices, *partial.warnings),
     )
 

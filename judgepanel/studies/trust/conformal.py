@@ -51,6 +51,7 @@ from judgepanel.studies.results import (
 from judgepanel.studies.slices import Strata, by_difficulty, by_feature
 from judgepanel.studies.trust.probabilities import (
     CALIBRATED,
+    Evaluated,
     PanelResult,
     PanelSpec,
     Repeats,
@@ -189,20 +190,15 @@ class ConformalSpec(PanelSpec):
 
 
 @frozen
-class SetsDone:
+class SetsDone(Evaluated):
     """Sets of S splits, E evaluations in total.
 
     ``kinds`` int8 (n_methods, n_levels, E); ``behind`` (S, n_groups) counts the slice's items in
     every group, all items first.
     """
 
-    numbers: Ints = by_split()
-    n_calibration: Ints = by_split()
-    n_evaluation: Ints = by_split()
     behind: Ints = by_split()
-    rows: Ints = by_row()
     kinds: Kinds = by_row(-1)
-    replaced: Ints = by_split()
 
 
 def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]:
@@ -231,10 +227,8 @@ def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
     strata = strata_of(prepared, spec)
     splits = list(splits_of(prepared, spec.settings, chunk))
     by_split = [_of_split(votes, prepared, spec, strata, split) for split in splits]
-    return SetsDone(
-        numbers=np.array([split.number for split in splits]),
-        n_calibration=np.array([len(split.calibration) for split in splits]),
-        n_evaluation=np.array([len(split.evaluation) for split in splits]),
+    return SetsDone.of(
+        splits,
         behind=np.array([behind for _, behind, _ in by_split]),
         rows=np.concatenate([split.evaluation for split in splits]),
         kinds=np.concatenate([kinds for kinds, _, _ in by_split], axis=-1),

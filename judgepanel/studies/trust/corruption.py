@@ -34,17 +34,16 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, SplitScores, calibrate, evaluate, evaluate_split
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval, Unit
-from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, only
-from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, band, contrasts
+from judgepanel.scoring.splits import Split, stream
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, contrasts, only
+from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import check_panels, option
 from judgepanel.studies.panel.recommended import (
     AVERAGE,
-    COMPARED,
     RECOMMENDED,
     AverageSpec,
+    BestPanels,
     as_scores,
     average_on,
     panel_names,
@@ -129,7 +128,7 @@ def draw_damage(
     n_items: int, n_judges: int, *, seed: int, number: int, concentrated: float, draw: int = 0
 ) -> Damage:
     """Draw ``draw`` of split ``number``: ``SeedSequence(seed, spawn_key=(number, 21, draw))``."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, _STREAM, draw)))
+    rng = stream(seed, number, _STREAM, draw)
     struck, leaving = rng.permutation(n_judges), rng.permutation(n_judges)
     return Damage(rng.random((n_items, n_judges)), struck, leaving, concentrated)
 
@@ -168,7 +167,7 @@ def damaged_scores(
         logits = np.ascontiguousarray(whole.logits[:, rows])
         empty = None if whole.empty is None else whole.empty[:, rows]
         fitted = replace(whole, logits=logits, empty=empty)
-        return evaluate(ballots, split, fitted, scores.order, np.zeros((0, len(ks))))
+        return evaluate(ballots, split, fitted)
 
     parts = map(part, range(len(late)))
     return [
@@ -306,7 +305,7 @@ def check_levels(levels: tuple[float, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CorruptionSpec(AverageSpec):
+class CorruptionSpec(AverageSpec, BestPanels):
     """The amount of damage, and which judges it affects.
 
     Beside the average, the top k have the pipeline ``COMPARED``.
@@ -338,22 +337,10 @@ class CorruptionSpec(AverageSpec):
                 allowed=f"a share from {max(self.flips):g} to 1",
             )
 
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe of all panels; beside the average, that of the top k."""
-        aggregator, calibrator = self.aggregator, self.calibrator
-        if aggregator == AVERAGE:
-            aggregator, calibrator = COMPARED
-        return recipe_of(self.settings, aggregator, (calibrator,), self.ranking)
-
     def conditions(self, n_judges: int) -> tuple[Condition, ...]:
         """Return the clean panel, then every scenario and level; a sole judge cannot be absent."""
         every = conditions(self.flips, self.absent)
         return tuple(c for c in every if n_judges > 1 or c.scenario != ABSENT)
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes (n_panels,), all judges last."""
-        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
 
 @frozen

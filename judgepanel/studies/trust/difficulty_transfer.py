@@ -32,10 +32,9 @@ from judgepanel.scoring.inference import estimate, holm
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
-from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Arms, Tally, only, tally
+from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, RANGES, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
-from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import (
     Chunk,
     Deciding,
@@ -578,10 +577,8 @@ def merge(
         prepared,
         spec,
         len(partial.numbers) + partial.skipped,
+        strata,
         methods=spec.methods,
-        by=strata.by,
-        easy_to=strata.easy_to,
-        hard_from=strata.hard_from,
         n_target=np.array([len(strata.easy), len(strata.hard)]),
         **scores,
         warnings=_warnings(prepared, spec, tallies, partial),

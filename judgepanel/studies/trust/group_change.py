@@ -28,10 +28,9 @@ from judgepanel.scoring.descriptive import allow_difference, allow_level, betwee
 from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.compare import RANGES, Estimator, verdicts
 from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.recommended import (
@@ -271,9 +270,8 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
         prepared,
         spec,
         totals,
-        name=group.name,
+        group,
         members=prepared.named(group.members),
-        added=group.added,
         **_estimates(totals, prepared, len(spec.aggregators)),
         planned_splits=rounds(spec),
         warnings=_warnings(group, spec, totals),

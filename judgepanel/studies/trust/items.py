@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -26,7 +25,7 @@ from judgepanel.scoring.metrics import (
     equal_width_edges,
     item_scores,
 )
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Prepared, Study, always, prepare
 from judgepanel.studies.options import option
 from judgepanel.studies.results import frozen, json_values, long_frame
@@ -96,22 +95,20 @@ class Items(PanelResult):
     null_by: Floats
     null_nll: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "item": "Id of the item.",
-            "label": "Label of the item.",
-            "p": "Mean probability of label 1 over the item's evaluations.",
-            "p_lo": "Lower end of the central 95 % of these probabilities over evaluations.",
-            "p_hi": "Upper end of the central 95 % of these probabilities over evaluations.",
-            "nll": "Mean -log p(true label) of the item, in nats.",
-            "right": "Share of the item's evaluations whose decision is right.",
-            "evaluations": "Number of splits that held the item out.",
-            "votes_for_1": "Number of votes for label 1.",
-            "votes_for_0": "Number of votes for label 0.",
-            "votes_against_label": "Number of votes against the item's label.",
-            "disagreement": "How evenly the votes are divided: 0 unanimous, 1 evenly split.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "item": "Id of the item.",
+        "label": "Label of the item.",
+        "p": "Mean probability of label 1 over the item's evaluations.",
+        "p_lo": "Lower end of the central 95 % of these probabilities over evaluations.",
+        "p_hi": "Upper end of the central 95 % of these probabilities over evaluations.",
+        "nll": "Mean -log p(true label) of the item, in nats.",
+        "right": "Share of the item's evaluations whose decision is right.",
+        "evaluations": "Number of splits that held the item out.",
+        "votes_for_1": "Number of votes for label 1.",
+        "votes_for_0": "Number of votes for label 0.",
+        "votes_against_label": "Number of votes against the item's label.",
+        "disagreement": "How evenly the votes are divided: 0 unanimous, 1 evenly split.",
+    }
 
     def worst(self, n: int) -> Ints:
         """Return the positions of the items with the largest NLL, largest first."""

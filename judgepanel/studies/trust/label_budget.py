@@ -36,12 +36,13 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_each
+from judgepanel.kernels.evaluation import SplitScores, evaluate_each
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.descriptive import (
     FEWEST_POINTS,
@@ -62,17 +63,16 @@ from judgepanel.scoring.inference import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, n_share, nested_rows
-from judgepanel.studies.accumulate import Arms, Bits, Tally, packed, tally, unpacked
+from judgepanel.studies.accumulate import RANGES, Arms, Bits, Tally, packed, tally, unpacked
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import not_fitted, recipe_of, run_warnings, splits_of
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.common import not_fitted, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import check_panels, option, valid
 from judgepanel.studies.panel.recommended import (
     AGAINST_AVERAGE,
     AVERAGE,
-    COMPARED,
     AverageSpec,
+    BestPanels,
     by_aggregator,
     panel_names,
     pipeline_columns,
@@ -99,17 +99,9 @@ FEWEST_UNITS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned:
-    """Budgets (n_budgets,), increasing, and a sentence for each one that was left out."""
+    """Budgets or calibration shares (n,), increasing, and sentences on those that are left out."""
 
-    budgets: Ints
-    left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlannedShares:
-    """Calibration shares of the items (n_shares,), increasing, and sentences on those left out."""
-
-    shares: Floats
+    values: NDArray[Any]
     left_out: tuple[str, ...]
 
 
@@ -140,7 +132,7 @@ def planned_budgets(
     return Planned(np.array(sorted(sizes), dtype=np.int64), tuple(left_out))
 
 
-def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShares:
+def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> Planned:
     """Return the shares that leave enough labels for the fit, and enough items to score.
 
     Raises
@@ -169,7 +161,7 @@ def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShar
             value=f"{n_items:,} labelled items",
             allowed=f"about {2 * least:,} labelled items or more",
         )
-    return PlannedShares(np.array(planned), tuple(left_out))
+    return Planned(np.array(planned), tuple(left_out))
 
 
 def fewest_labels(prepared: Prepared) -> tuple[int, str]:
@@ -189,7 +181,7 @@ def fewest_labels(prepared: Prepared) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelsSpec(AverageSpec):
+class PanelsSpec(AverageSpec, BestPanels):
     """Panels and their pipeline, shared by the studies of label budgets.
 
     ``panels`` are sizes compared with all judges. Under ``average``, ``calibrators`` is always
@@ -206,18 +198,6 @@ class PanelsSpec(AverageSpec):
     )
     panels: tuple[int, ...] = option((5,), check=check_panels)
     ranking: Ranking = option("accuracy")
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe of all judges and of the panels compared with them; of those, by average."""
-        aggregator, calibrators = self.aggregator, self.calibrators
-        if aggregator == AVERAGE:
-            aggregator, calibrators = COMPARED[0], COMPARED[1:]
-        return recipe_of(self.settings, aggregator, calibrators, self.ranking)
-
-    def sizes(self, n_judges: int) -> Ints:
-        """Return panel sizes (n_sizes,), all judges last."""
-        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
 
 @frozen
@@ -749,7 +729,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     """Evaluate all budgets on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
-    budgets = planned(prepared, spec).budgets
+    budgets = planned(prepared, spec).values
     labels: list[list[Bits]] = []
 
     def scored() -> Iterator[tuple[Split, Arms]]:
@@ -804,7 +784,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
         prepared,
         spec,
         totals,
-        budgets=plan.budgets,
+        budgets=plan.values,
         labels=labels,
         panels=sizes,
         **budget_estimates(
@@ -892,7 +872,7 @@ def _warnings(
     prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, totals: Tally
 ) -> tuple[str, ...]:
     fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
-    where = [f"at {n:,} labels" for n in plan.budgets.tolist()]
+    where = [f"at {n:,} labels" for n in plan.values.tolist()]
     replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
     return run_warnings(prepared, totals, *replaced, first=plan.left_out)
 

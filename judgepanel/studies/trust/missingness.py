@@ -30,8 +30,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.clustered import rank_p, share_p, unit_means, unit_sizes
 from judgepanel.scoring.inference import MARGIN, holm
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.accumulate import Tally
-from judgepanel.studies.compare import RANGES, Estimator, band, verdicts
+from judgepanel.studies.accumulate import RANGES, Estimator, Tally, band, verdicts
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.panel.recommended import AVERAGE, RECOMMENDED
 from judgepanel.studies.results import records_of

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -364,24 +364,28 @@ class PanelResult(SplitResult):
 
 
 @frozen
-class OutOfSample:
+class Evaluated(SplitCounts):
     """Evaluations of S splits, E in total, grouped by split.
 
-    ``numbers`` (S,) are the splits, ``n_calibration`` and ``n_evaluation`` (S,) their sizes;
-    ``rows`` (E,) is the item of an evaluation, ``logits`` (2, E) its logit in the order of
-    ``STAGES``. ``null`` (S,) is the logit of the base rate, ``constant_nll`` (S,) the NLL of a
-    constant score through the same calibrator, ``replaced`` (S,) whether it fell back to
-    temperature; for members of the average the recommendation reports this.
+    ``rows`` (E,) is the item of an evaluation, ``replaced`` (S,) whether the calibrator fell back
+    to temperature; for members of the average the recommendation reports this.
     """
 
-    numbers: Ints = by_split()
-    n_calibration: Ints = by_split()
-    n_evaluation: Ints = by_split()
     rows: Ints = by_row()
+    replaced: Ints = by_split()
+
+
+@frozen
+class OutOfSample(Evaluated):
+    """Logits (2, E) of all evaluations in the order of ``STAGES``.
+
+    ``null`` (S,) is the logit of the base rate, ``constant_nll`` (S,) the NLL of a constant score
+    through the same calibrator.
+    """
+
     logits: Floats = by_row(1)
     null: Floats = by_split()
     constant_nll: Floats = by_split()
-    replaced: Ints = by_split()
 
     @property
     def nbytes(self) -> int:
@@ -422,10 +426,8 @@ def known_splits(
 
 
 def _together(splits: list[Split], scored: list[ScoredSplit]) -> OutOfSample:
-    return OutOfSample(
-        numbers=np.array([split.number for split in splits]),
-        n_calibration=np.array([len(split.calibration) for split in splits]),
-        n_evaluation=np.array([len(split.evaluation) for split in splits]),
+    return OutOfSample.of(
+        splits,
         rows=np.concatenate([split.evaluation for split in splits]),
         logits=np.concatenate([panel.logits for panel in scored], axis=1),
         null=np.array([panel.null for panel in scored]),
@@ -511,14 +513,7 @@ def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
     )
 
 
-class Fitted(SplitCounts, Protocol):
-    """Data about the fits of the splits so far: label counts and fallbacks."""
-
-    @property
-    def replaced(self) -> Ints: ...
-
-
-def panel_notes(prepared: Prepared, spec: PanelSpec, fit: Fitted) -> list[str]:
+def panel_notes(prepared: Prepared, spec: PanelSpec, fit: Evaluated) -> list[str]:
     """Return the warnings common to all studies of one panel's probabilities."""
     warnings = [*run_warnings(prepared, fit)]
     n_judges = prepared.ballots.n_judges

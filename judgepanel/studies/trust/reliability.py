@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +27,7 @@ from judgepanel.scoring.metrics import (
     recalibrate,
     shared_luck,
 )
-from judgepanel.studies.compare import RANGES
+from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Study, always, prepare
 from judgepanel.studies.results import frozen, json_values, long_frame
 from judgepanel.studies.trust.probabilities import (
@@ -109,16 +108,14 @@ class Reliability(PanelResult):
     null_nll: float
     constant_nll: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "bins": "Definition of the bins.",
-            "from": "Lower edge of the bin of stated confidence.",
-            "to": "Upper edge of the bin of stated confidence.",
-            "items": "Number of items in the bin, mean over splits.",
-            "confidence": "Mean stated confidence in the bin.",
-            "accuracy": "Share of right decisions in the bin.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "bins": "Definition of the bins.",
+        "from": "Lower edge of the bin of stated confidence.",
+        "to": "Upper edge of the bin of stated confidence.",
+        "items": "Number of items in the bin, mean over splits.",
+        "confidence": "Mean stated confidence in the bin.",
+        "accuracy": "Share of right decisions in the bin.",
+    }
 
     def binned(self, name: str) -> Bins:
         """Return the bins with this name: ``10``, ``15``, ``stated``."""

@@ -44,7 +44,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,10 +60,9 @@ from judgepanel.scoring.descriptive import ALPHA, equivalence
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import first_of, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.compare import RANGES, Estimator
 from judgepanel.studies.contract import (
     CHUNK_SPLITS,
     Chunk,
@@ -548,19 +546,17 @@ class Scope(SplitResult):
     constant_nll: float
     n_compared: int
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "check": "P0 to P3.",
-            "outcome": "Outcome of the check.",
-            "subject": "Judge, panel or aggregator that the figure is about.",
-            "quantity": "Name of the figure.",
-            "value": "The figure, in the unit of its quantity.",
-            "lo": "Lower end of its interval.",
-            "hi": "Upper end of its interval.",
-            "p": "p-value of the figure.",
-            "flag": "What the figure shows, such as 'below chance'.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "check": "P0 to P3.",
+        "outcome": "Outcome of the check.",
+        "subject": "Judge, panel or aggregator that the figure is about.",
+        "quantity": "Name of the figure.",
+        "value": "The figure, in the unit of its quantity.",
+        "lo": "Lower end of its interval.",
+        "hi": "Upper end of its interval.",
+        "p": "p-value of the figure.",
+        "flag": "What the figure shows, such as 'below chance'.",
+    }
 
     @property
     def n_judges(self) -> int:
@@ -772,6 +768,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
         prepared,
         spec,
         curve,
+        legibility,
         checks=(
             check_orientation(votes if own is None else votes.with_judges(own)),
             check_parse_rate(legibility, names, spec.aggregator, prepared.oriented.aside),
@@ -781,11 +778,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
         judges=names,
         parsed=legibility.parsed,
         tied=legibility.tied / max(legibility.n_items, 1),
-        accuracy=legibility.accuracy,
-        p_below=legibility.p_below,
         below=legibility.below,
-        wald_below=legibility.wald_below,
-        sparse=legibility.sparse,
         saturation=line if ballots.n_judges >= FEWEST_JUDGES else None,
         missing=missing,
         switch=switch,

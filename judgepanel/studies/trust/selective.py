@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -79,16 +78,14 @@ class Selective(PanelResult):
     stated: Floats
     items: Floats
 
-    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {
-            "by": "Whether the threshold is a confidence or a share of the items.",
-            "limit": "Lowest confidence at which an item is answered, or share answered.",
-            "share": "Share of the items that are answered.",
-            "right": "Share of the answers that are right.",
-            "stated": "Mean stated confidence of the answers.",
-            "items": "Number of items answered, mean over splits.",
-        }
-    )
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "by": "Whether the threshold is a confidence or a share of the items.",
+        "limit": "Lowest confidence at which an item is answered, or share answered.",
+        "share": "Share of the items that are answered.",
+        "right": "Share of the answers that are right.",
+        "stated": "Mean stated confidence of the answers.",
+        "items": "Number of items answered, mean over splits.",
+    }
 
     def frame(self) -> pd.DataFrame:
         """Return one row per stage and threshold: ``by`` confidence (at least) or share (top)."""

@@ -22,10 +22,9 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
-from judgepanel.studies.accumulate import METRICS, Arms, Tally, only, tally
+from judgepanel.studies.accumulate import METRICS, RANGES, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import FEW_LABELS, stand_ins
-from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges
@@ -238,8 +237,7 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
         prepared,
         spec,
         partial.n_splits,
-        feature=slices.feature,
-        offered=slices.offered,
+        slices,
         slices=slices.names,
         n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
         labels=labels,

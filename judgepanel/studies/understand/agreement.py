@@ -16,7 +16,7 @@ import pandas as pd
 
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.cross_proxies import cross_proxies
-from judgepanel.scoring.agreement import (
+from judgepanel.scoring.descriptive import (
     ac1,
     alpha,
     around,

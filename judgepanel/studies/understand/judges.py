@@ -51,7 +51,7 @@ from judgepanel.studies.results import (
     scalars,
     summed,
 )
-from judgepanel.studies.understand.judge_table import families_of, judge_table
+from judgepanel.studies.understand.judge_table import JudgeTable, families_of, judge_table
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
 
@@ -301,12 +301,14 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
     names = prepared.judges + prepared.oriented.set_aside
     n_voting = int(np.count_nonzero(np.diag(point.joint)))
     together = _together(point, partial, names)
+    table = judge_table(votes.with_judges(names))
     return Judges.from_run(
         prepared,
         spec,
         len(partial.numbers),
+        table,
         judges=names,
-        **_alone(votes, names, prepared),
+        **_alone(votes.with_judges(names), table, prepared),
         **_fitted(partial.fitted, len(names)),
         **together,
         **_worth(point.correlation, partial, n_voting),
@@ -319,31 +321,20 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
         known_pairs=int(point.correlation.known.sum()) // 2,
         n_rounds=len(partial.numbers),
         planned_rounds=spec.settings.most_splits,
-        warnings=_warnings(prepared, point)
-        + _chance(together["stability"])
-        + _unsettled(partial.fitted),
+        warnings=_warnings(prepared, point, together["stability"], partial.fitted),
     )
 
 
-def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dict[str, Any]:
-    """Fields of each judge that do not depend on the others."""
-    ordered = votes.with_judges(names)
-    table = judge_table(ordered)
-    cast = ordered.votes[ordered.labelled]
-    labels = ordered.labels[ordered.labelled, None]
+def _alone(votes: VoteMatrix, table: JudgeTable, prepared: Prepared) -> dict[str, Any]:
+    """Further fields of each judge that do not depend on the others."""
+    n = len(table.judges)
+    cast, labels = votes.votes[votes.labelled], votes.labels[votes.labelled, None]
     excess = np.where(cast == MISSING, 0, cast - labels).sum(axis=0)
     scored_alone = (table.voted > 0) & (prepared.oriented.policy == "as_given")
     return {
-        "family": families_of(ordered),
-        "set_aside": np.isin(np.arange(len(names)), np.arange(len(prepared.judges)), invert=True),
-        "constant": table.constant,
-        "correct": table.correct,
-        "voted": table.voted,
-        "accuracy": table.accuracy,
-        "coverage": table.coverage,
-        "leaning": np.divide(
-            excess, table.voted, out=np.full(len(names), np.nan), where=scored_alone
-        ),
+        "family": families_of(votes),
+        "set_aside": np.arange(n) >= len(prepared.judges),
+        "leaning": np.divide(excess, table.voted, out=np.full(n, np.nan), where=scored_alone),
     }
 
 
@@ -460,24 +451,9 @@ def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> Famil
     return agreement if agreement.n_families > 1 else None
 
 
-def _chance(stability: Floats) -> tuple[str, ...]:
-    """Warn if clusters of all labelled items are seldom reproduced in half of them."""
-    known = stability[np.isfinite(stability)]
-    if not len(known) or np.median(known) >= STABLE:
-        return ()
-    return (
-        "Most judges are seldom with the same others when clusters are made from half of the "
-        f"items (median {100 * np.median(known):.0f} % of halves): take the clusters as chance.",
-    )
-
-
-def _unsettled(fitted: Fitted | None) -> tuple[str, ...]:
-    if fitted is None or fitted.converged:
-        return ()
-    return ("The model of ability and discrimination did not come to rest: take them as rough.",)
-
-
-def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
+def _warnings(
+    prepared: Prepared, point: _Point, stability: Floats, fitted: Fitted | None
+) -> tuple[str, ...]:
     warnings = list(prepared.notices)
     correlation, joint = point.correlation, point.joint
     n_items, n = prepared.ballots.n_items, len(joint)
@@ -509,6 +485,17 @@ def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
         warnings.append(
             f"The map shows the {MAP_JUDGES} judges with the most labelled votes, of "
             f"{len(point.clusters.order):,}; all figures rest on everyone."
+        )
+    stable = stability[np.isfinite(stability)]
+    if len(stable) and np.median(stable) < STABLE:
+        warnings.append(
+            "Most judges are seldom with the same others when clusters are made from half of the "
+            f"items (median {100 * np.median(stable):.0f} % of halves): take the clusters as "
+            "chance."
+        )
+    if fitted is not None and not fitted.converged:
+        warnings.append(
+            "The model of ability and discrimination did not come to rest: take them as rough."
         )
     return tuple(warnings)
 

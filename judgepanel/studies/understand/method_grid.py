@@ -23,10 +23,9 @@ from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, SplitScores, evaluate_grid
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally
+from judgepanel.studies.accumulate import Arms, Estimator, Tally, band, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, stand_ins, tally_of
-from judgepanel.studies.compare import Estimator, band, grid_estimates
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.results import NllResult, column, frozen, json_values
@@ -130,12 +129,12 @@ def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: Chunk) -> Tally:
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
 
     def arms(split: Split) -> Arms:
-        return _arms(evaluate_grid(ballots, split, pipelines))
+        return _arms(*evaluate_grid(ballots, split, pipelines))
 
     return tally_of(prepared, spec.settings, chunk, arms)
 
 
-def _arms(scores: SplitScores) -> Arms:
+def _arms(scores: SplitScores, chosen_on: Floats) -> Arms:
     """Return every cell as an arm of one choice; calibrators vary slowest."""
     held = list(scores.evaluation.values())
 
@@ -144,7 +143,7 @@ def _arms(scores: SplitScores) -> Arms:
 
     return Arms.gathered(
         stacked,
-        chosen_on=scores.chosen_on.reshape(1, -1),
+        chosen_on=chosen_on.reshape(1, -1),
         null_nll=scores.null_nll,
         constant_nll=np.array([list(scores.constant_nll.values())]),
         replaced=np.array([list(scores.replaced.values())]),
@@ -159,7 +158,9 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     shape = (len(pipelines.calibrators), len(pipelines.aggregators))
     estimated = Estimator.of(totals, ballots.units)
     levels = grid_estimates(totals, estimated)
-    cells = {metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()}
+    cells: dict[str, Any] = {
+        metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()
+    }
     best = int(levels["nll"].value[0, :-1].argmin())
     delta = _against(totals, estimated, best, spec).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
@@ -169,10 +170,7 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         totals,
         aggregators=pipelines.aggregators,
         calibrators=pipelines.calibrators,
-        nll=cells["nll"],
-        brier=cells["brier"],
-        accuracy=cells["accuracy"],
-        ece=cells["ece"],
+        **cells,
         delta=delta,
         tied=~delta.above(),
         best=(best % shape[1], best // shape[1]),

@@ -23,7 +23,7 @@ from judgepanel.present.trust.reliability import (
     believed,
     reliability_sentence,
 )
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Spec, grouped_votes
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.conformal import CONFORMAL, Conformal, ConformalSpec

@@ -7,9 +7,15 @@ import streamlit as st
 from judgepanel.present.decide.estimate import ABOUT, estimate_sentence
 from judgepanel.present.pages import ESTIMATE_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.decide.estimate import ABOUTS, ESTIMATE, Estimates, EstimateSpec
-from judgepanel.studies.decide.groups import offered_features, usual_feature
-from judgepanel.studies.decide.label_next import items_to_label, with_texts
+from judgepanel.studies.decide.estimate import (
+    ABOUTS,
+    ESTIMATE,
+    Estimates,
+    EstimateSpec,
+    items_to_label,
+    with_texts,
+)
+from judgepanel.studies.slices import offered_features, usual_feature
 from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.render import Caveats, show_closed, show_study
 from judgepanel.ui.reporting import download_button

@@ -20,7 +20,7 @@ from judgepanel.present.trust.label_budget import (
     budget_sentence,
     budget_spec,
 )
-from judgepanel.studies.compare import arm_name
+from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
 from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,

@@ -32,8 +32,8 @@ from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
 from judgepanel.present.trust.group_change import group_spec
 from judgepanel.present.trust.scope import ScopeView, preliminary_sentence
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.decide.groups import names_systems
 from judgepanel.studies.decide.panel_curve import PanelCurve, PanelCurveSpec
+from judgepanel.studies.slices import names_systems
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec

@@ -20,6 +20,7 @@ from judgepanel.kernels.prefixes import (
     rank,
     ranking_key,
 )
+from judgepanel.scoring.splits import Split
 from tests.helpers import counts_by_loop, item_nll, logit_by_loop, make_ballots, rank_by_loop
 
 AGGREGATORS = ("one_coin", "majority", "accuracy_weighted", "log_odds")
@@ -64,7 +65,11 @@ def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking,
     else:
         calibration, evaluation = halves(ballots)
     scores = prefix_scores(
-        ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator, ranking=ranking
+        ballots,
+        Split(0, calibration, evaluation),
+        every_k(ballots),
+        aggregator=aggregator,
+        ranking=ranking,
     )
 
     def without_own_unit(item):
@@ -87,7 +92,11 @@ def test_in_sample_scores_use_all_calibration_rows(aggregator):
     ballots = make_ballots(4, 30, 5)
     calibration, evaluation = halves(ballots)
     scores = prefix_scores(
-        ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator, own_label="seen"
+        ballots,
+        Split(0, calibration, evaluation),
+        every_k(ballots),
+        aggregator=aggregator,
+        own_label="seen",
     )
     seen, _ = scores_by_loop(
         ballots, calibration, aggregator, "accuracy", lambda _: calibration, calibration
@@ -99,10 +108,10 @@ def test_in_sample_scores_use_all_calibration_rows(aggregator):
 def test_removing_an_own_label_is_deleting_the_rows_and_starting_again(groups):
     ballots = make_ballots(5, 24, 6, groups=groups)
     everyone = np.arange(ballots.n_items)
-    scores = prefix_scores(ballots, everyone, everyone[:0], every_k(ballots))
+    scores = prefix_scores(ballots, Split(0, everyone, everyone[:0]), every_k(ballots))
     for item in everyone:
         others = np.flatnonzero(ballots.units != ballots.units[item])
-        deleted = prefix_scores(ballots, others, np.array([item]), every_k(ballots))
+        deleted = prefix_scores(ballots, Split(0, others, np.array([item])), every_k(ballots))
         np.testing.assert_array_equal(scores.calibration[:, item], deleted.evaluation[:, 0])
 
 
@@ -153,7 +162,11 @@ def test_a_grid_of_sizes_is_a_slice_of_all_sizes(aggregator, ranking, ks, groups
         calibration, evaluation = (np.flatnonzero(ballots.units % 2 == side) for side in (0, 1))
     full, some = (
         prefix_scores(
-            ballots, calibration, evaluation, sizes, aggregator=aggregator, ranking=ranking
+            ballots,
+            Split(0, calibration, evaluation),
+            sizes,
+            aggregator=aggregator,
+            ranking=ranking,
         )
         for sizes in (every_k(ballots), np.array(ks))
     )
@@ -197,9 +210,9 @@ def test_most_judges_are_not_leaders_once_labels_tell_them_apart():
 def test_the_block_size_moves_no_bit(monkeypatch, block, groups):
     ballots = make_ballots(7, 36, 7, groups=groups)
     everyone = np.arange(36)
-    whole = prefix_scores(ballots, everyone, everyone, every_k(ballots))
+    whole = prefix_scores(ballots, Split(0, everyone, everyone), every_k(ballots))
     monkeypatch.setattr(prefixes, "BLOCK", block)
-    pieces = prefix_scores(ballots, everyone, everyone, every_k(ballots))
+    pieces = prefix_scores(ballots, Split(0, everyone, everyone), every_k(ballots))
     for name in ("calibration", "calibration_empty", "evaluation", "evaluation_empty"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(pieces, name))
 
@@ -223,7 +236,7 @@ def test_random_judges_look_skilled_in_sample_and_worthless_without_their_own_la
     signs = ballots.signs.astype(float)
     nll = {}
     for own_label in ("removed", "seen"):
-        scores = prefix_scores(ballots, rows, rows[:0], ks, own_label=own_label)
+        scores = prefix_scores(ballots, Split(0, rows, rows[:0]), ks, own_label=own_label)
         fitted = fit(("temperature",), scores.calibration, signs)["temperature"]
         nll[own_label] = item_nll(fitted(scores.calibration)[0], signs)
     null = np.log(2.0)

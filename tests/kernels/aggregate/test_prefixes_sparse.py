@@ -7,6 +7,7 @@ import pytest
 
 from judgepanel.kernels import prefixes
 from judgepanel.kernels.prefixes import CLOSED_FORMS, RANKINGS, few_votes, prefix_scores
+from judgepanel.scoring.splits import Split
 from tests.helpers import make_ballots
 
 KS = np.array([1, 3, 8, 33, 60])
@@ -22,7 +23,7 @@ def sparse_ballots(**options):
 
 def halves(ballots):
     side = ballots.units % 2 == 0
-    return np.flatnonzero(side), np.flatnonzero(~side)
+    return Split(0, np.flatnonzero(side), np.flatnonzero(~side))
 
 
 @pytest.mark.parametrize("aggregator", CLOSED_FORMS)
@@ -34,9 +35,9 @@ def test_ranking_the_voters_alone_gives_the_bits_of_the_full_ranking(
 ):
     ballots = sparse_ballots(groups=groups)
     options = {"aggregator": aggregator, "ranking": ranking, "own_label": own_label}
-    sparse = prefix_scores(ballots, *halves(ballots), KS, **options)
+    sparse = prefix_scores(ballots, halves(ballots), KS, **options)
     monkeypatch.setattr(prefixes, "few_votes", lambda _, rows, *__: np.zeros(len(rows), dtype=bool))
-    full = prefix_scores(ballots, *halves(ballots), KS, **options)
+    full = prefix_scores(ballots, halves(ballots), KS, **options)
     for name in ("calibration", "calibration_empty", "evaluation", "evaluation_empty"):
         np.testing.assert_array_equal(getattr(sparse, name), getattr(full, name))
 
@@ -57,7 +58,7 @@ def test_no_item_has_few_votes_where_most_judges_vote_or_every_size_is_asked_for
 
 def test_sizes_up_to_half_of_the_judges_and_all_of_them_score_as_beside_every_size():
     ballots, ks = sparse_ballots(), np.array([1, 3, 30, 60])
-    every = prefix_scores(ballots, *halves(ballots), np.arange(1, 61))
-    some = prefix_scores(ballots, *halves(ballots), ks)
+    every = prefix_scores(ballots, halves(ballots), np.arange(1, 61))
+    some = prefix_scores(ballots, halves(ballots), ks)
     np.testing.assert_allclose(some.calibration, every.calibration[ks - 1], rtol=0, atol=1e-12)
     np.testing.assert_array_equal(some.calibration_empty, every.calibration_empty[ks - 1])

@@ -20,9 +20,7 @@ def test_weights_of_one_give_the_full_panel(groups, own_label):
     scores = weighted_one_coin(
         ballots, one_split, np.ones(len(one_split.calibration)), own_label=own_label
     )
-    wanted = prefix_scores(
-        ballots, one_split.calibration, one_split.evaluation, np.array([7]), own_label=own_label
-    )
+    wanted = prefix_scores(ballots, one_split, np.array([7]), own_label=own_label)
     np.testing.assert_allclose(scores.calibration, wanted.calibration, atol=1e-12)
     np.testing.assert_allclose(scores.evaluation, wanted.evaluation, atol=1e-12)
     np.testing.assert_array_equal(scores.calibration_empty, wanted.calibration_empty)

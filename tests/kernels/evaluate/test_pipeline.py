@@ -36,7 +36,7 @@ def test_the_first_steps_are_those_fitted_one_after_the_other(symmetric, with_fe
     pipeline_scores = evaluate_pipeline(
         ballots, features, drawn, KS, Recipe(calibrators=("temperature",))
     )
-    scores = prefix_scores(ballots, drawn.calibration, drawn.evaluation, KS)
+    scores = prefix_scores(ballots, drawn, KS)
     signs = ballots.signs[drawn.calibration].astype(float)
     np.testing.assert_array_equal(pipeline_scores.logits[:, RAW], scores.evaluation)
     own, new = (rows_of(features, rows) for rows in (drawn.calibration, drawn.evaluation))

@@ -10,7 +10,6 @@ from judgepanel.kernels import redundancy
 from judgepanel.kernels.redundancy import (
     PRIOR_ITEMS,
     ErrorCounts,
-    dimensions,
     effective_number,
     error_correlation,
     error_counts,
@@ -182,7 +181,7 @@ def test_the_mean_of_equally_correlated_errors_and_their_worth_are_as_in_theory(
 @given(st.integers(1, 2000), st.floats(-1, 1), st.floats(0, 1))
 def test_effective_numbers_stay_between_one_and_all(k, mean, spread):
     assert 1 <= effective_number(k, mean) <= k
-    assert 1 <= dimensions(k, mean, spread) <= k
+    assert 1 <= effective_number(k, mean**2 + spread**2) <= k
 
 
 def test_ends_of_the_effective_number():
@@ -199,6 +198,7 @@ def test_dimensions_are_the_participation_ratio_and_ignore_signs():
     first, other = correlation_of(votes), correlation_of(turned)
     eigenvalues = np.linalg.eigvalsh(np.corrcoef(votes < 0, rowvar=False))
     ratio = eigenvalues.sum() ** 2 / (eigenvalues**2).sum()
-    assert dimensions(6, first.mean, first.spread) == pytest.approx(ratio, rel=0.01)
-    assert dimensions(6, other.mean, other.spread) == pytest.approx(ratio, rel=0.01)
+    for correlation in (first, other):
+        square = correlation.mean**2 + correlation.spread**2
+        assert effective_number(6, square) == pytest.approx(ratio, rel=0.01)
     assert effective_number(6, other.mean) > 1.5 * effective_number(6, first.mean)

@@ -39,8 +39,7 @@ def test_a_subset_scores_as_the_panel_of_those_judges_alone(aggregator, groups, 
         size = np.array([mask.sum()])
         alone = prefix_scores(
             restricted(ballots, mask),
-            one_split.calibration,
-            one_split.evaluation,
+            one_split,
             size,
             aggregator=aggregator,
         )
@@ -77,9 +76,7 @@ def test_a_comparison_is_the_mean_nll_of_refits_on_every_fold():
         seen, total = restricted(ballots, mask), 0.0
         for trial in compared.trials:
             one_split = trial.split
-            scores = prefix_scores(
-                seen, one_split.calibration, one_split.evaluation, np.array([mask.sum()])
-            )
+            scores = prefix_scores(seen, one_split, np.array([mask.sum()]))
             total += summed_nll(calibrate(seen, one_split, scores, ("beta",)))[0, 0]
         assert nll[b] == pytest.approx(total / len(rows), abs=1e-9)
 

@@ -183,9 +183,9 @@ def test_the_next_labels_cost_less_than_the_first_and_never_hurt():
 
 def test_by_default_nine_budgets_run_from_twenty_to_the_calibration_half():
     plan = planned(prepare(make_votes(0, 400, 5), SETTINGS), spec())
-    assert len(plan.budgets) == 9
-    assert (plan.budgets[0], plan.budgets[-1]) == (20, 200)
-    ratios = plan.budgets[1:] / plan.budgets[:-1]
+    assert len(plan.values) == 9
+    assert (plan.values[0], plan.values[-1]) == (20, 200)
+    ratios = plan.values[1:] / plan.values[:-1]
     assert ratios.max() / ratios.min() < 1.1
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from judgepanel.kernels.calibration import INPUT_CLIP
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.studies.compare import Estimator
+from judgepanel.studies.accumulate import Estimator
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.claim import (

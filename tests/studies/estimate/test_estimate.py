@@ -12,8 +12,8 @@ import pytest
 from judgepanel.scoring.prediction_powered import Sample, estimate_rates
 from judgepanel.studies.contract import Chunk, Settings
 from judgepanel.studies.decide.estimate import ALL, ESTIMATE, Estimates, EstimateSpec
-from judgepanel.studies.decide.groups import groups_of, offered_features, usual_feature
 from judgepanel.studies.runner import run
+from judgepanel.studies.slices import groups_of, offered_features, usual_feature
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 
 REQUIRED = (

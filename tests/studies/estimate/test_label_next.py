@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec
-from judgepanel.studies.decide.label_next import allocated, items_to_label
+from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec, allocated, items_to_label
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.studies.estimate.test_estimate import panel

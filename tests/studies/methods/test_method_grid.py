@@ -34,7 +34,7 @@ def result():
 def test_a_cell_is_the_same_pipeline_as_in_the_panel_curve():
     ballots = make_ballots(2, 80, 6)
     one_split = split(ballots.units, 3)
-    grid = evaluate_grid(
+    grid, _ = evaluate_grid(
         ballots, one_split, Pipelines(AGGREGATORS, ("none", "beta", "temperature"))
     )
     for column, aggregator in enumerate(AGGREGATORS):
@@ -51,13 +51,13 @@ def test_the_nested_form_fits_the_calibrator_to_rows_the_aggregator_never_saw():
     ballots = make_ballots(3, 100, 5)
     one_split = split(ballots.units, 0)
     pipelines = Pipelines(("one_coin",), ("none", "temperature"), "nested")
-    scores = evaluate_grid(ballots, one_split, pipelines)
+    scores, _ = evaluate_grid(ballots, one_split, pipelines)
     signs = ballots.signs.copy()
     signs[one_split.evaluation] *= -1
-    spoilt = evaluate_grid(replace(ballots, signs=signs), one_split, pipelines)
+    spoilt, _ = evaluate_grid(replace(ballots, signs=signs), one_split, pipelines)
     np.testing.assert_array_equal(scores.fitted.logits, spoilt.fitted.logits)
     assert scores.fitted.maps["temperature"].shape(0) == spoilt.fitted.maps["temperature"].shape(0)
-    whole = evaluate_grid(ballots, one_split, replace(pipelines, form="cross_fitted"))
+    whole, _ = evaluate_grid(ballots, one_split, replace(pipelines, form="cross_fitted"))
     assert (scores.fitted.logits != whole.fitted.logits).any()
     assert scores.null_nll == whole.null_nll
 

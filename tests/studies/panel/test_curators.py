@@ -332,7 +332,7 @@ def test_a_fixed_panel_is_scored_as_those_judges_alone():
     seen = evidence(ballots, one_split.calibration)
     outcome = curated(ballots, one_split, CURATORS["random"], seen, "one_coin")
     alone = replace(ballots, votes=ballots.votes[:, outcome.chosen.judges])
-    wanted = prefix_scores(alone, one_split.calibration, one_split.evaluation, np.array([3]))
+    wanted = prefix_scores(alone, one_split, np.array([3]))
     np.testing.assert_array_equal(outcome.scores.calibration, wanted.calibration)
     np.testing.assert_array_equal(outcome.scores.evaluation, wanted.evaluation)
 

@@ -15,7 +15,6 @@ from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.value import (
     STAND_IN,
     VALUE,
-    Rules,
     Value,
     ValueSpec,
     left_after,
@@ -182,7 +181,7 @@ def test_shapley_values_of_a_split_add_up():
     votes, given = small(), spec()
     prepared = prepare(votes, given.settings)
     plan = plan_of(votes, prepared, None, None)
-    split_values = values_of(prepared, split(prepared.ballots.units, 0), plan, given.rules)
+    split_values = values_of(prepared, split(prepared.ballots.units, 0), plan, given)
     part = parts_of(plan)
     null, full = split_values.values[part["null"]], split_values.values[part["shapley_everyone"]]
     total = split_values.values[part["shapley"]].sum(axis=0)
@@ -222,7 +221,7 @@ def test_joint_takes_its_shapley_values_from_a_quicker_panel_and_says_so():
     outcome = of(small(), joint(2))
     assert (outcome.shapley_aggregator, outcome.shapley_calibrator) == STAND_IN
     assert (outcome.aggregator, outcome.calibrator) == ("joint", "none")
-    assert Rules("majority", "beta", 8, 0).shapley == ("majority", "beta")
+    assert ValueSpec(aggregator="majority", calibrator="beta").shapley == ("majority", "beta")
 
 
 def test_families_are_valued_whole_and_as_players():
