@@ -137,7 +137,7 @@ def alone_words(result: Recommendation, cards: Cards, *, nll: bool = True) -> st
         return ""
     right = f"right on {_share(row.accuracy)}"
     if not nll:
-        return f"{right}, tossing a coin where it has no verdict."
+        return f"{right}, guessing where it is silent."
     change = with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
     nll_words = f"NLL {level(*row.nll)}, {change} against the recommended panel"
     return f"{right}, guessing where it has no verdict; {nll_words}."
@@ -171,7 +171,7 @@ def _share(right: Interval) -> str:
 def difference_words(cards: Cards) -> str:
     """Return what Lean loses against Best on new items."""
     share = 1.0 / float(cards.best.reading.nll.value)
-    loss = f"NLL {with_interval(*cards.loss, sign=True)}"
+    loss = f"NLL changes by {with_interval(*cards.loss, sign=True)}"
     relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
     return f"{loss} ({relative} %)."
 
