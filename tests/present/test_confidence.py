@@ -1,7 +1,5 @@
 """Confidence in words: claims do not exceed the results."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache

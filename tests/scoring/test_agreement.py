@@ -1,7 +1,5 @@
 """Agreement beyond chance: against scikit-learn, brute force, and simulation."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -23,14 +21,14 @@ from judgepanel.scoring.agreement import (
 )
 
 
-def votes_of(seed: int, n: int = 60, judges: int = 5, missing: float = 0.2) -> np.ndarray:
+def votes_of(seed, n=60, judges=5, missing=0.2):
     rng = np.random.default_rng(seed)
     truth = rng.choice([-1, 1], n, p=[0.3, 0.7])
     votes = np.where(rng.random((n, judges)) < 0.75, truth[:, None], -truth[:, None])
     return np.where(rng.random((n, judges)) < missing, 0, votes).astype(np.int8)
 
 
-def counts_of(votes: np.ndarray, other: np.ndarray) -> np.ndarray:
+def counts_of(votes, other):
     return pair_counts(votes, other[:, None], np.zeros(len(votes), dtype=np.int64))[0]
 
 

@@ -1,7 +1,5 @@
 """Bins of confidence, the noise in their gaps, and gaps that chance alone produces."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -196,7 +196,7 @@ class TestReport:
 
 
 @pytest.mark.parametrize(("n", "level"), [(20, 0.8), (63, 0.9), (200, 0.9)])
-def test_single_slices_cover_within_their_range_in_95_of_100(n: int, level: float) -> None:
+def test_single_slices_cover_within_their_range_in_95_of_100(n, level):
     scores = np.sort(np.random.default_rng(7).random((20_000, n)), axis=1)
     coverage = scores[:, int(quantile_rank(n, level)) - 1]
     lo, hi = one_slice(n, level)
@@ -204,6 +204,6 @@ def test_single_slices_cover_within_their_range_in_95_of_100(n: int, level: floa
     assert np.mean(coverage > hi) == pytest.approx(0.025, abs=0.004)
 
 
-def test_a_slice_too_small_for_its_level_covers_everything() -> None:
+def test_a_slice_too_small_for_its_level_covers_everything():
     assert one_slice(8, 0.9) == (1.0, 1.0)
     assert one_slice(9, 0.9)[1] < 1.0

@@ -1,7 +1,5 @@
 """Intervals of docs/inference.md against their formulas, clusters, bands and verdicts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

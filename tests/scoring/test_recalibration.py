@@ -1,7 +1,5 @@
 """Calibration slope and intercept: against a library, on swaps, and where no fit exists."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

@@ -1,7 +1,5 @@
 """Selective prediction: ranks, ties, the area, and the variance of both."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

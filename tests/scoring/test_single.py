@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from judgepanel.scoring.metrics import single_product
 
 
-def test_counts_are_exact_dense_and_sparse() -> None:
+def test_counts_are_exact_dense_and_sparse():
     rng = np.random.default_rng(3)
     left, right = rng.random((7, 400)) < 0.4, rng.random((400, 9)) < 0.6
     exact = left.astype(int) @ right.astype(int)

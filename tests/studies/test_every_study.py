@@ -1,8 +1,5 @@
 """What holds for every study: whatever order judges, responses and chunks come in."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
@@ -27,7 +24,7 @@ SWAPS_MATTER = {
 }
 
 
-def rows(result) -> pd.DataFrame:
+def rows(result):
     """The table of a result, its rows in an order that does not depend on that of the judges."""
     frame = result.frame()
     texts = [name for name in frame if frame[name].dtype.kind not in "fiub"]
@@ -35,14 +32,14 @@ def rows(result) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
-def test_the_order_of_judges_changes_no_figure(name: str) -> None:
+def test_the_order_of_judges_changes_no_figure(name):
     turned = votes().with_judges(votes().judges[::-1])
     other = run(STUDIES[name], turned, spec_of(name), jobs=1)
     pd.testing.assert_frame_equal(rows(result_of(name)), rows(other), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - SWAPS_MATTER))
-def test_swapped_responses_change_no_figure_where_the_order_means_nothing(name: str) -> None:
+def test_swapped_responses_change_no_figure_where_the_order_means_nothing(name):
     spec = spec_of(name)
     spec = replace(spec, settings=replace(spec.settings, orientation="symmetric"))
     swapped = flip_items(votes(), np.arange(votes().n_items) % 3 == 0)
@@ -50,7 +47,7 @@ def test_swapped_responses_change_no_figure_where_the_order_means_nothing(name: 
     pd.testing.assert_frame_equal(first, other, rtol=1e-6, atol=1e-6)
 
 
-def intervals(value: object, place: str) -> Iterator[tuple[str, Interval]]:
+def intervals(value, place):
     """All intervals of a result, with the path to each."""
     if isinstance(value, Interval):
         yield place, value
@@ -63,7 +60,7 @@ def intervals(value: object, place: str) -> Iterator[tuple[str, Interval]]:
 
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
-def test_an_interval_holds_its_value(name: str) -> None:
+def test_an_interval_holds_its_value(name):
     for place, (value, lo, hi) in intervals(result_of(name), name):
         with np.errstate(invalid="ignore"):
             assert not (lo > value + 1e-12).any(), place
@@ -71,7 +68,7 @@ def test_an_interval_holds_its_value(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - {"claim"}))
-def test_one_class_labels_are_held_against_even_odds(name: str) -> None:
+def test_one_class_labels_are_held_against_even_odds(name):
     result = result_of(name, one_class=True)
     if hasattr(result, "null_nll"):
         nulls = np.ravel(result.null_nll)

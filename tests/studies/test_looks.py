@@ -1,7 +1,5 @@
 """The number of splits may be left to the answer: the same places to look, and the same bits."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from functools import reduce
 
@@ -49,7 +47,7 @@ ALL_SPLITS = {"label_budget", "permutation", "judges", "value", "narrow_band"}
 OF_SPLITS = {name for name, study in STUDIES.items() if study.rounds(spec_of(name)) > 1}
 
 
-def settled_after(n_splits: int) -> object:
+def settled_after(n_splits):
     """The panel curve, settled at a number of splits whatever the votes."""
     return replace(PANEL_CURVE, settled=lambda _v, _s, partial: len(partial.numbers) >= n_splits)
 
@@ -78,7 +76,7 @@ def difference(tally, votes):
     return estimated(items[arms[:1]] - items[arms[1:]], splits[:, arms[:1]] - splits[:, arms[1:]])
 
 
-def figures(result: object) -> object:
+def figures(result):
     return to_plain(replace(result, warnings=()))
 
 
@@ -182,7 +180,7 @@ def test_a_number_out_of_range_is_refused_with_the_word():
         Settings(splits=1)
 
 
-def opened(name: str) -> object:
+def opened(name):
     """A quick spec of a study, whose number of splits is left to the answer."""
     return replace(spec_of(name), settings=OPEN)
 

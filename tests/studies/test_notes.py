@@ -1,7 +1,5 @@
 """Warnings that several studies share: when they are given, and that results keep them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

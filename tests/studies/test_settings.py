@@ -1,15 +1,12 @@
 """Settings: copies of items are grouped once per run, and warned about where they are not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import group_copies
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
@@ -25,12 +22,12 @@ TWICE = replace(
 )
 
 
-def curve(votes: VoteMatrix, *, group_duplicates: bool) -> PanelCurve:
+def curve(votes, *, group_duplicates):
     settings = Settings(splits=2, group_duplicates=group_duplicates)
     return run(PANEL_CURVE, votes, PanelCurveSpec(settings, calibrators=("none",)), jobs=1)
 
 
-def test_a_run_groups_copies_of_items_where_the_settings_ask_for_it() -> None:
+def test_a_run_groups_copies_of_items_where_the_settings_ask_for_it():
     grouped, by_hand = (
         curve(TWICE, group_duplicates=True),
         curve(group_copies(TWICE), group_duplicates=False),
@@ -40,7 +37,7 @@ def test_a_run_groups_copies_of_items_where_the_settings_ask_for_it() -> None:
     assert grouped.warnings == by_hand.warnings
 
 
-def test_copies_that_are_counted_apart_are_a_warning_of_every_result() -> None:
+def test_copies_that_are_counted_apart_are_a_warning_of_every_result():
     warned = [
         any(
             "Items repeat" in warning

@@ -1,7 +1,5 @@
 """A file made on demand stays until the browser has fetched it, and not for ever."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """The glossary: short definitions in alphabetical order, for every term that pages show."""
 
-from __future__ import annotations
-
 import re
 from typing import get_args
 
@@ -22,14 +20,14 @@ SENTENCE = st.lists(st.sampled_from([*TERMS, "top-3", "<b>", '"', "&", "a judge"
 
 
 @pytest.mark.parametrize("term", TERMS)
-def test_a_definition_is_one_or_two_sentences(term: str) -> None:
+def test_a_definition_is_one_or_two_sentences(term):
     text = TERMS[term]
     assert 20 < len(text) < 200
     assert text.endswith(".")
     assert len(re.findall(r"\.(?= [A-Z']|$)", text)) <= 2
 
 
-def test_terms_are_in_alphabetical_order() -> None:
+def test_terms_are_in_alphabetical_order():
     assert list(TERMS) == sorted(TERMS, key=str.casefold)
 
 
@@ -42,11 +40,11 @@ def test_terms_are_in_alphabetical_order() -> None:
         *("P0", "P1", "P2", "P3"),
     ],
 )
-def test_a_term_of_the_pages_is_defined(term: str) -> None:
+def test_a_term_of_the_pages_is_defined(term):
     assert term in TERMS
 
 
-def test_choices_and_outcomes_are_defined() -> None:
+def test_choices_and_outcomes_are_defined():
     orientations = {policy.replace("_", " ").capitalize() for policy in POLICIES} - {"Auto"}
     assert orientations <= set(TERMS)
     assert all(role in TERMS["Role"] for role in get_args(Role))
@@ -54,7 +52,7 @@ def test_choices_and_outcomes_are_defined() -> None:
 
 
 @given(SENTENCE.map(" ".join) | SENTENCE.map("".join) | st.text())
-def test_explained_text_reads_as_it_did_and_explains_a_term_once(text: str) -> None:
+def test_explained_text_reads_as_it_did_and_explains_a_term_once(text):
     explained = with_terms(text)
     assert MENTION.sub(r"\2", explained) == in_html(text)
     meanings = [meaning for meaning, _ in MENTION.findall(explained)]
@@ -73,6 +71,6 @@ def test_explained_text_reads_as_it_did_and_explains_a_term_once(text: str) -> N
         ("a joint test of untied judges, worth about P10", {}),
     ],
 )
-def test_terms_are_recognised_as_they_are_written(text: str, mentions: dict[str, str]) -> None:
+def test_terms_are_recognised_as_they_are_written(text, mentions):
     explained = {word: meaning for meaning, word in MENTION.findall(with_terms(text))}
     assert explained == {word: in_html(f"{term}: {TERMS[term]}") for word, term in mentions.items()}

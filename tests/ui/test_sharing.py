@@ -1,7 +1,5 @@
 """Links for others: the address with which they begin, and whom it reaches."""
 
-from __future__ import annotations
-
 import pytest
 
 from judgepanel.service.basics import ServerProblem
@@ -20,7 +18,7 @@ from judgepanel.ui import server
         "http://0.0.0.0:8501",
     ],
 )
-def test_an_address_that_reaches_one_machine_is_known(url: str) -> None:
+def test_an_address_that_reaches_one_machine_is_known(url):
     assert server.is_local(url)
 
 
@@ -28,17 +26,17 @@ def test_an_address_that_reaches_one_machine_is_known(url: str) -> None:
     "url",
     ["https://judges.example.org", "http://192.168.1.7:8501", "http://localhost.example.org", ""],
 )
-def test_an_address_that_reaches_others_is_not_called_local(url: str) -> None:
+def test_an_address_that_reaches_others_is_not_called_local(url):
     assert not server.is_local(url)
 
 
-def test_links_for_others_begin_with_the_address_that_is_set(monkeypatch) -> None:
+def test_links_for_others_begin_with_the_address_that_is_set(monkeypatch):
     monkeypatch.setenv(server.PUBLIC_URL, "https://Example.org:443/")
     assert server.public_origins() == ("https://example.org",)
 
 
 @pytest.mark.parametrize("setting", ["judges.example.org", "ftp://a.b", "https://", "https://a?b"])
-def test_a_setting_that_is_no_address_is_refused(monkeypatch, setting: str) -> None:
+def test_a_setting_that_is_no_address_is_refused(monkeypatch, setting):
     monkeypatch.setenv(server.PUBLIC_URL, setting)
     with pytest.raises(ServerProblem, match="it must be what people type to open it"):
         server.public_origins()

@@ -35,7 +35,7 @@ class Tags(HTMLParser):
         self.text += data
 
 
-def parsed(source: str) -> Tags:
+def parsed(source):
     parser = Tags()
     parser.feed(source)
     parser.close()
@@ -43,7 +43,7 @@ def parsed(source: str) -> Tags:
 
 
 @given(NASTY, st.integers(2, 200))
-def test_plain_text_is_one_line_of_bounded_length_without_controls(text: str, length: int) -> None:
+def test_plain_text_is_one_line_of_bounded_length_without_controls(text, length):
     displayed = plain(text, length)
     assert len(displayed) <= length
     assert not [char for char in displayed if unicodedata.category(char)[0] == "C"]
@@ -51,21 +51,21 @@ def test_plain_text_is_one_line_of_bounded_length_without_controls(text: str, le
 
 
 @given(NASTY)
-def test_text_in_html_is_only_text(text: str) -> None:
+def test_text_in_html_is_only_text(text):
     tags = parsed(f"<p>{in_html(text)}</p>")
     assert tags.tags == [("p", [])]
     assert tags.text == plain(text, 400)
 
 
 @given(NASTY)
-def test_text_in_an_attribute_stays_in_it(text: str) -> None:
+def test_text_in_an_attribute_stays_in_it(text):
     tags = parsed(f'<p title="{in_html(text)}">x</p>')
     assert tags.tags == [("p", [("title", plain(text, 400))])]
     assert tags.text == "x"
 
 
 @given(NASTY)
-def test_markdown_has_no_mark_left_and_reads_as_the_text(text: str) -> None:
+def test_markdown_has_no_mark_left_and_reads_as_the_text(text):
     source = markdown(text)
     rest = REFERENCE.sub("", source)
     assert not set("\\`*_{}[]()#+-.!|<>~$:&=@/^\"'\n") & set(rest)
@@ -73,7 +73,7 @@ def test_markdown_has_no_mark_left_and_reads_as_the_text(text: str) -> None:
 
 
 @given(NASTY)
-def test_a_download_is_named_in_letters_a_shell_and_every_system_take(text: str) -> None:
+def test_a_download_is_named_in_letters_a_shell_and_every_system_take(text):
     name = csv_name(text, "curve.csv")
     assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,59}-curve\.csv", name)
 
@@ -88,5 +88,5 @@ def test_a_download_is_named_in_letters_a_shell_and_every_system_take(text: str)
         ("A clean panel", "A-clean-panel-x.csv"),
     ],
 )
-def test_names_of_downloads(text: str, name: str) -> None:
+def test_names_of_downloads(text, name):
     assert csv_name(text, "x.csv") == name

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,7 +16,7 @@ from judgepanel.votes.simulate import sample_bytes
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def nothing_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("JUDGEPANEL_HOME", str(tmp_path))
     uploads._ANSWERS.clear()
 
@@ -25,7 +24,7 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 DATA = sample_bytes("one_class")
 
 
-def names_kept() -> list[str]:
+def names_kept():
     """The files whose answers are kept, oldest first."""
     return [answer.loaded.file for answer in uploads._ANSWERS.values()]
 
@@ -35,7 +34,7 @@ def test_the_same_bytes_under_another_name_have_that_name():
     assert [read_uploads(Upload(name, DATA)).read().file for name in names] == list(names)
 
 
-def test_a_file_is_read_once_whether_it_is_accepted_or_refused(monkeypatch: pytest.MonkeyPatch):
+def test_a_file_is_read_once_whether_it_is_accepted_or_refused(monkeypatch):
     first = read_uploads(Upload("votes.csv", DATA))
     refused = read_uploads(Upload("empty.csv", b" "))
     assert refused.refusal.problem == "the file is empty"
@@ -55,30 +54,30 @@ def test_texts_of_items_are_read_again_from_the_files_of_the_votes():
     assert texts_again(gone, ["i3"]) is None
 
 
-def test_other_choices_are_another_reading(monkeypatch: pytest.MonkeyPatch):
+def test_other_choices_are_another_reading(monkeypatch):
     first = read_uploads(Upload("votes.csv", DATA))
     other = read_uploads(Upload("votes.csv", DATA), choices=Choices(task="pointwise"))
     assert (first.loaded.votes.task, other.refusal.problem) == ("pairwise", "every label is 1")
 
 
-def test_large_answers_are_not_kept_beside_each_other(monkeypatch: pytest.MonkeyPatch):
+def test_large_answers_are_not_kept_beside_each_other(monkeypatch):
     monkeypatch.setattr(uploads, "_MOST_BYTES", 1)
     for name in ("a.csv", "b.csv"):
         read_uploads(Upload(name, DATA))
     assert names_kept() == ["b.csv"]
 
 
-def test_what_was_read_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch):
+def test_what_was_read_last_is_kept_longest(monkeypatch):
     monkeypatch.setattr(uploads, "_MOST_ANSWERS", 2)
     for name in ("a.csv", "b.csv", "a.csv", "c.csv"):
         read_uploads(Upload(name, DATA))
     assert names_kept() == ["a.csv", "c.csv"]
 
 
-def test_a_reader_that_was_killed_is_tried_again(monkeypatch: pytest.MonkeyPatch):
+def test_a_reader_that_was_killed_is_tried_again(monkeypatch):
     first = ReaderProcess.__enter__
 
-    def killed(reader: ReaderProcess) -> ReaderProcess:
+    def killed(reader):
         os.kill(reader.pid, signal.SIGKILL)
         return first(reader)
 
@@ -89,7 +88,7 @@ def test_a_reader_that_was_killed_is_tried_again(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_upload_that_has_to_wait_says_so():
-    def page() -> None:
+    def page():
         import threading
 
         from judgepanel.service.basics import LOCAL
@@ -126,7 +125,7 @@ def test_an_upload_that_has_to_wait_says_so():
     assert ran.markdown[0].value.startswith("Waiting: other files are being read first.")
 
 
-def test_an_answer_is_small_however_long_the_names_and_words_of_a_file_are() -> None:
+def test_an_answer_is_small_however_long_the_names_and_words_of_a_file_are():
     long = "K" * 300_000
     lists = {f"a{k}": [{"id": "x", "judge": "j", "verdict": "1"}] * 2 for k in range(60)}
     words = "\n".join(f"q{k},{chr(97 + k % 9)}{long},{k % 2}" for k in range(18))

@@ -18,6 +18,6 @@ from judgepanel.ui.work import POLL_SECONDS, _has_grown
     ],
 )
 def test_a_partial_result_is_drawn_again_when_it_has_grown_by_half_but_not_just_before_the_end(
-    done: int, drawn: int, result: str | None, elapsed: float, remaining: float, again: bool
-) -> None:
+    done, drawn, result, elapsed, remaining, again
+):
     assert _has_grown(Job("running", done, 100, elapsed, remaining, result), drawn) is again

@@ -1,7 +1,5 @@
 """Weighted counts: unit weights change nothing, and no score depends on its own label."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

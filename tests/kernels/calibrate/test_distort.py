@@ -1,7 +1,5 @@
 """Distortions: the formulas, strict monotonicity in the tails, and isotonic fits after them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Importance weights: label-free, bounded, and close to the density ratio where there is one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

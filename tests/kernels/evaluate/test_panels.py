@@ -1,7 +1,5 @@
 """Panels with judges removed or doubled, against ballots without or with those columns."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, permutations
 from math import comb

@@ -1,7 +1,5 @@
 """Splits evaluated in a batch have the scores that each has by itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A panel applied to other items: three ways, one path, no label of the target used."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

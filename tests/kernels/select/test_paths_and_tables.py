@@ -1,7 +1,5 @@
 """The lasso path, tables of vote patterns and groups of judges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import product

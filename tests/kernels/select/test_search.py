@@ -1,7 +1,5 @@
 """Searches against loops that refit one panel at a time."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from types import SimpleNamespace
 

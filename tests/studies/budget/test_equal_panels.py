@@ -3,8 +3,6 @@
 A light version of ``benchmarks/label_budget.py``, with its worlds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The calibration share: nested labels, the panel curve at every share, honest intervals."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -13,7 +11,6 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.fraction_sweep import (
     FRACTION_SWEEP,
-    FractionSweep,
     FractionSweepSpec,
     fraction_estimates,
     run_chunk,
@@ -25,7 +22,7 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=6)
 
 
-def spec(**options) -> FractionSweepSpec:
+def spec(**options):
     return FractionSweepSpec(
         **{"settings": SETTINGS, "panels": (3,), "shares": (0.2, 0.5, 0.7), **options}
     )
@@ -37,7 +34,7 @@ def votes():
 
 
 @cache
-def result() -> FractionSweep:
+def result():
     return run(FRACTION_SWEEP, votes(), spec(), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """Label budgets: nested sets of labels, honest baselines, one band for all budgets."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -20,7 +18,6 @@ from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,
-    LabelBudget,
     LabelBudgetSpec,
     label_sets,
     planned,
@@ -32,7 +29,7 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=6)
 
 
-def spec(**options) -> LabelBudgetSpec:
+def spec(**options):
     return LabelBudgetSpec(**{"settings": SETTINGS, "panels": (3,), **options})
 
 
@@ -42,7 +39,7 @@ def votes():
 
 
 @cache
-def result() -> LabelBudget:
+def result():
     return run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45)), jobs=1)
 
 
@@ -298,7 +295,7 @@ def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
 
 
 @cache
-def averaged() -> LabelBudget:
+def averaged():
     return run(LABEL_BUDGET, votes(), spec(aggregator="average", budgets=(25,)), jobs=1)
 
 

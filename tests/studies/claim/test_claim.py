@@ -1,7 +1,5 @@
 """The claim: each step changes one thing, and figures of one-class coding are marked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -21,7 +19,6 @@ from judgepanel.studies.paper.claim import (
     CODING,
     MAP_NAMES,
     STEPS,
-    Claim,
     ClaimSpec,
     Reversal,
     apply,
@@ -52,16 +49,16 @@ def flattering():
 
 
 @cache
-def result(**options) -> Claim:
+def result(**options):
     return run(CLAIM, votes(), ClaimSpec(SETTINGS, **{"joint": False, **options}), jobs=1)
 
 
 @cache
-def one_class_result() -> Claim:
+def one_class_result():
     return run(CLAIM, flattering(), ClaimSpec(SETTINGS, panels=(3, 5)), jobs=1)
 
 
-def level(claim: Claim, step: str) -> np.ndarray:
+def level(claim, step):
     return claim.nll.value[claim.row(step)]
 
 

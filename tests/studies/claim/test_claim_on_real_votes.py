@@ -1,14 +1,11 @@
 """The table of docs/claim.md on public votes: both codings, within their standard errors."""
 
-from __future__ import annotations
-
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
+from judgepanel.studies.paper.claim import CLAIM, ClaimSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
 from tests.helpers import larger
@@ -17,11 +14,11 @@ SPLITS = 15
 
 
 @cache
-def claim(path: Path, *, joint: bool = False, splits: int = SPLITS) -> Claim:
+def claim(path, *, joint=False, splits=SPLITS):
     return run(CLAIM, load_votes(path).votes, ClaimSpec(Settings(splits=splits), joint=joint))
 
 
-def levels(result: Claim, step: str) -> list[float]:
+def levels(result, step):
     """NLL of top-3, top-5, top-10 and all judges."""
     return result.nll.value[result.row(step), result.columns()].tolist()
 

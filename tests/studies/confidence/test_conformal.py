@@ -1,7 +1,5 @@
 """Conformal sets keep their promise, in each group that it covers; too few labels are reported."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -16,7 +14,6 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.slices import Strata
 from judgepanel.studies.trust.conformal import (
     CONFORMAL,
-    Conformal,
     ConformalSpec,
     sets_within,
     strata_of,
@@ -34,7 +31,7 @@ def votes(seed=1, n=160, **options):
 
 
 @cache
-def result() -> Conformal:
+def result():
     return run(CONFORMAL, votes(), ConformalSpec(SETTINGS, feature="topic"), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """Items: out-of-sample probabilities in the file's order, and strata that use no label."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache
@@ -23,7 +21,7 @@ from judgepanel.studies.slices import (
     disagreement,
     terciles,
 )
-from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec
+from judgepanel.studies.trust.items import ITEMS, ItemsSpec
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 
@@ -38,7 +36,7 @@ def votes():
 
 
 @cache
-def result() -> Items:
+def result():
     return run(ITEMS, votes(), ItemsSpec(SETTINGS, feature="topic"), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """Out-of-sample probabilities: one path, counted by item, the same in any order."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np

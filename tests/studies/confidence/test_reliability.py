@@ -1,7 +1,5 @@
 """Reliability: bins of items, slope and calibration error, each beside its value by chance."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 
@@ -14,7 +12,7 @@ from judgepanel.studies.contract import Settings, split_chunks
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust import reliability
-from judgepanel.studies.trust.reliability import RELIABILITY, Reliability, ReliabilitySpec
+from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec
 from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import flip_items, make_votes
 from tests.studies.confidence.stated import stated
@@ -28,7 +26,7 @@ def votes():
 
 
 @cache
-def result(**options) -> Reliability:
+def result(**options):
     return run(RELIABILITY, votes(), ReliabilitySpec(SETTINGS, **options), jobs=1)
 
 

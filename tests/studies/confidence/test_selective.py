@@ -1,7 +1,5 @@
 """Selective prediction: what is answered and how much is right, against answering everything."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 
@@ -20,7 +18,7 @@ SETTINGS = Settings(splits=8)
 
 
 @cache
-def result(calibrator="temperature") -> Selective:
+def result(calibrator="temperature"):
     spec = SelectiveSpec(SETTINGS, calibrator=calibrator)
     return run(SELECTIVE, make_votes(1, 120, 9), spec, jobs=1)
 

@@ -1,7 +1,5 @@
 """The recommended average in other studies has the recommendation's scores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from threading import Lock
 from typing import get_args

@@ -1,7 +1,5 @@
 """The frontier: what each budget buys, and that nothing is picked by its shown score."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -12,7 +10,7 @@ import pytest
 
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare
-from judgepanel.studies.decide.cost import COST, Cost, CostSpec, readings, run_chunk
+from judgepanel.studies.decide.cost import COST, CostSpec, readings, run_chunk
 from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
@@ -34,7 +32,7 @@ def spec(splits=3, **more):
 
 
 @cache
-def result(aggregator="stacking") -> Cost:
+def result(aggregator="stacking"):
     return run(COST, votes(), spec(aggregator=aggregator), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """Costs of judges: columns of the judge table, and refusals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

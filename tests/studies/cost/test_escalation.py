@@ -1,7 +1,5 @@
 """Escalation: what it costs, what it keeps, and how its threshold is chosen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -14,7 +12,6 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.escalation import (
     ESCALATION,
-    Escalation,
     EscalationSpec,
     confidence_of,
     escalated_nll,
@@ -44,7 +41,7 @@ def spec(splits=3, **more):
 
 
 @cache
-def result(**more) -> Escalation:
+def result(**more):
     return run(ESCALATION, votes(), spec(**more), jobs=1)
 
 

@@ -1,9 +1,6 @@
 """Rates of groups from few labels: against the estimator itself, and on files that are odd."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +8,7 @@ import pytest
 
 from judgepanel.scoring.prediction_powered import Sample, estimate_rates
 from judgepanel.studies.contract import Chunk, Settings
-from judgepanel.studies.decide.estimate import ALL, ESTIMATE, Estimates, EstimateSpec
+from judgepanel.studies.decide.estimate import ALL, ESTIMATE, EstimateSpec
 from judgepanel.studies.decide.groups import groups_of, offered_features, usual_feature
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, InputError, VoteMatrix
@@ -22,13 +19,7 @@ REQUIRED = (
 )
 
 
-def panel(
-    n: int = 600,
-    n_labels: int = 90,
-    seed: int = 0,
-    rates: tuple[float, ...] = (0.5, 0.75),
-    features: dict[str, Any] | None = None,
-) -> tuple[VoteMatrix, np.ndarray]:
+def panel(n=600, n_labels=90, seed=0, rates=(0.5, 0.75), features=None):
     """A file of systems with pass rates, eight judges who favour label 1, and all its labels."""
     rng = np.random.default_rng(seed)
     system = np.arange(n) % len(rates)
@@ -50,17 +41,17 @@ def panel(
     return votes, truth
 
 
-def estimated(votes: VoteMatrix, **options: Any) -> Estimates:
+def estimated(votes, **options):
     return run(ESTIMATE, votes, EstimateSpec(**options), jobs=1)
 
 
 @pytest.fixture(scope="module")
-def file() -> tuple[VoteMatrix, np.ndarray]:
+def file():
     return panel()
 
 
 @pytest.fixture(scope="module")
-def result(file) -> Estimates:
+def result(file):
     return estimated(file[0], by="system")
 
 
@@ -295,7 +286,7 @@ def test_systems_are_offered_before_other_features():
     assert usual_feature(replace(votes, features=None)) is None
 
 
-def pairs_file(n: int = 800, n_labels: int = 120, seed: int = 0) -> VoteMatrix:
+def pairs_file(n=800, n_labels=120, seed=0):
     """Pairs of four systems, a the best and d the worst; judge mine is of the family of d."""
     rng = np.random.default_rng(seed)
     first = rng.integers(0, 4, n)
@@ -390,7 +381,7 @@ def test_systems_that_share_prompts_and_were_labelled_unevenly_are_reweighted():
     assert result.rate.lo[0] < truth.mean() < result.rate.hi[0]
 
 
-def labelled_evenly_but_for(n: int, m: int) -> tuple[VoteMatrix, np.ndarray]:
+def labelled_evenly_but_for(n, m):
     """Votes of which n items of the first system and m of the second have a label."""
     votes, truth = panel()
     labels = np.full(600, MISSING, dtype=np.int8)

@@ -1,7 +1,5 @@
 """Which items are drawn for labelling."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,27 +1,24 @@
 """What panels of the best judges are worth: against the estimate itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from judgepanel.present.decide.panel_worth import panel_worth_sentence
 from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec
-from judgepanel.studies.decide.panel_worth import PANEL_WORTH, PanelWorth, panel_sizes
+from judgepanel.studies.decide.panel_worth import PANEL_WORTH, panel_sizes
 from judgepanel.studies.runner import run
-from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes import MISSING
 from tests.studies.estimate.test_estimate import panel
 
 
-def worth_of(votes: VoteMatrix, **options: Any) -> PanelWorth:
+def worth_of(votes, **options):
     return run(PANEL_WORTH, votes, EstimateSpec(**options), jobs=1)
 
 
 @pytest.fixture(scope="module")
-def result() -> PanelWorth:
+def result():
     return worth_of(panel()[0], by="system")
 
 

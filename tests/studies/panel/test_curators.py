@@ -1,7 +1,5 @@
 """Curators: the rows they may use, what they choose, and their figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -16,7 +14,6 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.curators import (
     CURATORS_STUDY,
-    Curators,
     CuratorsSpec,
     stability,
 )
@@ -53,7 +50,7 @@ def spec(splits=3, **more):
 
 
 @cache
-def result() -> Curators:
+def result():
     return run(CURATORS_STUDY, votes(), spec(), jobs=1)
 
 
@@ -337,7 +334,7 @@ def test_a_fixed_panel_is_scored_as_those_judges_alone():
     np.testing.assert_array_equal(outcome.scores.evaluation, wanted.evaluation)
 
 
-def test_given_costs_replace_those_of_the_judge_table() -> None:
+def test_given_costs_replace_those_of_the_judge_table():
     before = votes()
     cost = np.arange(7.0)
     priced = with_costs(before, cost, "USD")
@@ -355,6 +352,6 @@ def test_given_costs_replace_those_of_the_judge_table() -> None:
     ("cost", "unit", "problem"),
     [(-1.0, "", "not a price"), (np.inf, "", "not a price"), (1.0, "US $", "not a word")],
 )
-def test_a_cost_below_zero_or_a_unit_of_two_words_is_refused(cost, unit, problem) -> None:
+def test_a_cost_below_zero_or_a_unit_of_two_words_is_refused(cost, unit, problem):
     with pytest.raises(InputError, match=problem):
         with_costs(votes(), np.full(7, cost), unit)

@@ -1,7 +1,5 @@
 """Damaged votes: which are hit, that both arms get the same, and that fits are as described."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -21,7 +19,6 @@ from judgepanel.studies.trust.corruption import (
     CORRUPTION,
     DRAWS,
     Condition,
-    Corruption,
     CorruptionSpec,
     Damaged,
     draw_damage,
@@ -33,7 +30,7 @@ from tests.helpers import make_ballots, make_votes
 SETTINGS = Settings(splits=6)
 
 
-def spec(**options) -> CorruptionSpec:
+def spec(**options):
     return CorruptionSpec(
         **{"settings": SETTINGS, "panels": (3,), "flips": (0.1, 0.4), "absent": (0.4,), **options}
     )
@@ -45,7 +42,7 @@ def votes():
 
 
 @cache
-def result() -> Corruption:
+def result():
     return run(CORRUPTION, votes(), spec(), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """Transfer between easy and hard items: equal labels, held-out groups, label-free difficulty."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache, reduce
 
@@ -24,7 +22,6 @@ from judgepanel.studies.slices import difficulty_strata
 from judgepanel.studies.trust.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     NO_SPLIT,
-    DifficultyTransfer,
     DifficultyTransferSpec,
     merge,
     run_chunk,
@@ -37,7 +34,7 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=4)
 
 
-def spec(**options) -> DifficultyTransferSpec:
+def spec(**options):
     return DifficultyTransferSpec(**{"settings": SETTINGS, "calibrators": ("beta",), **options})
 
 
@@ -51,7 +48,7 @@ def votes():
 
 
 @cache
-def result() -> DifficultyTransfer:
+def result():
     return run(DIFFICULTY_TRANSFER, votes(), spec(calibrators=("beta", "platt")), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """The jury bound: no gap where judges are independent, a gap where they err together."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from functools import cache
@@ -18,7 +16,6 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.jury import (
     JURY,
-    Jury,
     JurySpec,
     equivalent_jury,
     independent_error_slopes,
@@ -37,7 +34,7 @@ SETTINGS = Settings(splits=6)
 
 
 @cache
-def independent() -> Jury:
+def independent():
     votes = make_votes(2, 600, 15, missing=0.2, low=0.62, high=0.72)
     return run(JURY, votes, JurySpec(SETTINGS), jobs=1)
 

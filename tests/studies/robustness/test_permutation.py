@@ -1,7 +1,5 @@
 """Permuted labels: nothing is found where there is nothing, and the p-value is exact."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -15,7 +13,6 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.paper.permutation import (
     PERMUTATION,
-    Permutation,
     PermutationSpec,
     movable,
     permuted,
@@ -27,12 +24,12 @@ from tests.helpers import make_ballots, make_votes
 SETTINGS = Settings(splits=3)
 
 
-def spec(**options) -> PermutationSpec:
+def spec(**options):
     return PermutationSpec(**{"settings": SETTINGS, "permutations": 19, **options})
 
 
 @cache
-def result() -> Permutation:
+def result():
     return run(PERMUTATION, make_votes(1, 120, 9), spec(), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """Weighted comparisons: importance, the unweighted panel, and tests that hold their level."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -15,7 +13,6 @@ from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.reliability_weighting import (
     RELIABILITY_WEIGHTING,
-    ReliabilityWeighting,
     ReliabilityWeightingSpec,
     Signal,
     signals,
@@ -38,7 +35,7 @@ def votes():
 
 
 @cache
-def result() -> ReliabilityWeighting:
+def result():
     return run(RELIABILITY_WEIGHTING, votes(), ReliabilityWeightingSpec(SETTINGS), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """Slices left out: equal labels from elsewhere, nothing shared, clear words without slices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -30,7 +28,7 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=4)
 
 
-def spec(**options) -> SliceTransferSpec:
+def spec(**options):
     return SliceTransferSpec(**{"settings": SETTINGS, **options})
 
 
@@ -49,7 +47,7 @@ def votes():
 
 
 @cache
-def result() -> SliceTransfer:
+def result():
     return run(SLICE_TRANSFER, votes(), spec(), jobs=1)
 
 

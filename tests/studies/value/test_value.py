@@ -1,7 +1,5 @@
 """Values of judges on panels whose truth is known."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache
@@ -16,7 +14,6 @@ from judgepanel.studies.decide.value import (
     STAND_IN,
     VALUE,
     Rules,
-    Value,
     ValueSpec,
     left_after,
     parts_of,
@@ -51,12 +48,12 @@ def small():
 
 
 @cache
-def result() -> Value:
+def result():
     return of(small(), spec())
 
 
 @cache
-def copies(aggregator) -> Value:
+def copies(aggregator):
     votes = simulate(
         SimulationSpec(240, 6, accuracies=(0.85, 0.7, 0.7, 0.65), copies=2, copy_flip=0.0, seed=3)
     )
