@@ -62,10 +62,7 @@ def test_the_rate_is_that_of_truescore(seed):
     known = np.isfinite(labels)
     ours = estimate_rates(proxy, Sample.of(labels))
     theirs = ppi_estimate(
-        proxy,
-        labels[known],
-        np.flatnonzero(known),
-        lambda_=float(ours.tuning[0] * np.mean(~known)),
+        proxy, labels[known], np.flatnonzero(known), lambda_=float(ours.tuning[0] * np.mean(~known))
     )
     assert float(ours.rate.value[0]) == pytest.approx(theirs.point, **SAME)
 

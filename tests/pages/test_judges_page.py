@@ -27,6 +27,7 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters():
     assert "One judge" in [head.value for head in app.subheader]
     assert "adjusted Rand index" in text_of(app)
     assert downloads_of(app) == ["Download CSV", "Download JSON"]
+    assert any(" study judges " in code.value for code in app.code)
     assert links(app) == ["Next: which aggregator, and which calibrator?"]
 
 
@@ -61,10 +62,3 @@ def test_another_judge_on_the_card_is_no_new_computation():
     checked(app.selectbox(key="judge").select(other).run())
     assert not app.get("progress")
     assert any(text.startswith(f"{other} is right on") for text in htmls(app))
-
-
-def test_the_command_is_the_one_that_gives_this_result():
-    app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
-    (command,) = [code.value for code in app.code if "./run cli" in code.value]
-    assert command.startswith("./run cli study judges clean_pairwise_votes.csv")
-    assert "--splits=4" in command

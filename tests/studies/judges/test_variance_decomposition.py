@@ -38,7 +38,6 @@ def decomposed(votes, **settings):
 def test_the_verdict_names_what_varies_more(sigma, verdict):
     result = decomposed(panel(1, sigma=sigma))
     assert result.verdict == verdict
-    assert result.judge_share.lo < result.judge_share.value < result.judge_share.hi
     assert result.item_share == 1 - result.judge_share.value
 
 

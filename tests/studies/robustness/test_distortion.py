@@ -7,10 +7,7 @@ import pytest
 
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.paper.distortion import (
-    DISTORTION,
-    DistortionSpec,
-)
+from judgepanel.studies.paper.distortion import DISTORTION, DistortionSpec
 from judgepanel.studies.runner import run
 from tests.helpers import flip_items, make_votes
 

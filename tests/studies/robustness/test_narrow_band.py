@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.paper.narrow_band import (
-    NARROW_BAND,
-    NarrowBandSpec,
-    shape_of,
-)
+from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec, shape_of
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
 
