@@ -14,6 +14,7 @@ import pytest
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.studies.codec import stored_fields
+from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.matrix import turned_around
 
@@ -50,6 +51,16 @@ def make_votes(
         task=task,
         groups=names,
     )
+
+
+def matrix_of(votes, labels, **more):
+    """A VoteMatrix of these verdicts and labels, its items and judges numbered unless named."""
+    n_items, n_judges = votes.shape
+    numbered = {
+        "item_ids": tuple(f"i{i}" for i in range(n_items)),
+        "judges": tuple(f"j{j}" for j in range(n_judges)),
+    }
+    return VoteMatrix(votes.astype(np.int8), labels.astype(np.int8), **(numbered | more))
 
 
 def with_grades(votes, seed=0):
@@ -244,3 +255,11 @@ def transcripts(n_items: int = 60) -> bytes:
 def single_panel(ballots, names, k, **pipeline):
     """The k best judges under one pipeline, as a panel that can be taken away."""
     return mixture_of([fit_panel(ballots, names, k, **pipeline)], [1.0])
+
+
+def panel_from(votes, k, aggregator="one_coin", calibrator="temperature", **settings):
+    """The k best judges of these votes under one pipeline, as a panel that can be taken away."""
+    prepared = prepare(votes, Settings(**settings))
+    return single_panel(
+        prepared.ballots, prepared.judges, k, aggregator=aggregator, calibrator=calibrator
+    )

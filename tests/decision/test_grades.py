@@ -17,11 +17,11 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
 from judgepanel.kernels.aggregation import Graded
 from judgepanel.studies.codec import pack, to_plain, unpack
-from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, InputError, load_votes, write_votes
 from judgepanel.votes.matrix import turned_around
-from tests.helpers import codes_of, make_votes, single_panel, with_grades
+from tests.helpers import codes_of, make_votes, panel_from, with_grades
 
 _GIVEN: dict = {}
 exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
@@ -40,10 +40,7 @@ def recommended():
 
 @pytest.fixture(scope="module", params=["one_coin_graded", "joint_graded"])
 def panel(request, recommended):
-    prepared = prepare(OLD, SPEC.settings)
-    model = single_panel(
-        prepared.ballots, prepared.judges, 6, aggregator=request.param, calibrator="temperature"
-    )
+    model = panel_from(OLD, 6, request.param)
     return load_panel(panel_json(export_panel(replace(recommended, model=model), OLD, SPEC, ())))
 
 
@@ -149,11 +146,7 @@ def test_grades_in_other_units_are_named(panel):
 
 
 def test_a_swap_turns_the_score_of_a_panel_of_pairs(panel):
-    even = replace(SPEC.settings, orientation="symmetric")
-    prepared = prepare(OLD, even)
-    model = single_panel(
-        prepared.ballots, prepared.judges, 6, aggregator="joint_graded", calibrator="none"
-    )
+    model = panel_from(OLD, 6, "joint_graded", "none", orientation="symmetric")
     every = np.ones((NEW.n_items, 1), bool)
     votes, grades = turned_around(NEW.votes, every, NEW.grades, NEW.thresholds)
     turned = replace(NEW, votes=votes, grades=grades)

@@ -9,7 +9,6 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.runner import run
-from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=3)
@@ -30,7 +29,7 @@ def with_judges(labels, votes):
     return replace(made, labels=labels, votes=votes)
 
 
-def joined(votes: VoteMatrix, more):
+def joined(votes, more):
     """The same items with more judges."""
     return with_judges(votes.labels, np.concatenate([votes.votes, more], axis=1))
 

@@ -9,13 +9,6 @@ import pytest
 from judgepanel.decision import recommend
 from judgepanel.decision.lean import PRICE, PRICES
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
-from judgepanel.decision.recommend import (
-    RECOMMEND,
-    RecommendSpec,
-    as_asked,
-    preferring,
-    with_absence,
-)
 from judgepanel.decision.recommend_result import PREFERENCES, Recommendation, shared_run
 from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.studies.codec import from_plain, to_plain
@@ -24,7 +17,7 @@ from judgepanel.studies.runner import run, steps
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
-SPEC = RecommendSpec(settings=Settings(splits=2), folds=3)
+SPEC = recommend.RecommendSpec(settings=Settings(splits=2), folds=3)
 TAKEN = "top-3, one_coin, temperature"
 
 
@@ -44,7 +37,7 @@ def with_costs(votes, costs):
 
 @pytest.mark.parametrize("prefer", ["simplest", "fewest", "cheapest"])
 def test_what_is_preferred_is_taken_among_the_tied(priced, prefer):
-    recommendation = run(RECOMMEND, priced, replace(SPEC, prefer=prefer), jobs=1)
+    recommendation = run(recommend.RECOMMEND, priced, replace(SPEC, prefer=prefer), jobs=1)
     assert recommendation.chosen in recommendation.tied
     assert recommendation.lowest in recommendation.tied
     if prefer == "fewest":
@@ -62,7 +55,7 @@ def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
     """Few judges: subsets within a budget are searched for again in every fold."""
     few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
     spec = replace(SPEC, budget=3.0)
-    for progress in steps(RECOMMEND, few, spec, jobs=1):
+    for progress in steps(recommend.RECOMMEND, few, spec, jobs=1):
         outcome = progress.result()
         taken = {outcome.candidates[i].panel for i in progress.partial.taken[:, 1]}
     assert outcome.cost <= 3.0
@@ -76,7 +69,7 @@ def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
 
 @pytest.fixture(scope="module")
 def general(priced):
-    return run(RECOMMEND, priced, SPEC, jobs=1)
+    return run(recommend.RECOMMEND, priced, SPEC, jobs=1)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +80,14 @@ def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(
     priced, general, prefer, price
 ):
     spec = replace(SPEC, prefer=prefer, price=price)
-    asked = run(RECOMMEND, priced, spec, jobs=1)
-    read = preferring(priced, spec, general, prefer)
+    asked = run(recommend.RECOMMEND, priced, spec, jobs=1)
+    read = recommend.preferring(priced, spec, general, prefer)
     assert (read.prefer, read.price) == (prefer, price if prefer == "lean" else None)
-    assert json.dumps(to_plain(with_absence(priced, spec, read))) == json.dumps(to_plain(asked))
+    assert json.dumps(to_plain(recommend.with_absence(priced, spec, read))) == json.dumps(
+        to_plain(asked)
+    )
     stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(general))))
-    again = preferring(priced, spec, stored, prefer)
+    again = recommend.preferring(priced, spec, stored, prefer)
     assert json.dumps(to_plain(again)) == json.dumps(to_plain(read))
 
 
@@ -106,8 +101,8 @@ def related(votes):
 
 def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates(related):
     spec = replace(SPEC, prefer="robust")
-    result = run(RECOMMEND, related, spec, jobs=1)
-    others = run(RECOMMEND, related, SPEC, jobs=1)
+    result = run(recommend.RECOMMEND, related, spec, jobs=1)
+    others = run(recommend.RECOMMEND, related, SPEC, jobs=1)
     assert shared_run(spec) == spec
     assert result.prefer == "robust"
     for reading in result.readings:
@@ -119,7 +114,7 @@ def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates(related):
     assert monotone == {"joint_monotone", "stacking_monotone"}
     assert "robust" not in {reading.prefer for reading in others.readings}
     stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(result))))
-    assert to_plain(as_asked(related, spec, stored)) == to_plain(result)
+    assert to_plain(recommend.as_asked(related, spec, stored)) == to_plain(result)
 
 
 @pytest.mark.parametrize("families", [None, ["a"] * 6, [""] * 6])
@@ -130,7 +125,7 @@ def test_a_robust_panel_needs_families_of_which_one_can_be_absent(votes, familie
         table = pd.DataFrame({"family": names}, index=list(votes.judges))
     with pytest.raises(InputError, match=r"families of the judges are not known.*column `family`"):
         run(
-            RECOMMEND,
+            recommend.RECOMMEND,
             replace(votes, judge_table=table),
             replace(SPEC, prefer="robust"),
             jobs=1,
@@ -139,26 +134,26 @@ def test_a_robust_panel_needs_families_of_which_one_can_be_absent(votes, familie
 
 @pytest.mark.parametrize("prefer", ["single", "fewest"])
 def test_the_heaviest_pipeline_is_the_same_under_every_preference(priced, general, prefer):
-    read = preferring(priced, SPEC, general, prefer)
+    read = recommend.preferring(priced, SPEC, general, prefer)
     assert read.heaviest.name == general.members[0].name
 
 
 def test_what_a_preference_does_not_take_is_not_measured_until_asked_for(priced, general):
-    read = preferring(priced, SPEC, general, "simplest")
+    read = recommend.preferring(priced, SPEC, general, "simplest")
     assert general.absence is not None
     assert read.absence is None
     assert read.model.fallback is None
 
 
 def test_a_preference_that_the_costs_do_not_allow_cannot_be_read(votes):
-    result = run(RECOMMEND, votes, SPEC, jobs=1)
+    result = run(recommend.RECOMMEND, votes, SPEC, jobs=1)
     with pytest.raises(InputError, match="a cost for every judge"):
-        preferring(votes, SPEC, result, "cheapest")
+        recommend.preferring(votes, SPEC, result, "cheapest")
     assert "cheapest" not in {reading.prefer for reading in result.readings}
 
 
 def test_finished_splits_serve_every_preference(votes):
-    chunk = RECOMMEND.plan(SPEC)[0]
+    chunk = recommend.RECOMMEND.plan(SPEC)[0]
     first, other = (
         recommend.run_chunk(votes, replace(SPEC, prefer=prefer), chunk)
         for prefer in ("nll", "fewest")
@@ -169,8 +164,8 @@ def test_finished_splits_serve_every_preference(votes):
 @pytest.mark.parametrize("prefer", ["nll", "single"])
 def test_another_candidate_is_taken_as_if_it_had_been_asked_for(priced, general, prefer):
     spec = replace(SPEC, prefer=prefer, candidate=TAKEN)
-    asked = run(RECOMMEND, priced, spec, jobs=1)
-    read = with_absence(priced, spec, as_asked(priced, spec, general))
+    asked = run(recommend.RECOMMEND, priced, spec, jobs=1)
+    read = recommend.with_absence(priced, spec, recommend.as_asked(priced, spec, general))
     assert json.dumps(to_plain(read)) == json.dumps(to_plain(asked))
 
 
@@ -178,7 +173,7 @@ def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_r
     priced, general
 ):
     spec = replace(SPEC, candidate=TAKEN)
-    read = as_asked(priced, spec, general)
+    read = recommend.as_asked(priced, spec, general)
     (row,) = (row for row in general.candidates if row.name == TAKEN)
     assert read.chosen == row
     assert (read.nll, read.delta, read.cost) == (row.nll, row.delta, row.cost)
@@ -194,7 +189,7 @@ def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_r
 
 def test_a_panel_file_of_a_candidate_is_valid_and_says_that_it_was_picked(priced, general):
     spec = replace(SPEC, candidate=TAKEN)
-    read = with_absence(priced, spec, as_asked(priced, spec, general))
+    read = recommend.with_absence(priced, spec, recommend.as_asked(priced, spec, general))
     content = load_panel(panel_json(export_panel(read, priced, spec, ()))).content
     assert content["spec"]["candidate"] == TAKEN
     assert content["judges"] == list(read.model.judges)
@@ -205,29 +200,29 @@ def test_a_panel_file_of_a_candidate_is_valid_and_says_that_it_was_picked(priced
 def test_an_unknown_candidate_is_refused_with_names_that_are_near(votes):
     spec = replace(SPEC, candidate="top-3, one-coin, temperature")
     with pytest.raises(InputError, match=r"no candidate has this name.*top-3, one_coin, temp"):
-        run(RECOMMEND, votes, spec, jobs=1)
+        run(recommend.RECOMMEND, votes, spec, jobs=1)
 
 
 def test_a_candidate_beyond_the_budget_is_refused():
     few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
     spec = replace(SPEC, budget=3.0)
-    result = run(RECOMMEND, few, spec, jobs=1)
+    result = run(recommend.RECOMMEND, few, spec, jobs=1)
     with pytest.raises(InputError, match="the candidate exceeds the budget"):
-        as_asked(few, replace(spec, candidate="all, one_coin, beta"), result)
+        recommend.as_asked(few, replace(spec, candidate="all, one_coin, beta"), result)
 
 
 @pytest.mark.parametrize("option", [{"prefer": "cheapest"}, {"budget": 3.0}])
 def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(votes, option):
     with pytest.raises(InputError, match="a cost for every judge"):
-        run(RECOMMEND, votes, replace(SPEC, **option), jobs=1)
+        run(recommend.RECOMMEND, votes, replace(SPEC, **option), jobs=1)
 
 
 def test_a_budget_that_no_judge_keeps_within_names_the_cheapest(priced):
     with pytest.raises(InputError, match=r"no judge keeps within.*allowed: 1 or more"):
-        run(RECOMMEND, priced, replace(SPEC, budget=0.5), jobs=1)
+        run(recommend.RECOMMEND, priced, replace(SPEC, budget=0.5), jobs=1)
 
 
 def test_keeping_everyone_beyond_the_budget_is_refused(priced):
     spec = replace(SPEC, prefer="everyone", budget=3.0)
     with pytest.raises(InputError, match=r"keeping everyone exceeds the budget.*raise the budget"):
-        run(RECOMMEND, priced, spec, jobs=1)
+        run(recommend.RECOMMEND, priced, spec, jobs=1)

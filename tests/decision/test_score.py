@@ -20,7 +20,7 @@ from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, load_votes, write_votes
 from judgepanel.words.outputs import labelled_sentence, scored_text
-from tests.helpers import flip_items, make_votes, single_panel
+from tests.helpers import flip_items, make_votes, panel_from
 
 _GIVEN: dict = {}
 exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
@@ -81,10 +81,7 @@ def test_sets_agree_in_library_snippet_and_estimator(
     old, new, result, spec, policy, aggregator, calibrator
 ):
     parts = slices(old, SHARE, 0)
-    prepared = prepare(parts.fitted, Settings(orientation=policy))
-    model = single_panel(
-        prepared.ballots, prepared.judges, 6, aggregator=aggregator, calibrator=calibrator
-    )
+    model = panel_from(parts.fitted, 6, aggregator, calibrator, orientation=policy)
     panel = panel_of(old, replace(result, orientation=policy), spec, model)
     scored = score(panel, new)
     assert [list(prediction_set) for prediction_set in scored.sets] == plain_sets(
@@ -98,10 +95,8 @@ def test_sets_agree_in_library_snippet_and_estimator(
 
 
 def test_under_symmetric_a_swap_has_the_mirrored_set(old, new, result, spec):
-    prepared = prepare(slices(old, SHARE, 0).fitted, Settings(orientation="symmetric"))
-    model = single_panel(
-        prepared.ballots, prepared.judges, 7, aggregator="joint", calibrator="temperature"
-    )
+    fitted = slices(old, SHARE, 0).fitted
+    model = panel_from(fitted, 7, "joint", orientation="symmetric")
     panel = panel_of(old, replace(result, orientation="symmetric"), spec, model)
     mirror = {"{}": "{}", "{0}": "{1}", "{1}": "{0}", "{0,1}": "{0,1}"}
     turned = flip_items(new, np.ones(new.n_items, bool))
@@ -165,10 +160,7 @@ def test_sets_hold_the_label_as_often_as_they_promise():
     for seed in range(10):
         votes = make_votes(seed, 400, 5, low=0.6, high=0.75)
         parts = slices(votes.with_items(np.arange(150)), 0.4, seed)
-        prepared = prepare(parts.fitted, Settings())
-        model = single_panel(
-            prepared.ballots, prepared.judges, 5, aggregator="one_coin", calibrator="beta"
-        )
+        model = panel_from(parts.fitted, 5, calibrator="beta")
         p = model.score(parts.held_out.with_judges(model.judges).votes)
         fresh = votes.with_items(np.arange(150, 400))
         q = model.score(fresh.with_judges(model.judges).votes)
@@ -426,12 +418,10 @@ def test_llmbar_halves_round_trip_bit_for_bit(real_votes, result, spec, aggregat
     votes = load_votes(real_votes("llmbar_votes.csv")).votes
     half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
     past, fresh = votes.with_items(half), votes.with_items(~half)
-    prepared = prepare(slices(past, SHARE, 0).fitted, Settings())
-    model = single_panel(
-        prepared.ballots, prepared.judges, k, aggregator=aggregator, calibrator=calibrator
-    )
+    fitted = slices(past, SHARE, 0).fitted
+    model = panel_from(fitted, k, aggregator, calibrator)
     left = tuple(name for name in votes.judges if name not in set(model.judges))
-    export = replace(result, left_out=left, orientation=prepared.oriented.policy)
+    export = replace(result, left_out=left, orientation=prepare(fitted, Settings()).oriented.policy)
     panel = panel_of(past, export, spec, model)
     assert panel_json(panel.content) == panel_json(load_panel(panel_json(panel.content)).content)
     assert panel.model == model or aggregator == "joint" or calibrator == "isotonic"

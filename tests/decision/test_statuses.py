@@ -1,7 +1,5 @@
 """Helps, could go, fails a check, unsettled: every rule, their order, and the number of labels."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

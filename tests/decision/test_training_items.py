@@ -8,28 +8,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgepanel.decision.training_items import (
-    ALPHA,
-    FEWEST_GROUPS,
-    MOST_ROWS,
-    _exceeds,
-    conformal_content,
-    drift_of,
-    drift_sentences,
-    held_out_warnings,
-    one_each,
-    profile_content,
-    rows_content,
-    seen_items,
-    seen_sentences,
-    set_texts,
-    slices,
-)
+from judgepanel.decision import training_items
+from judgepanel.decision.training_items import MOST_ROWS
 from judgepanel.scoring.clustered import rank_p
 from judgepanel.scoring.conformal import LEVELS, labels_needed, nonconformity, threshold
-from judgepanel.studies.contract import Settings, prepare
-from judgepanel.votes import MISSING, VoteMatrix, load_votes
-from tests.helpers import flip_items, larger, make_votes, single_panel
+from judgepanel.votes import MISSING, load_votes
+from tests.helpers import flip_items, larger, make_votes, matrix_of, panel_from
 
 SALT = "0" * 64
 
@@ -37,8 +21,8 @@ SALT = "0" * 64
 def compared(past, new, judges=None, known=None):
     judges = past.judges if judges is None else judges
     known = judges if known is None else known
-    rows = rows_content(past, judges, known, SALT)
-    return seen_items(rows, new, judges, known, SALT)
+    rows = training_items.rows_content(past, judges, known, SALT)
+    return training_items.seen_items(rows, new, judges, known, SALT)
 
 
 def renamed(votes):
@@ -91,7 +75,7 @@ def test_a_few_items_are_enough_where_id_and_rare_votes_agree(votes):
     seen = compared(past, file)
     assert {file.item_ids[i] for i in np.flatnonzero(seen.rows)} == set(again)
     assert not seen.wholly
-    (sentence,) = seen_sentences(seen, file.item_ids)
+    (sentence,) = training_items.seen_sentences(seen, file.item_ids)
     assert sentence.startswith(
         f"3 of {file.n_items} items have the id and the votes of an item the panel was fitted on: "
     )
@@ -124,7 +108,7 @@ def test_judges_left_out_help_to_tell_items_apart(votes):
 
 def test_nothing_is_known_without_hashes_or_with_judges_absent(votes):
     for seen in (
-        seen_items(None, votes, votes.judges, votes.judges, SALT),
+        training_items.seen_items(None, votes, votes.judges, votes.judges, SALT),
         compared(votes, votes.with_judges(votes.judges[1:]), judges=votes.judges),
     ):
         assert not seen.checked
@@ -139,17 +123,17 @@ def test_items_without_votes_are_never_known_again(votes):
 
 
 def test_hashes_are_sorted_bounded_and_tell_no_order(votes, monkeypatch):
-    rows = rows_content(votes, votes.judges, votes.judges, SALT)
+    rows = training_items.rows_content(votes, votes.judges, votes.judges, SALT)
     assert rows["votes_of_all"] is None
     assert rows["votes"] == sorted(rows["votes"])
     assert {len(entry) for entry in rows["votes"] + rows["id_and_votes"]} == {16}
     shuffled = votes.with_items(np.random.default_rng(0).permutation(votes.n_items))
-    assert rows_content(shuffled, votes.judges[::-1], votes.judges, SALT) == rows
-    other = rows_content(votes, votes.judges, votes.judges, "1" * 64)
+    assert training_items.rows_content(shuffled, votes.judges[::-1], votes.judges, SALT) == rows
+    other = training_items.rows_content(votes, votes.judges, votes.judges, "1" * 64)
     assert not set(other["votes"]) & set(rows["votes"])
     assert MOST_ROWS == 20_000
     monkeypatch.setattr("judgepanel.decision.training_items.MOST_ROWS", 50)
-    few = rows_content(votes, votes.judges, votes.judges, SALT)
+    few = training_items.rows_content(votes, votes.judges, votes.judges, SALT)
     assert few["n_items"] == 200
     assert few["votes"] == rows["votes"][:50]
 
@@ -172,8 +156,10 @@ def test_real_judges_agree_often_and_are_rarely_taken_for_seen_items(real_votes,
 def test_matches_exceed_where_the_binomial_distribution_says_so(trials, share, chance):
     matches = round(trials * share)
     p = stats.binom.sf(matches - 1, trials, chance)
-    assume(abs(p - ALPHA) > 1e-12)
-    assert _exceeds(matches, trials, chance) == (matches > 0 and p < ALPHA)
+    assume(abs(p - training_items.ALPHA) > 1e-12)
+    assert training_items._exceeds(matches, trials, chance) == (
+        matches > 0 and p < training_items.ALPHA
+    )
 
 
 def alike(rng, n_groups, size, n_judges=7):
@@ -185,33 +171,16 @@ def alike(rng, n_groups, size, n_judges=7):
     logit = np.linspace(0.3, 1.6, n_judges) - rng.normal(0, 1.2, (n, 1))
     right = rng.random((n, n_judges)) < 1 / (1 + np.exp(-logit))
     votes = np.where(right, labels[:, None], 1 - labels[:, None])[source]
-    return VoteMatrix(
-        votes.astype(np.int8),
-        labels[source].astype(np.int8),
-        tuple(f"i{i}" for i in range(n)),
-        tuple(f"j{j}" for j in range(n_judges)),
-        groups=tuple(f"g{g}" for g in group),
-    )
-
-
-def fitted(votes):
-    prepared = prepare(votes, Settings())
-    return single_panel(
-        prepared.ballots,
-        prepared.judges,
-        votes.n_judges,
-        aggregator="one_coin",
-        calibrator="temperature",
-    )
+    return matrix_of(votes, labels[source], groups=tuple(f"g{g}" for g in group))
 
 
 def test_one_item_of_each_group_makes_the_thresholds():
     votes = make_votes(3, 100, 4, groups=25)
-    parts = slices(votes, 0.6, 0)
-    held, model = parts.held_out, fitted(parts.fitted)
-    rows = one_each(held)
+    parts = training_items.slices(votes, 0.6, 0)
+    held, model = parts.held_out, panel_from(parts.fitted, parts.fitted.n_judges)
+    rows = training_items.one_each(held)
     assert sorted(held.groups[row] for row in rows) == sorted(set(held.groups))
-    content = conformal_content(model, held, 0.6, {})
+    content = training_items.conformal_content(model, held, 0.6, {})
     assert content["n"] == len(rows) == len(set(held.groups)) < held.n_items
     scores = nonconformity(
         model.score(held.with_judges(model.judges).votes[rows]), held.labels[rows]
@@ -225,13 +194,13 @@ def test_without_groups_or_with_groups_of_one_every_item_counts():
     votes = make_votes(0, 60, 4)
     single = replace(votes, groups=tuple(f"g{i}" for i in range(60)))
     for entry in (votes, single):
-        held = slices(entry, 0.4, 0).held_out
-        assert one_each(held).tolist() == list(range(held.n_items))
+        held = training_items.slices(entry, 0.4, 0).held_out
+        assert training_items.one_each(held).tolist() == list(range(held.n_items))
 
 
 def test_any_item_of_a_group_may_be_drawn():
     held = make_votes(0, 3000, 2, groups=1000)
-    rows = one_each(held)
+    rows = training_items.one_each(held)
     names = np.array(held.groups)
     place = np.array([(names[:row] == names[row]).sum() for row in rows])
     threes = place[[(names == names[row]).sum() == 3 for row in rows]]
@@ -240,11 +209,11 @@ def test_any_item_of_a_group_may_be_drawn():
 
 def test_warnings_count_groups():
     votes = make_votes(3, 200, 4, groups=20)
-    n = len(set(slices(votes, 0.3, 0).held_out.groups))
-    (warning,) = held_out_warnings(votes, 0.3, 0)
+    n = len(set(training_items.slices(votes, 0.3, 0).held_out.groups))
+    (warning,) = training_items.held_out_warnings(votes, 0.3, 0)
     assert warning.startswith(f"The held-out slice has {n} groups of items, and sets at 90% need 9")
-    assert held_out_warnings(votes, 0.6, 0) == []
-    assert held_out_warnings(replace(votes, groups=None), 0.3, 0) == []
+    assert training_items.held_out_warnings(votes, 0.6, 0) == []
+    assert training_items.held_out_warnings(replace(votes, groups=None), 0.3, 0) == []
 
 
 @pytest.mark.simulation
@@ -253,11 +222,13 @@ def test_sets_of_items_of_new_groups_hold_the_label_as_often_as_they_promise(n_g
     inside = []
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        parts = slices(alike(rng, n_groups, 10), share, seed)
-        model = fitted(parts.fitted)
+        parts = training_items.slices(alike(rng, n_groups, 10), share, seed)
+        model = panel_from(parts.fitted, parts.fitted.n_judges)
         fresh = alike(rng, 60, 10)
-        content = conformal_content(model, parts.held_out, share, {})
-        texts = set_texts(content, model.score(fresh.with_judges(model.judges).votes))
+        content = training_items.conformal_content(model, parts.held_out, share, {})
+        texts = training_items.set_texts(
+            content, model.score(fresh.with_judges(model.judges).votes)
+        )
         held = [
             np.mean(
                 [str(label) in text for label, text in zip(fresh.labels, one_text, strict=True)]
@@ -276,23 +247,20 @@ def votes_of(rng, n_items, accuracy, missing=0.1, groups=0):
     right = rng.random((n_items, len(accuracy))) < 1 / (1 + np.exp(-logit))
     votes = np.where(right, labels[:, None], 1 - labels[:, None])
     votes = np.where(rng.random(votes.shape) < missing, MISSING, votes)
-    return VoteMatrix(
-        votes.astype(np.int8),
-        labels.astype(np.int8),
-        tuple(f"i{i}" for i in range(n_items)),
-        tuple(f"j{j}" for j in range(len(accuracy))),
-        groups=tuple(f"g{i % groups}" for i in range(n_items)) if groups else None,
-    )
+    names = tuple(f"g{i % groups}" for i in range(n_items)) if groups else None
+    return matrix_of(votes, labels, groups=names)
 
 
 def drift_compared(past, new, **options):
     options = {"as_given": True, **options}
-    return drift_of(profile_content(past, past.judges), past.judges, new, **options)
+    return training_items.drift_of(
+        training_items.profile_content(past, past.judges), past.judges, new, **options
+    )
 
 
 def test_counts_are_those_of_a_loop():
     votes = make_votes(0, 50, 5, missing=0.3)
-    content = profile_content(votes, votes.judges)
+    content = training_items.profile_content(votes, votes.judges)
     for j in range(5):
         agreed = tried = 0
         for row in votes.votes:
@@ -338,7 +306,7 @@ def test_votes_an_item_are_compared_by_wilcoxons_test():
 def test_counts_that_no_votes_can_have_are_no_error():
     """A panel file is anybody's: huge counts and effects give no warning and take no memory."""
     votes = make_votes(0, 40, 3)
-    profile = profile_content(votes, votes.judges)
+    profile = training_items.profile_content(votes, votes.judges)
     huge = {
         **profile,
         **{name: [10**12] * 3 for name in ("voted", "ones", "compared", "agreed")},
@@ -347,9 +315,9 @@ def test_counts_that_no_votes_can_have_are_no_error():
     }
     none = {**profile, "effects": {name: [1e12] * 3 for name in profile["effects"]}}
     for crafted in (huge, none):
-        drift = drift_of(crafted, votes.judges, votes, as_given=True)
+        drift = training_items.drift_of(crafted, votes.judges, votes, as_given=True)
         assert all(np.isfinite([c.before, c.after]).all() for c in drift.changes)
-    assert not drift_of(none, votes.judges, votes, as_given=True).significant
+    assert not training_items.drift_of(none, votes.judges, votes, as_given=True).significant
 
 
 @pytest.mark.parametrize(
@@ -405,19 +373,14 @@ def test_swapped_pairs_are_no_drift_unless_their_order_has_a_meaning():
     assert drift.significant == ()
     assert {change.measure for change in drift.changes} == {"voted", "agreed", "n_votes"}
     assert drift.distance == 0.0
-    assert drift_sentences(drift) == []
+    assert training_items.drift_sentences(drift) == []
 
 
 def copied(votes, times):
     """Every item so many times, as one group."""
     rows = np.repeat(np.arange(votes.n_items), times)
-    return VoteMatrix(
-        votes.votes[rows],
-        votes.labels[rows],
-        tuple(f"i{i}" for i in range(len(rows))),
-        votes.judges,
-        groups=tuple(f"g{row}" for row in rows),
-    )
+    names = tuple(f"g{row}" for row in rows)
+    return matrix_of(votes.votes[rows], votes.labels[rows], judges=votes.judges, groups=names)
 
 
 def test_groups_of_copies_count_once():
@@ -443,7 +406,7 @@ def in_groups(rng, n_groups, size=25, n_judges=8):
 
 def test_with_few_groups_nothing_is_compared_and_one_sentence_says_so():
     rng = np.random.default_rng(0)
-    few, enough = in_groups(rng, 8), in_groups(rng, FEWEST_GROUPS)
+    few, enough = in_groups(rng, 8), in_groups(rng, training_items.FEWEST_GROUPS)
     for past, new, says in (
         (enough, few, "this file has 8 groups of items"),
         (few, enough, "the panel was fitted on fewer than 15 groups of items"),
@@ -451,7 +414,7 @@ def test_with_few_groups_nothing_is_compared_and_one_sentence_says_so():
     ):
         drift = drift_compared(past, new)
         assert (drift.changes, drift.significant, len(drift.frame())) == ((), (), 0)
-        (sentence,) = drift_sentences(drift)
+        (sentence,) = training_items.drift_sentences(drift)
         assert sentence.startswith("Whether these votes are like those")
         assert says in sentence
     assert drift_compared(enough, enough).changes
@@ -463,7 +426,7 @@ def test_with_few_groups_nothing_is_compared_and_one_sentence_says_so():
 @pytest.mark.simulation
 def test_without_drift_few_groups_do_not_warn_and_enough_warn_rarely():
     rng = np.random.default_rng(1)
-    for n_groups, most in ((8, 0), (FEWEST_GROUPS, 12)):
+    for n_groups, most in ((8, 0), (training_items.FEWEST_GROUPS, 12)):
         pairs = ((in_groups(rng, n_groups), in_groups(rng, n_groups)) for _ in range(120))
         assert sum(bool(drift_compared(past, new).significant) for past, new in pairs) <= most
 
@@ -481,7 +444,7 @@ def test_the_sentence_names_judges_with_numbers():
     past = votes_of(rng, 300, np.full(5, 0.75), missing=0.0)
     votes = past.votes.copy()
     votes[:150, 1] = MISSING
-    (sentence,) = drift_sentences(drift_compared(past, replace(past, votes=votes)))
+    (sentence,) = training_items.drift_sentences(drift_compared(past, replace(past, votes=votes)))
     assert "votes cast of 'j1' 100 % of 300 then, 50 % of 300 now (p < .001)" in sentence
     assert "votes per item 5.0 then, 4.5 now" in sentence
 

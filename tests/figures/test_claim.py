@@ -1,25 +1,23 @@
 """The two protocols on one axis, and the maps."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
 
 from judgepanel.present.paper.claim import fitted_maps, protocol
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
+from judgepanel.studies.paper.claim import CLAIM, ClaimSpec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
 
 
 @cache
-def result() -> Claim:
+def result():
     votes = make_votes(2, 120, 9, one_class=True)
     return run(CLAIM, votes, ClaimSpec(Settings(splits=4), (3, 5)), jobs=1)
 
 
-def named(figure) -> dict[str, object]:
+def named(figure):
     return {trace.name: trace for trace in figure.data if trace.name}
 
 

@@ -1,10 +1,7 @@
 """The heat map of the method grid: every cell, its ties framed, its text readable."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,14 +14,14 @@ from judgepanel.present.understand.method_grid import grid_cells
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from tests.figures.test_style import contrast
 from tests.helpers import make_votes
 
 
 @cache
-def grid_of(splits: int = 6) -> MethodGrid:
+def grid_of(splits=6):
     spec = MethodGridSpec(
         settings=Settings(splits=splits),
         aggregators=("majority", "log_odds", "one_coin"),
@@ -33,7 +30,7 @@ def grid_of(splits: int = 6) -> MethodGrid:
     return run(METHOD_GRID, make_votes(1, 90, 6), spec, jobs=1)
 
 
-def with_values(nll: list[list[float]], tied: list[list[bool]] | None = None) -> MethodGrid:
+def with_values(nll, tied=None):
     """The grid with other values of NLL, the lowest one its best."""
     grid, values = grid_of(), np.array(nll)
     best = divmod(int(values.argmin()), values.shape[1])
@@ -48,13 +45,13 @@ def with_values(nll: list[list[float]], tied: list[list[bool]] | None = None) ->
     )
 
 
-def written(figure: Any) -> dict[tuple[int, int], str]:
+def written(figure):
     """The text in every cell by row and column."""
     return {(int(a.y), int(a.x)): a.text for a in figure.layout.annotations}
 
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)
-def test_every_cell_shows_its_value_in_the_row_and_column_named_beside_it(metric: str) -> None:
+def test_every_cell_shows_its_value_in_the_row_and_column_named_beside_it(metric):
     grid = grid_of()
     figure = method_grid(grid_cells(grid, metric))
     text = written(figure)
@@ -68,7 +65,7 @@ def test_every_cell_shows_its_value_in_the_row_and_column_named_beside_it(metric
     assert list(figure.layout.xaxis.ticktext) == ["uncalibrated", "temperature", "beta", "isotonic"]
 
 
-def test_the_best_row_is_on_top_and_the_lowest_cell_alone_is_bold() -> None:
+def test_the_best_row_is_on_top_and_the_lowest_cell_alone_is_bold():
     grid = with_values([[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]], [[False] * 2] * 3)
     figure = method_grid(grid_cells(grid))
     assert list(figure.layout.yaxis.ticktext) == ["log-odds", "majority vote", "one-coin"]
@@ -78,7 +75,7 @@ def test_the_best_row_is_on_top_and_the_lowest_cell_alone_is_bold() -> None:
 
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)
-def test_the_best_cell_is_the_darkest_and_shades_follow_the_values(metric: str) -> None:
+def test_the_best_cell_is_the_darkest_and_shades_follow_the_values(metric):
     cells = grid_cells(grid_of(), metric)
     order = np.argsort(cells.score.value, axis=None, kind="stable")
     shades = cells.shade.ravel()[order]
@@ -87,7 +84,7 @@ def test_the_best_cell_is_the_darkest_and_shades_follow_the_values(metric: str) 
     assert (cells.shade.min() >= 0, cells.shade.max()) == (True, 1.0)
 
 
-def test_cells_at_the_base_rate_or_above_are_equally_pale() -> None:
+def test_cells_at_the_base_rate_or_above_are_equally_pale():
     null = grid_of().null_nll
     cells = grid_cells(with_values([[0.2, null], [9.0, null + 0.1], [0.4, 0.3]]))
     rows = {name: i for i, name in enumerate(cells.rows)}
@@ -96,20 +93,20 @@ def test_cells_at_the_base_rate_or_above_are_equally_pale() -> None:
     assert cells.shade[rows["one-coin"]].min() > 0.5
 
 
-def test_a_grid_of_equal_cells_is_drawn() -> None:
+def test_a_grid_of_equal_cells_is_drawn():
     figure = method_grid(grid_cells(with_values([[0.3, 0.3]] * 3)))
     assert np.isfinite(np.asarray(figure.data[0].z, dtype=float)).all()
 
 
 @given(st.floats(0.0, 1.0))
-def test_the_text_of_a_cell_stands_out_whatever_its_shade(shade: float) -> None:
+def test_the_text_of_a_cell_stands_out_whatever_its_shade(shade):
     cells = grid_cells(grid_of())
     shaded = replace(cells, shade=np.full_like(cells.shade, shade))
     (colour,) = {a.font.color for a in method_grid(shaded).layout.annotations}
     assert contrast(colour, shaded.colour(0, 0)) >= 4.5
 
 
-def test_frames_and_hover_speak_of_nll_whatever_is_drawn() -> None:
+def test_frames_and_hover_speak_of_nll_whatever_is_drawn():
     for metric in METRIC_NAMES:
         cells = grid_cells(grid_of(), metric)
         assert cells.tied.sum() == grid_of().tied.sum()
@@ -123,7 +120,7 @@ def test_frames_and_hover_speak_of_nll_whatever_is_drawn() -> None:
         assert ("base rate alone" in hover[0][0]) == (metric == "nll")
 
 
-def test_hover_gives_the_interval_and_says_which_cells_are_tied() -> None:
+def test_hover_gives_the_interval_and_says_which_cells_are_tied():
     tied = [[False, True], [False, False], [False, True]]
     grid = with_values([[0.5, 0.4], [0.6, 0.8], [0.45, 0.31]], tied)
     hover = method_grid(grid_cells(grid)).data[0].text
@@ -132,8 +129,8 @@ def test_hover_gives_the_interval_and_says_which_cells_are_tied() -> None:
     assert "tied" not in hover[2][0]
 
 
-def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there() -> None:
-    def legend(grid: MethodGrid) -> set[str]:
+def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there():
+    def legend(grid):
         return {
             t.name for t in method_grid(grid_cells(grid)).data if t.name and t.type == "scatter"
         }
@@ -144,7 +141,7 @@ def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there() -> No
     assert legend(with_values(values, [[True] * 2] * 3)) == {"lowest NLL", "not told apart from it"}
 
 
-def test_every_tied_cell_has_a_frame_of_its_own() -> None:
+def test_every_tied_cell_has_a_frame_of_its_own():
     tied = [[True, True], [False, True], [False, False]]
     cells = grid_cells(with_values([[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]], tied))
     (_, thin, *_) = (t for t in method_grid(cells).data[1:] if t.mode == "lines")

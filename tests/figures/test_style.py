@@ -1,7 +1,5 @@
 """The palette has enough contrast, and names are harmless."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
@@ -28,39 +26,39 @@ THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
 BACKGROUNDS = {name: THEMES[name]["backgroundColor"] for name in ("light", "dark")}
 
 
-def luminance(colour: str) -> float:
+def luminance(colour):
     """Relative luminance of a hex colour (WCAG 2.2)."""
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(entry: str, other: str) -> float:
+def contrast(entry, other):
     """Contrast ratio of two hex colours (WCAG 2.2), from 1 to 21."""
     dark, light = sorted((luminance(entry), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_the_contrast_formula_knows_its_ends() -> None:
+def test_the_contrast_formula_knows_its_ends():
     assert contrast("#000000", "#FFFFFF") == pytest.approx(21.0)
     assert contrast("#767676", "#FFFFFF") == pytest.approx(4.54, abs=0.01)
 
 
 @pytest.mark.parametrize("theme", BACKGROUNDS)
 @pytest.mark.parametrize("colour", [INCLUDE, NEUTRAL, CURATE_LINE])
-def test_lines_and_markers_stand_out_from_both_backgrounds(colour: str, theme: str) -> None:
+def test_lines_and_markers_stand_out_from_both_backgrounds(colour, theme):
     assert contrast(colour, BACKGROUNDS[theme]) >= 3.0
 
 
-def test_the_dark_orange_is_dark_enough_for_text_on_white() -> None:
+def test_the_dark_orange_is_dark_enough_for_text_on_white():
     assert contrast(CURATE_LINE, BACKGROUNDS["light"]) >= 4.5
 
 
-def test_the_orange_fill_is_outlined_in_a_colour_that_stands_out() -> None:
+def test_the_orange_fill_is_outlined_in_a_colour_that_stands_out():
     assert contrast(CURATE_FILL, BACKGROUNDS["light"]) < 3.0 <= contrast(CURATE_LINE, "#FFFFFF")
 
 
-def test_theme_text_and_links_can_be_read_on_page_and_sidebar() -> None:
+def test_theme_text_and_links_can_be_read_on_page_and_sidebar():
     for name in ("light", "dark"):
         theme = THEMES[name]
         for background in (theme["backgroundColor"], theme["secondaryBackgroundColor"]):
@@ -69,24 +67,24 @@ def test_theme_text_and_links_can_be_read_on_page_and_sidebar() -> None:
         assert contrast(theme["primaryColor"], "#FFFFFF") >= 4.5
 
 
-def test_opacity_keeps_the_colour() -> None:
+def test_opacity_keeps_the_colour():
     assert with_opacity("#4C78A8", 0.18) == "rgba(76,120,168,0.18)"
 
 
 @given(st.text(max_size=400))
-def test_a_name_in_a_figure_has_no_markup_no_line_break_and_an_end(name: str) -> None:
+def test_a_name_in_a_figure_has_no_markup_no_line_break_and_an_end(name):
     displayed = escaped(name)
     assert not {"<", ">", '"', "'", "\n", "\r", "\0", "\u202e"} & set(displayed)
     assert len(displayed) <= NAME_LENGTH * len("&quot;")
 
 
-def test_a_long_name_ends_in_an_ellipsis() -> None:
+def test_a_long_name_ends_in_an_ellipsis():
     assert escaped("x" * 300) == "x" * (NAME_LENGTH - 1) + "…"
     assert escaped("a < b") == "a &lt; b"
 
 
 @given(st.integers(1, 100_000))
-def test_rank_ticks_are_few_and_name_both_ends(n: int) -> None:
+def test_rank_ticks_are_few_and_name_both_ends(n):
     figure = go.Figure()
     rank_axis(figure, n)
     ticks = list(figure.layout.xaxis.tickvals)
@@ -99,12 +97,12 @@ COLOURS = st.integers(0, 0xFFFFFF).map("#{:06X}".format)
 
 
 @given(COLOURS)
-def test_text_on_any_colour_can_be_read(colour: str) -> None:
+def test_text_on_any_colour_can_be_read(colour):
     assert contrast(text_on(colour), colour) >= 4.5
 
 
 @given(COLOURS, COLOURS)
-def test_a_mix_runs_from_one_colour_to_the_other(entry: str, other: str) -> None:
+def test_a_mix_runs_from_one_colour_to_the_other(entry, other):
     assert (mixed(entry, other, 0.0), mixed(entry, other, 1.0)) == (entry, other)
     assert mixed("#000000", "#FF8000", 0.5) == "#804000"
 

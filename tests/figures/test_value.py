@@ -1,7 +1,5 @@
 """Figures of values draw the result; each status has its own colour and symbol."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -26,8 +26,7 @@ def test_scikit_learn_accepts_the_estimator(model):
 
 
 @pytest.mark.parametrize(
-    ("model", "name"),
-    [(GradedOneCoin, "one_coin_graded"), (GradedJoint, "joint_graded")],
+    ("model", "name"), [(GradedOneCoin, "one_coin_graded"), (GradedJoint, "joint_graded")]
 )
 @pytest.mark.parametrize("groups", [0, 12])
 def test_an_estimator_is_its_kernel(model, name, groups):

@@ -40,7 +40,7 @@ from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import MISSING
-from tests.helpers import codes_of, make_ballots, make_votes, single_panel, with_grades
+from tests.helpers import codes_of, make_ballots, make_votes, panel_from, with_grades
 
 NAMES = tuple(f"judge{j}" for j in range(6))
 
@@ -398,11 +398,7 @@ def test_it_scores_items_on_which_too_much_weight_is_missing():
 
 
 def test_a_panel_uses_it_for_those_items_alone():
-    votes = make_votes(0, 60, 3)
-    prepared = prepare(votes, Settings())
-    plain = single_panel(
-        prepared.ballots, prepared.judges, 3, aggregator="majority", calibrator="beta"
-    )
+    plain = panel_from(make_votes(0, 60, 3), 3, "majority", "beta")
     panel = replace(plain, fallback=RULE)
     cast = np.array([[1, 1, 1], [-1, 1, 0], [-1, 1, -1], [-1, -1, -1]], np.int8)
     assert panel.falls_back(cast).tolist() == [False, False, True, False]

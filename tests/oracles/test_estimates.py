@@ -4,8 +4,6 @@ Only what is the same estimator is compared: our intervals are Wilson's at an ef
 labels, and our agreement has jackknife intervals, which no other package has.
 """
 
-from __future__ import annotations
-
 import krippendorff
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 from truescore.correct import gold_only_estimate, ppi_estimate
 
-from judgepanel.arrays import Floats
 from judgepanel.scoring.descriptive import ac1, alpha, item_counts, kappa, pair_counts
 from judgepanel.scoring.inference import holm
 from judgepanel.scoring.prediction_powered import Matches, Sample, estimate_rates, strengths_of
@@ -25,7 +22,7 @@ from judgepanel.studies.understand.judge_table import wilson
 SAME = {"rel": 1e-8, "abs": 1e-8}
 
 
-def world(seed: int, n: int = 400, n_labels: int = 60) -> tuple[Floats, Floats]:
+def world(seed, n=400, n_labels=60):
     """Proxies of labels, which are too sure, and labels of which all but some are hidden."""
     rng = np.random.default_rng(seed)
     proxy = rng.beta(1.5, 1.0, n)
@@ -33,7 +30,7 @@ def world(seed: int, n: int = 400, n_labels: int = 60) -> tuple[Floats, Floats]:
     return proxy, np.where(rng.permutation(n) < n_labels, labels, np.nan)
 
 
-def ppi_plus_plus(labels: Floats, proxy: Floats, unlabelled: Floats) -> float:
+def ppi_plus_plus(labels, proxy, unlabelled):
     """The mean of PPI++ with power tuning (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453).
 
     lambda = cov(y, f) / ((1 + n / N) var(f)) over n labelled items and N others; then the mean is
@@ -48,7 +45,7 @@ def ppi_plus_plus(labels: Floats, proxy: Floats, unlabelled: Floats) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_rate_is_the_power_tuned_mean_of_the_paper(seed: int) -> None:
+def test_the_rate_is_the_power_tuned_mean_of_the_paper(seed):
     proxy, labels = world(seed)
     known = np.isfinite(labels)
     ours = estimate_rates(proxy, Sample.of(labels))
@@ -58,28 +55,25 @@ def test_the_rate_is_the_power_tuned_mean_of_the_paper(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_rate_is_that_of_truescore(seed: int) -> None:
+def test_the_rate_is_that_of_truescore(seed):
     """It has the proxies of unlabelled items only, so its lambda is ours times their share."""
     proxy, labels = world(seed)
     known = np.isfinite(labels)
     ours = estimate_rates(proxy, Sample.of(labels))
     theirs = ppi_estimate(
-        proxy,
-        labels[known],
-        np.flatnonzero(known),
-        lambda_=float(ours.tuning[0] * np.mean(~known)),
+        proxy, labels[known], np.flatnonzero(known), lambda_=float(ours.tuning[0] * np.mean(~known))
     )
     assert float(ours.rate.value[0]) == pytest.approx(theirs.point, **SAME)
 
 
-def test_labels_alone_are_those_of_truescore() -> None:
+def test_labels_alone_are_those_of_truescore():
     proxy, labels = world(5)
     alone = estimate_rates(proxy, Sample.of(labels), tuned=False)
     theirs = gold_only_estimate(labels[np.isfinite(labels)])
     assert float(alone.rate.value[0]) == pytest.approx(theirs.point, **SAME)
 
 
-def test_the_influence_of_units_is_the_clustered_variance_of_statsmodels() -> None:
+def test_the_influence_of_units_is_the_clustered_variance_of_statsmodels():
     _, labels = world(6)
     units = np.arange(len(labels)) // 5
     known = np.isfinite(labels)
@@ -92,7 +86,7 @@ def test_the_influence_of_units_is_the_clustered_variance_of_statsmodels() -> No
     assert np.sqrt((ours.influence.toarray() ** 2).sum()) == pytest.approx(fit.bse[0], **SAME)
 
 
-def test_strengths_of_systems_are_the_coefficients_of_a_logistic_regression() -> None:
+def test_strengths_of_systems_are_the_coefficients_of_a_logistic_regression():
     rng = np.random.default_rng(7)
     first = rng.integers(0, 4, 500)
     second = (first + rng.integers(1, 4, 500)) % 4
@@ -104,7 +98,7 @@ def test_strengths_of_systems_are_the_coefficients_of_a_logistic_regression() ->
     assert (ours - ours[0])[1:] == pytest.approx(fit.params, rel=1e-8)
 
 
-def votes_of(seed: int) -> np.ndarray:
+def votes_of(seed):
     """Signed votes of five judges on 80 items, one in five missing."""
     rng = np.random.default_rng(seed)
     truth = rng.choice([-1, 1], 80, p=[0.3, 0.7])
@@ -113,7 +107,7 @@ def votes_of(seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_alpha_is_that_of_krippendorff_and_truescore(seed: int) -> None:
+def test_alpha_is_that_of_krippendorff_and_truescore(seed):
     votes = votes_of(seed)
     ratings = np.where(votes == 0, np.nan, votes).T
     ours = float(alpha(item_counts(votes, np.zeros(80, dtype=np.int64))[0]))
@@ -123,7 +117,7 @@ def test_alpha_is_that_of_krippendorff_and_truescore(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_kappa_and_ac1_are_those_of_truescore_and_statsmodels(seed: int) -> None:
+def test_kappa_and_ac1_are_those_of_truescore_and_statsmodels(seed):
     votes = votes_of(seed)[:, :2]
     first, second = votes[(votes != 0).all(axis=1)].T
     counts = pair_counts(first[:, None], second[:, None], np.zeros(len(first), dtype=np.int64))[0]
@@ -132,7 +126,7 @@ def test_kappa_and_ac1_are_those_of_truescore_and_statsmodels(seed: int) -> None
     assert ac1(counts)[0] == pytest.approx(truescore.agreement.gwet_ac1(first, second), **SAME)
 
 
-def test_wilson_and_holm_are_those_of_truescore_and_statsmodels() -> None:
+def test_wilson_and_holm_are_those_of_truescore_and_statsmodels():
     lo, hi = wilson(np.array([0, 7, 40]), np.array([12, 30, 40]))
     for ours, right, n in zip(zip(lo, hi, strict=True), (0, 7, 40), (12, 30, 40), strict=True):
         theirs = truescore.agreement.wilson_interval(right, n)

@@ -1,12 +1,16 @@
-"""statsmodels as a second opinion: intervals of proportions and logistic fits."""
+"""statsmodels as a second opinion: proportions, logistic fits and tests of equivalence."""
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import ttost_paired
 
 from judgepanel.models import PlattCalibrator, ResidualCorrection
 from judgepanel.scoring.conformal import clopper_pearson
+from judgepanel.scoring.descriptive import equivalence
+from judgepanel.scoring.inference import estimate
+from judgepanel.studies.paper.reliability_weighting import plain_tost
 from judgepanel.studies.understand.judge_table import wilson
 
 COUNTS = [(0, 5), (3, 7), (50, 50), (181, 419), (2, 1000)]
@@ -42,3 +46,22 @@ def test_the_residual_correction_nears_logistic_regression_with_the_feature_as_l
     transform = model.transform(logits, features={"length": length})
     error = np.abs(transform - design @ fitted.params)
     assert error.max() < 0.01  # the prior of variance 1 on the slope of the feature is still there
+
+
+@pytest.mark.parametrize("margin", [0.02, 0.1, 0.3])
+def test_the_plain_paired_test_is_that_of_statsmodels(margin):
+    rng = np.random.default_rng(0)
+    first = rng.exponential(0.4, (6, 80))
+    second = first + rng.normal(0.03, 0.3, (6, 80))
+    tost = plain_tost(second - first, margin)
+    for left, other, p in zip(first, second, tost, strict=True):
+        assert p == pytest.approx(ttost_paired(other, left, -margin, margin)[0], rel=1e-9)
+
+
+def test_our_statistic_is_the_paired_one_where_all_splits_agree():
+    rng = np.random.default_rng(1)
+    difference = rng.normal(0.01, 0.2, (3, 60))
+    same = np.tile(difference.mean(axis=1), (5, 1))
+    fitted = estimate(difference, same, np.arange(60), 30.0, 60.0)
+    for row, p in zip(difference, equivalence(fitted, 0.05).p, strict=True):
+        assert p == pytest.approx(ttost_paired(row, np.zeros(60), -0.05, 0.05)[0], rel=1e-9)

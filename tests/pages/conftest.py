@@ -1,8 +1,5 @@
 """Savings for every page test: no scan of all packages per visitor, no unwatched work."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -12,7 +9,7 @@ from judgepanel.ui import server as spaces
 
 
 @pytest.fixture(scope="session", autouse=True)
-def packages_scanned_once() -> Iterator[None]:
+def packages_scanned_once():
     """Streamlit looks for components in every installed package, for every visitor again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -24,7 +21,7 @@ def packages_scanned_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def work_stays_in_this_process() -> Iterator[None]:
+def work_stays_in_this_process():
     """Where tests put their own studies in place of ours."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUDGEPANEL_BACKEND", "threading")
@@ -32,7 +29,7 @@ def work_stays_in_this_process() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_work_left_behind() -> Iterator[None]:
+def no_work_left_behind():
     """Work that a page went on with is called off with the file that asked; results are kept."""
     yield
     spaces.close_workspaces()

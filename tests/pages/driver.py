@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
@@ -30,7 +28,7 @@ DEADLINE = 60.0
 _TAG = re.compile(r"<[^>]*>")
 
 
-def open_app(page: str | None = None, **parameters: str) -> AppTest:
+def open_app(page=None, **parameters):
     """A new visitor on a page of the app (None: Start), with these parameters in the URL."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=DEADLINE)
     for name, value in parameters.items():
@@ -40,18 +38,18 @@ def open_app(page: str | None = None, **parameters: str) -> AppTest:
     return checked(app.run())
 
 
-def checked(app: AppTest) -> AppTest:
+def checked(app):
     """The app, when no page has shown an exception."""
     assert not app.exception, [error.message for error in app.exception]
     return app
 
 
-def turn_to(app: AppTest, page: str) -> AppTest:
+def turn_to(app, page):
     """Another page of the same visit."""
     return checked(app.switch_page(page).run())
 
 
-def contents(app: AppTest) -> str:
+def contents(app):
     """What a page shows at the moment, for the message of a test that waits for something else."""
     names = {
         "headers": [header.value for header in app.header],
@@ -61,7 +59,7 @@ def contents(app: AppTest) -> str:
     return ", ".join(f"{name}: {values}" for name, values in names.items())
 
 
-def until(app: AppTest, reached: Callable[[], object]) -> AppTest:
+def until(app, reached):
     """Run again and again, as the polling fragment does, until the page is so far.
 
     The longer it takes, the longer the pauses: whole pages drawn without one would take the time
@@ -76,12 +74,12 @@ def until(app: AppTest, reached: Callable[[], object]) -> AppTest:
     return app
 
 
-def until_done(app: AppTest) -> AppTest:
+def until_done(app):
     """Run until no work is in progress."""
     return until(app, lambda: not app.get("progress"))
 
 
-def htmls(app: AppTest, marker: str = "") -> list[str]:
+def htmls(app, marker=""):
     """Text of every piece of HTML that has the marker in its text or source; no style sheets."""
     bodies = [element.proto.body for element in app.get("html")]
     texts = [html.unescape(_TAG.sub("", body)) for body in bodies]
@@ -92,24 +90,24 @@ def htmls(app: AppTest, marker: str = "") -> list[str]:
     ]
 
 
-def answer_of(app: AppTest) -> str:
+def answer_of(app):
     """The one answer sentence of a page."""
     (answer,) = htmls(app, "jp-answer")
     return answer
 
 
-def links(app: AppTest) -> list[str]:
+def links(app):
     """Labels of the links outside the sidebar."""
     return [link.proto.label for link in app.main.get("page_link")]
 
 
-def downloads_of(app: AppTest) -> list[str]:
+def downloads_of(app):
     """Labels of the page's own download buttons: those of its report stand on every page."""
     labels = [button.proto.label for button in app.get("download_button")]
     return [label for label in labels if not label.startswith("Download report as ")]
 
 
-def text_of(app: AppTest) -> str:
+def text_of(app):
     """All that a page says: text, banners, tables and code."""
     sentence = htmls(app)
     for kind in ("title", "header", "caption", "markdown", "error", "warning", "info", "code"):
@@ -118,19 +116,19 @@ def text_of(app: AppTest) -> str:
     return "\n".join(sentence)
 
 
-def analysis_in(app: AppTest) -> str:
+def analysis_in(app):
     """The analysis in the URL."""
     value = app.query_params["analysis"]
     return value if isinstance(value, str) else value[0]
 
 
-def prepared(name: str, splits: int | None = 4) -> str:
+def prepared(name, splits=4):
     """The id of a new analysis of a sample with few splits."""
     loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv")
     return workspace().create(loaded, Settings(splits=splits), name).id
 
 
-def with_families(name: str, splits: int = 4) -> str:
+def with_families(name, splits=4):
     """The id of a new analysis of a sample with its judge table."""
     loaded = load_votes(
         sample_bytes(name), name=f"{name}_votes.csv", judge_table=sample_judge_bytes(name)
@@ -138,7 +136,7 @@ def with_families(name: str, splits: int = 4) -> str:
     return workspace().create(loaded, Settings(splits=splits), name).id
 
 
-def displayed(table: Any) -> pd.DataFrame:
+def displayed(table):
     """A table as people see it: texts where numbers are there only to sort by."""
     frame: pd.DataFrame = table.value.copy()
     visible = table.proto.arrow_data.styler.display_values

@@ -1,11 +1,7 @@
 """The Confidence page: the answer, four sections, an item's votes, nothing flattering."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
-
-from streamlit.testing.v1 import AppTest
 
 from tests.pages.driver import (
     CONFIDENCE,
@@ -23,16 +19,16 @@ OPENED = dict.fromkeys(("selective", "conformal", "items"), "true")
 
 
 @cache
-def analysis(name: str) -> str:
+def analysis(name):
     return prepared(name, splits=4)
 
 
-def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
+def finished(name="clean_pairwise", **parameters):
     app = open_app(CONFIDENCE, analysis=analysis(name), **OPENED, **parameters)
     return until(app, lambda: len(downloads_of(app)) == 8)
 
 
-def test_the_answer_the_sections_the_commands_and_the_next_step_are_there() -> None:
+def test_the_answer_the_sections_the_commands_and_the_next_step_are_there():
     app = finished()
     assert re.match(r"When it says \d+ %( or more)?, it is right \d+ % \[", answer_of(app))
     headers = [header.value for header in app.main.get("header")]
@@ -48,7 +44,7 @@ def test_the_answer_the_sections_the_commands_and_the_next_step_are_there() -> N
     assert links(app) == ["Next: how many labels do we need?"]
 
 
-def test_other_bins_levels_strata_and_items_are_shown_without_new_work() -> None:
+def test_other_bins_levels_strata_and_items_are_shown_without_new_work():
     app = finished()
     bins = displayed(app.dataframe[0])
     assert bins["says"].tolist()[-1] == "90-100 %"

@@ -1,10 +1,6 @@
 """The Coverage page, and what other pages say about judges' outputs."""
 
-from __future__ import annotations
-
 from functools import cache
-
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
@@ -27,16 +23,16 @@ COVERAGE = "pages/coverage.py"
 
 
 @cache
-def analysis() -> str:
+def analysis():
     loaded = load_votes(transcripts(), name="said.jsonl")
     return workspace().create(loaded, Settings(splits=10), "said").id
 
 
-def menu(app: AppTest) -> list[str]:
+def menu(app):
     return [link.proto.label for link in app.sidebar.get("page_link")]
 
 
-def test_the_page_says_what_was_read_and_shows_what_was_not() -> None:
+def test_the_page_says_what_was_read_and_shows_what_was_not():
     app = open_app(COVERAGE, analysis=analysis())
     assert answer_of(app) == "88.9 % of 360 outputs are read as a verdict; mute the least, 67 %."
     (card,) = [text for text in htmls(app) if text.startswith("P1 Parse rate of the outputs")]
@@ -52,14 +48,14 @@ def test_the_page_says_what_was_read_and_shows_what_was_not() -> None:
     assert links(app) == ["Next: who adds what?"]
 
 
-def test_untrusted_outputs_reach_the_page_escaped() -> None:
+def test_untrusted_outputs_reach_the_page_escaped():
     app = open_app(COVERAGE, analysis=analysis())
     bodies = [element.proto.body for element in app.get("html")]
     assert not any("<img" in body for body in bodies)
     assert any("&lt;img" in body for body in bodies)
 
 
-def test_the_page_is_in_the_menu_of_outputs_alone_and_says_so_elsewhere() -> None:
+def test_the_page_is_in_the_menu_of_outputs_alone_and_says_so_elsewhere():
     assert "Coverage" in menu(open_app(COVERAGE, analysis=analysis()))
     votes = open_app(COVERAGE, analysis=prepared("one_class"))
     assert "Coverage" not in menu(votes)
@@ -68,7 +64,7 @@ def test_the_page_is_in_the_menu_of_outputs_alone_and_says_so_elsewhere() -> Non
     assert nothing.info[0].value.startswith("No votes yet. This page shows what was read")
 
 
-def test_start_leads_to_the_page_and_readers_see_it() -> None:
+def test_start_leads_to_the_page_and_readers_see_it():
     start = open_app(analysis=analysis())
     assert "See what was read from the outputs" in links(start)
     assert "88.9 % of 360 outputs" in text_of(start)
@@ -76,7 +72,7 @@ def test_start_leads_to_the_page_and_readers_see_it() -> None:
     assert answer_of(reader).startswith("88.9 % of 360 outputs")
 
 
-def test_judges_show_who_changes_when_the_order_is_turned_round() -> None:
+def test_judges_show_who_changes_when_the_order_is_turned_round():
     app = until_done(open_app(JUDGES, analysis=analysis()))
     assert "In both orders" in [header.value for header in app.main.get("header")]
     sentence = next(text for text in htmls(app, "jp-text") if "in both orders" in text)
@@ -86,7 +82,7 @@ def test_judges_show_who_changes_when_the_order_is_turned_round() -> None:
     assert sentence.endswith("1 judge prefers what is shown first.")
 
 
-def test_other_settings_keep_what_was_read() -> None:
+def test_other_settings_keep_what_was_read():
     space = workspace()
     opened = space.open(analysis())
     changed = space.with_settings(opened, Settings(splits=11))

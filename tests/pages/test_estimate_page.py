@@ -1,12 +1,9 @@
 """The Estimate page: rates, differences, and controls that are in the address."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
@@ -18,7 +15,7 @@ ESTIMATE = "pages/estimate.py"
 
 
 @cache
-def analysis() -> str:
+def analysis():
     """LLMBar with 100 labels, grouped by its subsets."""
     loaded = load_votes(sample_bytes("llmbar"), name="llmbar_votes.csv")
     votes = loaded.votes
@@ -29,12 +26,12 @@ def analysis() -> str:
     return workspace().create(few, Settings(splits=4), "llmbar").id
 
 
-def finished(**parameters: str) -> AppTest:
+def finished(**parameters):
     app = open_app(ESTIMATE, analysis=analysis(), **parameters)
     return until(app, lambda: len(downloads_of(app)) == 3)
 
 
-def test_rates_come_by_the_first_feature_with_differences_and_a_command() -> None:
+def test_rates_come_by_the_first_feature_with_differences_and_a_command():
     app = finished()
     assert answer_of(app).startswith("The win rate of the first response is 4")
     assert app.selectbox(key="by").value == "subset"
@@ -47,20 +44,20 @@ def test_rates_come_by_the_first_feature_with_differences_and_a_command() -> Non
     ]
 
 
-def test_without_the_file_a_command_draws_the_items_with_their_texts() -> None:
+def test_without_the_file_a_command_draws_the_items_with_their_texts():
     app = finished()
     (command,) = [c.value for c in app.code if "--draw=" in c.value]
     assert " estimate llmbar_votes.csv " in command
     assert "--draw=50 --draw-to=items_to_label.csv" in command
 
 
-def test_groups_and_target_are_in_the_address() -> None:
+def test_groups_and_target_are_in_the_address():
     app = finished(by="no groups", about="items like these")
     assert "for items like these" in answer_of(app)
     assert "GPTInst" not in text_of(app)
 
 
-def test_worth_by_panel_size_is_computed_once_its_section_is_open() -> None:
+def test_worth_by_panel_size_is_computed_once_its_section_is_open():
     closed = finished()
     assert "Worth by panel size" in " ".join(e.label for e in closed.expander)
     assert "labels are worth most with" not in text_of(closed)

@@ -1,9 +1,6 @@
 """Pages of votes with grades: the recommendation reads them, and every page opens."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +29,7 @@ OTHERS = sorted(
 
 
 @pytest.fixture
-def analysis(tmp_path: Path) -> str:
+def analysis(tmp_path):
     """Two judges give probabilities, two differences of ratings, one votes."""
     votes = with_grades(make_votes(0, 90, 5))
     write_votes(votes, tmp_path / "graded.csv")
@@ -42,7 +39,7 @@ def analysis(tmp_path: Path) -> str:
     return workspace().create(loaded, Settings(splits=4), "graded").id
 
 
-def test_the_recommendation_reads_grades_and_every_page_opens_beside_it(analysis: str) -> None:
+def test_the_recommendation_reads_grades_and_every_page_opens_beside_it(analysis):
     app = open_app(RECOMMENDED, analysis=analysis, **{"why-this-panel": "true"})
     until(app, lambda: htmls(app, "jp-answer"))
     until_done(app)

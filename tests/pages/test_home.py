@@ -1,12 +1,6 @@
 """Home: the user's analyses are listed, renamed, deleted and compared in pairs."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.service.basics import NotFound
 from judgepanel.service.database import VARIABLE, default_url
@@ -39,47 +33,47 @@ ESCAPED = "&#60;script&#62;alert&#40;1&#41;&#60;&#47;script&#62;"
 
 
 @pytest.fixture(autouse=True)
-def own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def own_database(monkeypatch, tmp_path):
     """Every test has a list of its own."""
     monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
     yield
     spaces.close_workspaces()
 
 
-def analysis(name: str, settings: Settings | None = None, sample: str = "clean_pairwise") -> str:
+def analysis(name, settings=None, sample="clean_pairwise"):
     loaded = load_votes(sample_bytes(sample), name=f"{sample}_votes.csv")
     return workspace().create(loaded, settings or Settings(splits=2), name).id
 
 
-def judges(n: int, *, splits: int = 2, seed: int = 0) -> Settings:
+def judges(n, *, splits=2, seed=0):
     names = load_votes(sample_bytes("clean_pairwise"), name="x.csv").votes.judges
     return Settings(splits=splits, seed=seed, judges=tuple(names[:n]))
 
 
-def opened(app: AppTest, kind: str, key: str) -> AppTest:
+def opened(app, kind, key):
     """A popover that somebody opens."""
     app.session_state[f"{kind}-{key}"] = True
     return checked(app.run())
 
 
-def renamed(app: AppTest, key: str, name: str) -> AppTest:
+def renamed(app, key, name):
     opened(app, "rename", key)
     app.text_input(key=f"name-{key}").set_value(name)
     (button,) = [one_button for one_button in app.button if one_button.label == "Rename"]
     return checked(button.click().run())
 
 
-def deleted(app: AppTest, key: str) -> AppTest:
+def deleted(app, key):
     opened(app, "delete", key)
     return checked(app.button(key=f"gone-{key}").click().run())
 
 
-def rows(app: AppTest) -> list[str]:
+def rows(app):
     """Names in the list."""
     return [label for label in links(app) if label != "Close the comparison"]
 
 
-def compared(entry: str, other: str) -> AppTest:
+def compared(entry, other):
     app = until_done(open_app(analysis=entry, compare=other))
     return until_done(checked(app.run()))
 
@@ -87,7 +81,7 @@ def compared(entry: str, other: str) -> AppTest:
 WELCOME = "Keep all judges, or the best few?"
 
 
-def test_newcomers_see_what_the_pages_answer_in_place_of_a_list() -> None:
+def test_newcomers_see_what_the_pages_answer_in_place_of_a_list():
     app = open_app()
     assert app.main.get("header")[0].value == "Your votes"
     assert WELCOME in "".join(htmls(app))
@@ -95,7 +89,7 @@ def test_newcomers_see_what_the_pages_answer_in_place_of_a_list() -> None:
     assert WELCOME not in "".join(htmls(open_app()))
 
 
-def test_the_newest_comes_first_with_file_size_time_and_what_is_not_the_default() -> None:
+def test_the_newest_comes_first_with_file_size_time_and_what_is_not_the_default():
     analysis("older", Settings())
     analysis("newer", judges(5, splits=10, seed=7))
     app = open_app()
@@ -106,7 +100,7 @@ def test_the_newest_comes_first_with_file_size_time_and_what_is_not_the_default(
     assert details[1].endswith("UTC")
 
 
-def test_many_are_shown_a_few_at_first() -> None:
+def test_many_are_shown_a_few_at_first():
     loaded = load_votes(sample_bytes("clean_pairwise"), name="v.csv")
     for number in range(FIRST_ROWS + 3):
         workspace().create(loaded, Settings(), f"number {number}")
@@ -117,7 +111,7 @@ def test_many_are_shown_a_few_at_first() -> None:
     assert not [button for button in app.button if button.key == "home-more"]
 
 
-def test_an_analysis_is_renamed_and_stays_where_it_was() -> None:
+def test_an_analysis_is_renamed_and_stays_where_it_was():
     key = analysis("old name")
     app = renamed(open_app(), key, "  new\tname ")
     assert rows(app) == ["new name"]
@@ -133,7 +127,7 @@ def test_an_analysis_is_renamed_and_stays_where_it_was() -> None:
         ("n" * 5000, "A name has at most 80 characters; this one has 5,000."),
     ],
 )
-def test_a_name_that_does_not_fit_is_refused_in_a_sentence(name: str, sentence: str) -> None:
+def test_a_name_that_does_not_fit_is_refused_in_a_sentence(name, sentence):
     key = analysis("old name")
     app = renamed(open_app(), key, name)
     assert htmls(app, "jp-problem") == [sentence]
@@ -141,7 +135,7 @@ def test_a_name_that_does_not_fit_is_refused_in_a_sentence(name: str, sentence: 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_hostile_names_stay_text(name: str) -> None:
+def test_hostile_names_stay_text(name):
     key, other = (analysis(text, judges(2)) for text in ("old name", "n" * 5000))
     app = renamed(open_app(), key, name)
     assert workspace().open(key).name == name
@@ -158,7 +152,7 @@ def test_hostile_names_stay_text(name: str) -> None:
     assert name in text_of(app)
 
 
-def test_a_deleted_analysis_is_gone_and_its_link_says_so() -> None:
+def test_a_deleted_analysis_is_gone_and_its_link_says_so():
     remaining, key = analysis("kept"), analysis("to go")
     app = opened(open_app(), "delete", key)
     assert any("share links and decisions" in text for text in htmls(app, "to go"))
@@ -172,7 +166,7 @@ def test_a_deleted_analysis_is_gone_and_its_link_says_so() -> None:
     assert not open_app(analysis=remaining).error
 
 
-def test_the_analysis_that_is_shown_can_be_renamed_and_deleted_on_its_page() -> None:
+def test_the_analysis_that_is_shown_can_be_renamed_and_deleted_on_its_page():
     key = analysis("old name")
     app = renamed(open_app(analysis=key), key, "new name")
     assert any("new name" in text for text in htmls(app, "jp-strip"))
@@ -183,7 +177,7 @@ def test_the_analysis_that_is_shown_can_be_renamed_and_deleted_on_its_page() -> 
 
 
 @pytest.mark.parametrize("label", ["Delete permanently", "Rename"])
-def test_what_was_deleted_in_another_window_is_told_in_a_sentence(label: str) -> None:
+def test_what_was_deleted_in_another_window_is_told_in_a_sentence(label):
     remaining, key = analysis("kept"), analysis("to go")
     app = opened(opened(open_app(), "delete", key), "rename", key)
     app.text_input(key=f"name-{key}").set_value("new")
@@ -197,7 +191,7 @@ def test_what_was_deleted_in_another_window_is_told_in_a_sentence(label: str) ->
     assert workspace().open(remaining)
 
 
-def test_two_are_chosen_and_go_into_the_url() -> None:
+def test_two_are_chosen_and_go_into_the_url():
     first, other = analysis("one"), analysis("other")
     app = checked(open_app().button(key="home-compare").click().run())
     assert app.query_params["analysis"] in (first, [first])
@@ -209,14 +203,14 @@ def test_two_are_chosen_and_go_into_the_url() -> None:
     assert "compare" not in app.query_params
 
 
-def test_names_that_read_alike_can_be_told_apart_in_the_lists() -> None:
+def test_names_that_read_alike_can_be_told_apart_in_the_lists():
     for _ in range(3):
         analysis("same")
     options = open_app().selectbox[0].options
     assert len(set(options)) == 3
 
 
-def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> None:
+def test_more_judges_on_the_same_items_get_a_difference_with_its_interval():
     before, after = analysis("three", judges(3)), analysis("six", judges(6))
     app = compared(before, after)
     answer = answer_of(app)
@@ -231,7 +225,7 @@ def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> N
     assert links(app) == ["Next: the panel curve of the second analysis", "Close the comparison"]
 
 
-def test_a_recommendation_that_fails_does_not_hold_up_the_next() -> None:
+def test_a_recommendation_that_fails_does_not_hold_up_the_next():
     lines = ["item_id,label,ann,bob", *(f"q{i},{i % 2},{i // 2 % 2},{i % 2}" for i in range(40))]
     free = load_votes(
         "\n".join(lines).encode(), name="v.csv", judge_table=b"judge,cost\nann,free\nbob,1\n"
@@ -243,7 +237,7 @@ def test_a_recommendation_that_fails_does_not_hold_up_the_next() -> None:
     assert "cost" in "".join(htmls(app, "jp-problem"))
 
 
-def test_other_items_get_no_test() -> None:
+def test_other_items_get_no_test():
     app = compared(analysis("one", judges(3)), analysis("other", sample="one_class"))
     assert answer_of(app).startswith("They rest on different data (")
     assert "is not a test of the difference" in answer_of(app)
@@ -251,7 +245,7 @@ def test_other_items_get_no_test() -> None:
     assert "Better" not in text_of(app)
 
 
-def test_the_same_twice_is_told_and_computes_nothing() -> None:
+def test_the_same_twice_is_told_and_computes_nothing():
     key = analysis("one")
     app = open_app(analysis=key, compare=key)
     assert htmls(app, "jp-problem") == ["Both are the same analysis. Choose another one above."]
@@ -260,14 +254,14 @@ def test_the_same_twice_is_told_and_computes_nothing() -> None:
 
 
 @pytest.mark.parametrize("forged", ["A" * 22, "short", "../../etc/passwd", "<b>x</b>", ""])
-def test_one_that_is_not_there_or_was_deleted_is_told_in_a_sentence(forged: str) -> None:
+def test_one_that_is_not_there_or_was_deleted_is_told_in_a_sentence(forged):
     app = open_app(analysis=analysis("one"), compare=forged)
     (html,) = htmls(app, "jp-problem")
     assert html.startswith("There is no analysis to compare with behind this link")
     assert not app.dataframe
 
 
-def test_another_owners_analysis_is_not_there() -> None:
+def test_another_owners_analysis_is_not_there():
     loaded = load_votes(sample_bytes("clean_pairwise"), name="v.csv")
     home = default_home()
     space = spaces.open_workspace(default_url(home), str(home)).owned_by("somebody")
@@ -277,7 +271,7 @@ def test_another_owners_analysis_is_not_there() -> None:
     assert rows(open_app()) == ["one"]
 
 
-def test_a_reader_sees_nothing_of_it() -> None:
+def test_a_reader_sees_nothing_of_it():
     first, other = analysis("one"), analysis("not for readers")
     token = workspace().share(first)
     app = open_app(share=token, compare=other)
@@ -288,7 +282,7 @@ def test_a_reader_sees_nothing_of_it() -> None:
     assert not htmls(app, "jp-problem")
 
 
-def test_the_link_for_others_leaves_the_second_analysis_out() -> None:
+def test_the_link_for_others_leaves_the_second_analysis_out():
     first, other = analysis("one"), analysis("other")
     app = open_app(analysis=first, compare=other)
     checked(app.button(key="share-make").click().run())
@@ -298,7 +292,7 @@ def test_the_link_for_others_leaves_the_second_analysis_out() -> None:
 
 def test_a_link_that_reaches_only_this_machine_is_said_to_and_one_of_a_public_name_is_not(
     monkeypatch,
-) -> None:
+):
     one_analysis = analysis("one")
     app = open_app(analysis=one_analysis)
     (warning,) = [box.value for box in app.warning]

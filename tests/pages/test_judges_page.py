@@ -1,7 +1,5 @@
 """The Judges page: the answer, the map, one judge, clusters against families."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.pages.driver import (
@@ -19,7 +17,7 @@ from tests.pages.driver import (
 )
 
 
-def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
+def test_the_answer_says_what_the_panel_is_worth_and_its_clusters():
     app = until_done(open_app(JUDGES, analysis=with_families("hard_panel")))
     assert answer_of(app).startswith("30 judges are worth about ")
     assert "independent ones" in answer_of(app)
@@ -29,17 +27,18 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
     assert "One judge" in [head.value for head in app.subheader]
     assert "adjusted Rand index" in text_of(app)
     assert downloads_of(app) == ["Download CSV", "Download JSON"]
+    assert any(" study judges " in code.value for code in app.code)
     assert links(app) == ["Next: which aggregator, and which calibrator?"]
 
 
-def test_agreement_is_computed_when_its_section_is_opened() -> None:
+def test_agreement_is_computed_when_its_section_is_opened():
     app = until_done(open_app(JUDGES, analysis=with_families("hard_panel"), agreement="true"))
     assert "Krippendorff's alpha of the judges is " in text_of(app)
     assert htmls(app, "<h3>")[-1] == "Labels in doubt"
     assert len(downloads_of(app)) == 4
 
 
-def test_the_judge_in_the_link_is_on_the_card() -> None:
+def test_the_judge_in_the_link_is_on_the_card():
     analysis = prepared("clean_pairwise")
     name = until_done(open_app(JUDGES, analysis=analysis)).selectbox(key="judge").options[7]
     app = until_done(open_app(JUDGES, analysis=analysis, judge=name))
@@ -48,7 +47,7 @@ def test_the_judge_in_the_link_is_on_the_card() -> None:
 
 
 @pytest.mark.parametrize("forged", ["nobody", "", "<b>x</b>", "x" * 5000])
-def test_a_judge_that_is_not_in_the_panel_gives_the_most_accurate_one(forged: str) -> None:
+def test_a_judge_that_is_not_in_the_panel_gives_the_most_accurate_one(forged):
     analysis = prepared("clean_pairwise")
     app = until_done(open_app(JUDGES, analysis=analysis, judge=forged))
     best = app.selectbox(key="judge").options[0]
@@ -57,16 +56,9 @@ def test_a_judge_that_is_not_in_the_panel_gives_the_most_accurate_one(forged: st
     assert forged == "" or forged not in " ".join(htmls(app))
 
 
-def test_another_judge_on_the_card_is_no_new_computation() -> None:
+def test_another_judge_on_the_card_is_no_new_computation():
     app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
     other = app.selectbox(key="judge").options[3]
     checked(app.selectbox(key="judge").select(other).run())
     assert not app.get("progress")
     assert any(text.startswith(f"{other} is right on") for text in htmls(app))
-
-
-def test_the_command_is_the_one_that_gives_this_result() -> None:
-    app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
-    (command,) = [code.value for code in app.code if "./run cli" in code.value]
-    assert command.startswith("./run cli study judges clean_pairwise_votes.csv")
-    assert "--splits=4" in command

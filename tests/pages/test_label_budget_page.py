@@ -1,13 +1,10 @@
 """The Label budget page: the answer, the figure, the price of more labels, nothing flattering."""
 
-from __future__ import annotations
-
 import html
 import re
 from functools import cache
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.pages.driver import (
     answer_of,
@@ -24,28 +21,28 @@ BUDGET = "pages/label_budget.py"
 
 
 @cache
-def analysis(name: str) -> str:
+def analysis(name):
     return prepared(name, splits=4)
 
 
-def budget(name: str = "clean_pairwise", **parameters: str) -> AppTest:
+def budget(name="clean_pairwise", **parameters):
     """The page under the paper's default, which needs no recommendation first."""
     return open_app(
         BUDGET, analysis=analysis(name), aggregator="one-coin", calibrator="beta", **parameters
     )
 
 
-def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
+def finished(name="clean_pairwise", **parameters):
     app = budget(name, **parameters)
     return until(app, lambda: len(downloads_of(app)) == 2)
 
 
-def sections(app: AppTest) -> list[str]:
+def sections(app):
     """The titles of what can be opened."""
     return [html.unescape(section.label) for section in app.expander]
 
 
-def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
+def test_the_answer_the_price_the_tables_and_the_command_are_there():
     app = finished()
     assert answer_of(app).endswith(
         " bring all 24 within 5 % of what 150 labels give. You have 300: enough."
@@ -63,14 +60,14 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
     assert links(app) == ["Next: is the recommendation safe here?"]
 
 
-def test_another_panel_is_shown_without_new_work() -> None:
+def test_another_panel_is_shown_without_new_work():
     finished()
     app = budget(panel="top-10")
     assert "top-10 against all 24" in sections(app)
     assert not app.get("progress")
 
 
-def test_goals_are_read_without_new_work_and_in_the_command() -> None:
+def test_goals_are_read_without_new_work_and_in_the_command():
     finished()
     app = budget(labels="1000", target="0.5", within="20")
     assert not app.get("progress")
@@ -86,7 +83,7 @@ def test_goals_are_read_without_new_work_and_in_the_command() -> None:
 @pytest.mark.parametrize(
     "state", [{"labels": "-5"}, {"labels": "x"}, {"target": "-1"}, {"within": "900"}]
 )
-def test_goals_out_of_bounds_in_the_address_are_those_by_default(state: dict[str, str]) -> None:
+def test_goals_out_of_bounds_in_the_address_are_those_by_default(state):
     finished()
     app = budget(**state)
     assert answer_of(app) == answer_of(finished())
@@ -94,7 +91,7 @@ def test_goals_out_of_bounds_in_the_address_are_those_by_default(state: dict[str
     assert not re.search("--(have|target|within)", command)
 
 
-def test_a_second_aggregator_gets_a_section_of_its_own() -> None:
+def test_a_second_aggregator_gets_a_section_of_its_own():
     app = finished(beside="majority vote")
     compared = [label for label in sections(app) if " against " in label]
     assert compared == ["top-5 against all 24", "all 24 by majority against all 24 by one-coin"]

@@ -1,15 +1,11 @@
 """The Methods page: the grid, its controls, and nothing flattering."""
 
-from __future__ import annotations
-
 import re
 import threading
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.understand.method_grid import METHOD_GRID
 from judgepanel.ui.session import workspace
@@ -31,17 +27,17 @@ METHODS = "pages/methods.py"
 
 
 @cache
-def analysis() -> str:
+def analysis():
     return prepared("one_class", splits=4)
 
 
-def finished(name: str | None = None, **parameters: str) -> AppTest:
+def finished(name=None, **parameters):
     """The page with its grid done."""
     app = open_app(METHODS, analysis=name or analysis(), **parameters)
     return until(app, lambda: len(downloads_of(app)) == 2)
 
 
-def test_the_grid_comes_with_a_table_downloads_and_its_command() -> None:
+def test_the_grid_comes_with_a_table_downloads_and_its_command():
     app = finished()
     assert re.search(r"lowest NLL, \d\.\d+ \[.*\] \(base rate: 0\.693\)", answer_of(app))
     assert [header.value for header in app.main.get("header")] == ["Method grid"]
@@ -51,7 +47,7 @@ def test_the_grid_comes_with_a_table_downloads_and_its_command() -> None:
     assert links(app) == ["Next: do the paper's results hold here?"]
 
 
-def test_the_nested_form_is_another_result() -> None:
+def test_the_nested_form_is_another_result():
     crossed, nested = finished(), finished(form="Nested")
     assert (
         displayed(nested.dataframe[0])["NLL"].tolist()
@@ -62,17 +58,15 @@ def test_the_nested_form_is_another_result() -> None:
 
 
 @pytest.mark.parametrize("junk", [{"form": "xyz"}, {"score": "<b>"}])
-def test_view_state_that_nobody_offered_falls_back(junk: dict[str, str]) -> None:
+def test_view_state_that_nobody_offered_falls_back(junk):
     assert answer_of(finished(**junk)) == answer_of(finished())
     assert next(iter(junk.values())) not in answer_of(finished(**junk))
 
 
-def test_a_grid_called_off_keeps_what_there_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_grid_called_off_keeps_what_there_is(monkeypatch):
     go_on = threading.Event()
 
-    def waiting(votes: Any, spec: Any, chunk: Any) -> Any:
+    def waiting(votes, spec, chunk):
         assert chunk.first == 0 or go_on.wait(60)
         return METHOD_GRID.run_chunk(votes, spec, chunk)
 
@@ -86,7 +80,7 @@ def test_a_grid_called_off_keeps_what_there_is(
     assert "lowest NLL" in answer_of(app)
 
 
-def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings() -> None:
+def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings():
     rows = ["item_id,label,a,b,c"]
     for i in range(12):
         label = i % 2

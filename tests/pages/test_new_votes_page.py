@@ -1,14 +1,11 @@
 """New votes: an answer with and without labels, judges then and now, and fitting again."""
 
-from __future__ import annotations
-
 import io
 import re
 from functools import cache
 
 import numpy as np
 import pandas as pd
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
@@ -30,14 +27,14 @@ NEW_VOTES = "pages/new_votes.py"
 
 
 @cache
-def analysis() -> str:
+def analysis():
     """The sample's first 200 items."""
     first = sample_votes("clean_pairwise").with_items(np.arange(300) < 200)
     loaded = load_votes(votes_csv(first), name="votes.csv", task="pairwise")
     return workspace().create(loaded, Settings(splits=4), "votes").id
 
 
-def given(votes: bytes) -> AppTest:
+def given(votes):
     """The page with these new votes, once the panel is there."""
     app = open_app(NEW_VOTES, analysis=analysis())
     until(app, lambda: app.code)
@@ -45,7 +42,7 @@ def given(votes: bytes) -> AppTest:
     return app.run()
 
 
-def new(*, label: bool = True, turned: str = "") -> bytes:
+def new(*, label=True, turned=""):
     """The other 100 items, perhaps without labels or with a judge turned around."""
     votes = sample_votes("clean_pairwise").with_items(np.arange(300) >= 200)
     frame = pd.read_csv(io.BytesIO(votes_csv(votes)))
@@ -54,7 +51,7 @@ def new(*, label: bool = True, turned: str = "") -> bytes:
     return frame.drop(columns=[] if label else "label").to_csv(index=False).encode()
 
 
-def test_votes_like_those_before_are_no_news_and_can_be_added_to_them() -> None:
+def test_votes_like_those_before_are_no_news_and_can_be_added_to_them():
     app = given(new())
     assert re.match(r"Yes: right on [\d.]+ % \[.*\] of 100 labelled new items", answer_of(app))
     assert any(text.startswith("On ") and "90 % sure" in text for text in htmls(app, "jp-reading"))
@@ -63,7 +60,7 @@ def test_votes_like_those_before_are_no_news_and_can_be_added_to_them() -> None:
     assert "I read 300 items and 24 judges" in text_of(app)
 
 
-def test_without_labels_the_judges_are_all_that_can_be_compared() -> None:
+def test_without_labels_the_judges_are_all_that_can_be_compared():
     app = given(new(label=False))
     assert answer_of(app) == (
         "Nothing speaks against it: no judge is shown to have moved, and no label came."
@@ -71,7 +68,7 @@ def test_without_labels_the_judges_are_all_that_can_be_compared() -> None:
     assert "Download the joined votes (CSV)" not in downloads_of(app)
 
 
-def test_a_judge_that_now_says_the_opposite_is_named() -> None:
+def test_a_judge_that_now_says_the_opposite_is_named():
     name = sample_votes("clean_pairwise").judges[0]
     app = given(new(turned=name))
     assert "1 judge of 24 moved" in answer_of(app)
@@ -80,7 +77,7 @@ def test_a_judge_that_now_says_the_opposite_is_named() -> None:
     assert moved["share of"][0] == "agreement with the others"
 
 
-def test_a_panel_that_is_no_longer_right_is_said() -> None:
+def test_a_panel_that_is_no_longer_right_is_said():
     worse = simulate(SimulationSpec(n_items=300, n_judges=24, accuracies=(0.55,) * 24, seed=3))
     names = sample_votes("clean_pairwise").judges
     data = votes_csv(worse).decode().splitlines()
@@ -91,11 +88,11 @@ def test_a_panel_that_is_no_longer_right_is_said() -> None:
     assert answer_of(app).startswith("No: right on ")
 
 
-def test_votes_of_nobody_in_the_panel_are_refused() -> None:
+def test_votes_of_nobody_in_the_panel_are_refused():
     app = given(b"item_id,x,y\nq1,1,0\nq2,0,1\n")
     assert "none of the panel's judges is in this file" in htmls(app, "jp-problem")[0]
 
 
-def test_items_that_were_there_before_are_not_added_twice() -> None:
+def test_items_that_were_there_before_are_not_added_twice():
     app = given(votes_csv(sample_votes("clean_pairwise")))
     assert "200 items are in both files" in htmls(app, "jp-problem")[0]

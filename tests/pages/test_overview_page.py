@@ -1,14 +1,11 @@
 """Overview: the decision and the answers of other pages, each with a link to its page."""
 
-from __future__ import annotations
-
 import numpy as np
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.present.pages import ESTIMATE_PAGE, SUMMARIZED
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
-from judgepanel.votes import Task, load_votes
+from judgepanel.votes import load_votes
 from tests.pages.driver import (
     CONFIDENCE,
     CURVE,
@@ -25,18 +22,18 @@ OVERVIEW = "pages/overview.py"
 OTHERS = [page.title for page in SUMMARIZED if page != ESTIMATE_PAGE]
 
 
-def analysis_of(table: str, task: Task = "pairwise") -> str:
+def analysis_of(table, task="pairwise"):
     """The id of an analysis of a file with this content."""
     loaded = load_votes(table.encode(), name="votes.csv", task=task)
     return workspace().create(loaded, Settings(splits=4), "votes").id
 
 
-def finished(app: AppTest) -> AppTest:
+def finished(app):
     """Wait for the command, which comes last."""
     return until(app, lambda: app.code)
 
 
-def test_it_has_the_decision_and_the_answers_of_the_other_pages() -> None:
+def test_it_has_the_decision_and_the_answers_of_the_other_pages():
     analysis = prepared("clean_pairwise")
     app = finished(open_app(OVERVIEW, analysis=analysis))
     assert answer_of(app).startswith("Use all 24 judges: right on ")
@@ -55,7 +52,7 @@ def test_it_has_the_decision_and_the_answers_of_the_other_pages() -> None:
     assert all(text.startswith(card) for text, card in zip(whole, cards, strict=True))
 
 
-def test_a_panel_in_doubt_is_said_first() -> None:
+def test_a_panel_in_doubt_is_said_first():
     rng = np.random.default_rng(1)
     rows = "".join(f"q{i},{','.join(map(str, rng.integers(0, 2, 5)))}\n" for i in range(60))
     analysis = analysis_of(f"item_id,label,a,b,c,d\n{rows}")
@@ -64,7 +61,7 @@ def test_a_panel_in_doubt_is_said_first() -> None:
     assert answer_of(app) == answer_of(open_app(RECOMMENDED, analysis=analysis))
 
 
-def test_systems_are_answered_too() -> None:
+def test_systems_are_answered_too():
     rows = "".join(
         f"q{i},{i % 2 if i < 40 else ''},{'ab'[i % 3 == 0]},{i % 2},{(i // 2) % 2},{i % 2}\n"
         for i in range(80)
@@ -75,7 +72,7 @@ def test_systems_are_answered_too() -> None:
     assert any(text.startswith("The pass rate is ") for text in htmls(app, "jp-result"))
 
 
-def test_without_a_recommendation_the_other_answers_stand_alone() -> None:
+def test_without_a_recommendation_the_other_answers_stand_alone():
     settings = Settings(splits=4, protocol="paper")
     space = workspace()
     original = space.open(prepared("clean_pairwise"))

@@ -1,23 +1,18 @@
 """The pages for visitors who come with nothing, a link, a sample or other settings."""
 
-from __future__ import annotations
-
 import html
 import re
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.present.pages import PAPER_PAGE
-from judgepanel.present.registry import ENTRIES, Entry
+from judgepanel.present.registry import ENTRIES
 from judgepanel.render.text import markdown_text
 from judgepanel.service.basics import NotFound, ServerProblem
 from judgepanel.studies.contract import Settings
@@ -50,29 +45,29 @@ from tests.pages.driver import (
 )
 
 
-def sample(name: str) -> AppTest:
+def sample(name):
     """A visitor who has just clicked a sample."""
     return checked(open_app().button(key=f"sample-{name}").click().run())
 
 
-def is_in(block: Any, kind: str) -> bool:
+def is_in(block, kind):
     """Whether a block holds an element of that kind, at any depth."""
     return hasattr(block, "children") and bool(block.get(kind))
 
 
-def entries_with(run_chunk: Callable[..., Any]) -> dict[str, Entry]:
+def entries_with(run_chunk):
     """The registry with another way to compute the panel curve."""
     entry = ENTRIES[PANEL_CURVE.name]
     study = replace(PANEL_CURVE, run_chunk=run_chunk)
     return {**ENTRIES, PANEL_CURVE.name: replace(entry, study=study)}
 
 
-def form_button(app: AppTest):
+def form_button(app):
     (result,) = [button for button in app.button if button.label == "Apply as a new analysis"]
     return result
 
 
-def test_start_shows_an_uploader_what_a_file_looks_like_and_every_sample() -> None:
+def test_start_shows_an_uploader_what_a_file_looks_like_and_every_sample():
     app = open_app()
     assert [uploader.proto.max_upload_size_mb for uploader in app.get("file_uploader")] == [200] * 3
     (example,) = htmls(app, "jp-example")
@@ -82,14 +77,14 @@ def test_start_shows_an_uploader_what_a_file_looks_like_and_every_sample() -> No
 
 
 @pytest.mark.parametrize("page", [page.file for page in MENU])
-def test_a_page_without_votes_says_so_and_leads_to_start(page: str) -> None:
+def test_a_page_without_votes_says_so_and_leads_to_start(page):
     app = open_app(page)
     assert app.info[0].value.startswith("No votes yet. This page ")
     assert links(app) == ["Go to Start"]
     assert not htmls(app, "jp-answer")
 
 
-def test_view_state_that_nobody_offered_is_ignored() -> None:
+def test_view_state_that_nobody_offered_is_ignored():
     analysis = prepared("clean_pairwise")
     plain = until_done(open_app(CURVE, analysis=analysis))
     view = {"metric": "<b>", "aggregator": "x", "calibrator": "none"}
@@ -102,7 +97,7 @@ def test_view_state_that_nobody_offered_is_ignored() -> None:
 @pytest.mark.parametrize(
     "forged", ["A" * 22, "short", "../../etc/passwd", "x" * 5000, "%00", "<b>bold</b>", ""]
 )
-def test_an_unknown_analysis_gives_one_sentence_and_a_way_on(page: str | None, forged: str) -> None:
+def test_an_unknown_analysis_gives_one_sentence_and_a_way_on(page, forged):
     app = open_app(page, analysis=forged)
     (error,) = app.error
     assert error.value.startswith("There is no analysis behind this link")
@@ -111,7 +106,7 @@ def test_an_unknown_analysis_gives_one_sentence_and_a_way_on(page: str | None, f
 
 
 @pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
-def test_a_click_on_a_sample_makes_an_analysis_with_its_own_link(name: str) -> None:
+def test_a_click_on_a_sample_makes_an_analysis_with_its_own_link(name):
     app = sample(name)
     analysis = analysis_in(app)
     opened = session.workspace().open(analysis)
@@ -120,14 +115,14 @@ def test_a_click_on_a_sample_makes_an_analysis_with_its_own_link(name: str) -> N
     assert links(app) == ["Next: what do we do?"]
 
 
-def test_two_clicks_make_two_links_to_the_same_votes() -> None:
+def test_two_clicks_make_two_links_to_the_same_votes():
     first, other = (analysis_in(sample("one_class")) for _ in range(2))
     space = session.workspace()
     assert first != other
     assert space.open(first).votes_sha256 == space.open(other).votes_sha256
 
 
-def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
+def test_a_sample_leads_to_an_answer_a_table_and_downloads():
     app = until_done(turn_to(sample("clean_pairwise"), CURVE))
     assert answer_of(app).startswith("Under one-coin + beta, all 24 beat the best 5: top-5 costs +")
     (table,) = app.dataframe
@@ -136,7 +131,7 @@ def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
     assert links(app) == ["Next: which judges?"]
 
 
-def test_the_same_link_shows_the_same_answer_to_another_visitor() -> None:
+def test_the_same_link_shows_the_same_answer_to_another_visitor():
     app = until_done(turn_to(sample("clean_pairwise"), CURVE))
     analysis = analysis_in(app)
     other = open_app(CURVE, analysis=analysis)
@@ -144,7 +139,7 @@ def test_the_same_link_shows_the_same_answer_to_another_visitor() -> None:
     assert answer_of(other) == answer_of(app)
 
 
-def test_another_aggregator_is_another_result() -> None:
+def test_another_aggregator_is_another_result():
     app = until_done(open_app(CURVE, analysis=prepared("clean_pairwise")))
     before = displayed(app.dataframe[0])
     after = displayed(
@@ -153,7 +148,7 @@ def test_another_aggregator_is_another_result() -> None:
     assert before["NLL"].tolist() != after["NLL"].tolist()
 
 
-def test_other_settings_make_a_new_analysis_and_keep_the_old_one() -> None:
+def test_other_settings_make_a_new_analysis_and_keep_the_old_one():
     app = sample("clean_pairwise")
     before = analysis_in(app)
     next(box for box in app.number_input if box.label == "Splits").set_value(20)
@@ -166,20 +161,20 @@ def test_other_settings_make_a_new_analysis_and_keep_the_old_one() -> None:
     assert space.open(after).votes_sha256 == space.open(before).votes_sha256
 
 
-def test_there_are_as_many_splits_as_the_verdict_needs_where_none_are_given() -> None:
+def test_there_are_as_many_splits_as_the_verdict_needs_where_none_are_given():
     app = turn_to(open_app(analysis=prepared("hard_panel", splits=None)), RECOMMENDED)
     until(app, lambda: "; 20 splits; " in text_of(app))
     assert "So far" not in text_of(app)
 
 
-def test_the_same_settings_make_no_new_analysis() -> None:
+def test_the_same_settings_make_no_new_analysis():
     app = sample("clean_pairwise")
     before = analysis_in(app)
     checked(form_button(app).click().run())
     assert analysis_in(app) == before
 
 
-def test_settings_that_do_not_fit_are_refused_in_one_sentence() -> None:
+def test_settings_that_do_not_fit_are_refused_in_one_sentence():
     app = sample("one_class")
     before = analysis_in(app)
     next(box for box in app.selectbox if box.label == "Orientation").select("as_given")
@@ -189,7 +184,7 @@ def test_settings_that_do_not_fit_are_refused_in_one_sentence() -> None:
     assert analysis_in(app) == before
 
 
-def test_a_part_of_the_judges_can_be_analysed() -> None:
+def test_a_part_of_the_judges_can_be_analysed():
     app = sample("clean_pairwise")
     space = session.workspace()
     chosen = list(space.votes(space.open(analysis_in(app)).votes_sha256).judges[:6])
@@ -201,8 +196,8 @@ def test_a_part_of_the_judges_can_be_analysed() -> None:
     assert "6" in answer_of(app)
 
 
-def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch):
+    def broken(*_):
         raise MemoryError
 
     analysis = prepared("sparse_humans", splits=12)
@@ -223,25 +218,25 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch: pytest.Monk
     assert "60" in answer_of(until_done(app))
 
 
-def again(app: AppTest):
+def again(app):
     (button,) = [button for button in app.button if button.label == "Run again"]
     return button
 
 
-def test_pages_run_without_being_parsed_into_a_tree_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_run_without_being_parsed_into_a_tree_first(monkeypatch):
     """Two threads that parse at once are a SystemError in Python up to 3.11.7."""
 
-    def parsed(*_: object) -> None:
+    def parsed(*_):
         raise AssertionError("a page is parsed by Streamlit's magic")
 
     monkeypatch.setattr("streamlit.runtime.scriptrunner.magic.add_magic", parsed)
     assert "A hard panel" in {button.label for button in open_app().button}
 
 
-def test_what_is_polled_is_alone_in_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_polled_is_alone_in_its_block(monkeypatch):
     go_on = threading.Event()
 
-    def waiting(votes: Any, spec: Any, chunk: Any) -> Any:
+    def waiting(votes, spec, chunk):
         assert chunk.first == 0 or go_on.wait(60)
         return PANEL_CURVE.run_chunk(votes, spec, chunk)
 
@@ -257,14 +252,14 @@ def test_what_is_polled_is_alone_in_its_block(monkeypatch: pytest.MonkeyPatch) -
     until_done(app)
 
 
-def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link() -> None:
+def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link():
     app = sample("hard_panel")
     assert "A hard panel" in links(open_app())
     with pytest.raises(NotFound):
         session.workspace().open(analysis_in(app)[:-1] + "!")
 
 
-def test_the_recommended_panel_opens_with_two_cards_and_can_be_taken_away() -> None:
+def test_the_recommended_panel_opens_with_two_cards_and_can_be_taken_away():
     app = until_done(open_app(RECOMMENDED, analysis=prepared("clean_pairwise", 2)))
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
     assert downloads_of(app)[:4] == [
@@ -282,7 +277,7 @@ def test_the_recommended_panel_opens_with_two_cards_and_can_be_taken_away() -> N
         assert wanted in sections
 
 
-def test_sections_of_the_recommended_panel_are_computed_when_they_are_opened() -> None:
+def test_sections_of_the_recommended_panel_are_computed_when_they_are_opened():
     analysis = prepared("clean_pairwise", 2)
     app = until_done(open_app(RECOMMENDED, analysis=analysis))
     assert "Runner-up" not in text_of(app)
@@ -295,7 +290,7 @@ def test_sections_of_the_recommended_panel_are_computed_when_they_are_opened() -
     assert any(text.startswith("Judge by judge under one pipeline ") for text in sentences)
 
 
-def test_sections_of_the_recommended_panel_say_which_pipeline_they_show_and_why() -> None:
+def test_sections_of_the_recommended_panel_say_which_pipeline_they_show_and_why():
     analysis = prepared("clean_pairwise", 2)
     opened = {"value": "true", "what-if": "true"}
     app = until_done(open_app(RECOMMENDED, analysis=analysis, **opened))
@@ -307,7 +302,7 @@ def test_sections_of_the_recommended_panel_say_which_pipeline_they_show_and_why(
     assert "since one pipeline is chosen above" in text_of(app)
 
 
-def test_a_card_that_is_used_is_the_panel_of_all_pages_the_report_and_the_link() -> None:
+def test_a_card_that_is_used_is_the_panel_of_all_pages_the_report_and_the_link():
     analysis = two_cards()
     app = until_done(open_app(RECOMMENDED, analysis=analysis, price="5 %"))
     keeps = answer_of(app)
@@ -344,7 +339,7 @@ def test_a_card_that_is_used_is_the_panel_of_all_pages_the_report_and_the_link()
     assert space.open(analysis).prefer == "nll"
 
 
-def two_cards() -> str:
+def two_cards():
     """The id of an analysis where two of seven judges are about as good as all."""
     spec = SimulationSpec(
         n_items=300, n_judges=7, accuracies=(0.95, 0.93, *(0.52,) * 5), costs=False, seed=1
@@ -358,7 +353,7 @@ def two_cards() -> str:
     return session.workspace().create(loaded, Settings(splits=4), "votes").id
 
 
-def test_costs_are_typed_into_an_analysis_and_open_a_new_one() -> None:
+def test_costs_are_typed_into_an_analysis_and_open_a_new_one():
     free = two_cards()
     app = until_done(open_app(RECOMMENDED, analysis=free, cost="true"))
     saved = costs_saved(app, "Add costs")
@@ -377,20 +372,18 @@ def test_costs_are_typed_into_an_analysis_and_open_a_new_one() -> None:
     assert space.open(analysis_in(again)).votes_sha256 == priced.sha256
 
 
-def costs_saved(app: AppTest, title: str) -> AppTest:
+def costs_saved(app, title):
     """The page after its costs were saved as they stood."""
     next(toggle for toggle in app.toggle if toggle.label == title).set_value(True)
     app.run()
     return next(b for b in app.button if b.label == "Save costs").click().run()
 
 
-def test_another_preference_or_candidate_is_read_from_the_same_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_another_preference_or_candidate_is_read_from_the_same_run(monkeypatch):
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
 
-    def started(*_: object) -> None:
+    def started(*_):
         raise AssertionError("a change of preference starts no work")
 
     monkeypatch.setattr(type(session.workspace()), "submit", started)
@@ -407,7 +400,7 @@ def test_another_preference_or_candidate_is_read_from_the_same_run(
     assert "Download panel.json" in downloads_of(app)
 
 
-def test_robust_is_offered_where_families_are_known() -> None:
+def test_robust_is_offered_where_families_are_known():
     unknown = open_app(RECOMMENDED, analysis=prepared("clean_pairwise", 2))
     assert "robust" not in preferences_of(unknown)
     known = with_families("clean_pairwise", 2)
@@ -418,14 +411,14 @@ def test_robust_is_offered_where_families_are_known() -> None:
     assert any("--prefer=robust" in block.value for block in app.code)
 
 
-def preferences_of(app: AppTest) -> list[str]:
+def preferences_of(app):
     return next(group.options for group in app.button_group if group.key == "prefer")
 
 
 WHAT_IF = {"what-if": "true"}
 
 
-def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_there() -> None:
+def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_there():
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
     app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3-999-x", **WHAT_IF))
@@ -435,7 +428,7 @@ def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_ther
     assert any("Keep at least one judge" in caption.value for caption in app.caption)
 
 
-def test_a_panel_picked_by_hand_is_measured_and_can_be_exported() -> None:
+def test_a_panel_picked_by_hand_is_measured_and_can_be_exported():
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
     app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3", **WHAT_IF))
@@ -447,13 +440,11 @@ def test_a_panel_picked_by_hand_is_measured_and_can_be_exported() -> None:
     assert "flatters them" in sentence
 
 
-def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(monkeypatch):
     app = open_app(PAPER_PAGE.file, analysis=prepared("clean_pairwise", splits=4))
     until(app, lambda: downloads_of(app))
 
-    def away(*_: object) -> None:
+    def away(*_):
         raise ServerProblem("The database server does not answer.")
 
     monkeypatch.setattr(paper, "show_result", away)

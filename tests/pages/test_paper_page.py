@@ -1,21 +1,15 @@
 """The paper's page: its claim on both protocols and on samples, and sections that open."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.paper.claim import JOINT_TITLE
 from judgepanel.present.registry import STUDIES, entries_of
-from judgepanel.present.study import Entry
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
@@ -48,13 +42,13 @@ SECTIONS = (
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
+def short(monkeypatch):
     """A simulation of few panels; its size is none of the page's concern."""
 
-    def small(_votes: Any, settings: Settings, _pipeline: Any) -> tuple[NarrowBandSpec]:
+    def small(_votes, settings, _pipeline):
         return (NarrowBandSpec(settings, widths=(0.1,), rhos=(0.2,), sizes=(6,), replicates=2),)
 
-    def quick(entry: Entry) -> Entry:
+    def quick(entry):
         return replace(entry, default=small) if entry.name == NARROW_BAND.name else entry
 
     monkeypatch.setattr(
@@ -63,28 +57,28 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @cache
-def analysis(name: str, splits: int = 2) -> str:
+def analysis(name, splits=2):
     return prepared(name, splits=splits)
 
 
-def finished(name: str = "one_class", **parameters: str) -> AppTest:
+def finished(name="one_class", **parameters):
     app = open_app(PAPER, analysis=analysis(name), **parameters)
     return until(app, lambda: len(downloads_of(app)) == 2)
 
 
-def opened(*sections: str, name: str = "one_class", **parameters: str) -> AppTest:
+def opened(*sections, name="one_class", **parameters):
     """The page with these sections open and done, and the claim."""
     open_sections = dict.fromkeys(sections, "true")
     app = open_app(PAPER, analysis=analysis(name, 4), **open_sections, **parameters)
     return until(app, lambda: len(downloads_of(app)) == 2 + 2 * len(sections))
 
 
-def commands_of(app: AppTest) -> list[str]:
+def commands_of(app):
     """The studies of the commands on the page."""
     return [code.value.split()[3] for code in app.code if " study " in code.value]
 
 
-def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
+def test_the_answer_the_sections_the_tables_and_the_command_are_there():
     app = opened("joint")
     match = re.match(
         r"With one-class coding NLL (\S+), which measures the coding, not the judges; with "
@@ -108,7 +102,7 @@ def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
     assert links(app) == ["Next: which judges?"]
 
 
-def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatters() -> None:
+def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatters():
     app = finished()
     boxes = htmls(app, "Everything in this box measures the coding, not the judges.")
     assert len(boxes) == 4
@@ -117,16 +111,14 @@ def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatt
     assert any("arXiv 2310.07641" in text for text in sentence)
 
 
-def test_a_sample_goes_through_the_same_study_in_place_of_the_votes() -> None:
+def test_a_sample_goes_through_the_same_study_in_place_of_the_votes():
     app = finished("one_class", votes="A clean pairwise panel")
     assert any("sample_data/clean_pairwise_votes.csv" in code.value for code in app.code)
     own = answer_of(finished("clean_pairwise"))
     assert answer_of(app) == f"Sample 'A clean pairwise panel': {own}"
 
 
-def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(tmp_path, monkeypatch):
     monkeypatch.setenv("JUDGEPANEL_HOME", str(tmp_path))
     mine = prepared("one_class", splits=2)
     for who, chosen in (
@@ -138,12 +130,12 @@ def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(
         assert any("sample_data/" in code.value for code in app.code)
 
 
-def test_another_benchmark_can_stand_beside() -> None:
+def test_another_benchmark_can_stand_beside():
     app = finished("one_class", paper="LLMBar")
     assert "the paper, 53 judges" in displayed(app.dataframe[2])
 
 
-def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_computed() -> None:
+def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_computed():
     name = prepared("one_class", splits=3)
     app = open_app(PAPER, analysis=name)
     until(app, lambda: len(downloads_of(app)) == 2)
@@ -156,7 +148,7 @@ def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_compute
         assert workspace().partial(study, sha, study.spec(settings=settings)) is None
 
 
-def test_open_sections_have_answers_tables_downloads_and_commands() -> None:
+def test_open_sections_have_answers_tables_downloads_and_commands():
     app = opened(*SECTIONS)
     assert len(htmls(app, "jp-result")) >= len(SECTIONS)
     assert commands_of(app) == ["claim", *SECTIONS]
@@ -166,7 +158,7 @@ def test_open_sections_have_answers_tables_downloads_and_commands() -> None:
     assert "permuted labels" in answers
 
 
-def test_a_sample_is_what_open_sections_show_too() -> None:
+def test_a_sample_is_what_open_sections_show_too():
     app = opened("jury", votes="A clean pairwise panel")
     (command,) = [code.value for code in app.code if " study jury " in code.value]
     assert "sample_data/clean_pairwise_votes.csv" in command
@@ -175,7 +167,7 @@ def test_a_sample_is_what_open_sections_show_too() -> None:
     )
 
 
-def test_another_aggregator_is_used_where_a_section_can_and_else_it_says_so() -> None:
+def test_another_aggregator_is_used_where_a_section_can_and_else_it_says_so():
     sections = ("calibrator_design", "narrow_band")
     before, after = opened(*sections), opened(*sections, aggregator="majority vote")
     assert not displayed(after.dataframe[-2]).equals(displayed(before.dataframe[-2]))
@@ -184,7 +176,7 @@ def test_another_aggregator_is_used_where_a_section_can_and_else_it_says_so() ->
     assert not htmls(before, "This section shows")
 
 
-def test_too_few_labels_for_a_section_leave_the_rest_of_the_page() -> None:
+def test_too_few_labels_for_a_section_leave_the_rest_of_the_page():
     header = "id,label," + ",".join(f"j{j}" for j in range(4))
     rows = [
         f"i{i},{i % 2}," + ",".join(str((i + (i + j) // 3) % 2) for j in range(4))

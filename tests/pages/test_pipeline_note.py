@@ -1,17 +1,13 @@
 """Pages show the recommended pipeline, and switch to another and back."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.present.study import REFITTED
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
-from judgepanel.votes.matrix import Protocol
 from judgepanel.votes.simulate import sample_bytes
 from tests.pages.driver import (
     BUDGET,
@@ -35,30 +31,30 @@ AVERAGE = "This page shows the recommended panel: all 24 judges."
 MAIN = r"This page shows joint, the main pipeline of the recommended average \(\d+ %"
 
 
-def analysis_of(seed: int, protocol: Protocol = "honest", splits: int = 2) -> str:
+def analysis_of(seed, protocol="honest", splits=2):
     loaded = load_votes(sample_bytes("clean_pairwise"), name="votes.csv")
     settings = Settings(splits=splits, seed=seed, protocol=protocol)
     return workspace().create(loaded, settings, "votes").id
 
 
-def notes(app: AppTest) -> list[str]:
+def notes(app):
     return [text for text in htmls(app, "jp-reading") if text.startswith("This page shows ")]
 
 
 @pytest.mark.parametrize("page", [*PIPELINED, CURVE])
-def test_where_nothing_is_recommended_pages_say_what_they_show(page: str) -> None:
+def test_where_nothing_is_recommended_pages_say_what_they_show(page):
     app = open_app(page, analysis=analysis_of(NOT_ASKED, "paper"))
     assert notes(app) == [DEFAULT]
 
 
 @pytest.mark.parametrize("page", PIPELINED)
-def test_a_pipeline_that_is_asked_for_waits_for_no_recommendation(page: str) -> None:
+def test_a_pipeline_that_is_asked_for_waits_for_no_recommendation(page):
     app = open_app(page, analysis=analysis_of(NOT_ASKED), aggregator="one-coin", calibrator="beta")
     assert notes(app) == [DEFAULT]
 
 
 @pytest.mark.parametrize("page", PIPELINED)
-def test_pages_show_the_recommended_pipeline_and_make_the_recommendation_first(page: str) -> None:
+def test_pages_show_the_recommended_pipeline_and_make_the_recommendation_first(page):
     app = open_app(page, analysis=analysis_of(ASKED))
     until(app, lambda: notes(app))
     assert notes(app) == [AVERAGE]
@@ -74,7 +70,7 @@ def test_pages_show_the_recommended_pipeline_and_make_the_recommendation_first(p
     assert app.button(key="other_pipeline").label == "Show the recommended panel"
 
 
-def test_the_main_pipeline_alone_is_called_what_it_is() -> None:
+def test_the_main_pipeline_alone_is_called_what_it_is():
     analysis = analysis_of(ASKED)
     until_done(open_app(RECOMMENDED, analysis=analysis))
     app = open_app(SCOPE, analysis=analysis, aggregator="joint", calibrator="uncalibrated")
@@ -82,7 +78,7 @@ def test_the_main_pipeline_alone_is_called_what_it_is() -> None:
     assert app.button(key="other_pipeline").label == "Show the recommended panel"
 
 
-def test_pages_whose_fits_take_long_say_how_many_splits_they_rest_on() -> None:
+def test_pages_whose_fits_take_long_say_how_many_splits_they_rest_on():
     analysis = analysis_of(ASKED, splits=REFITTED + 1)
     app = open_app(BUDGET, analysis=analysis, aggregator="joint", calibrator="uncalibrated")
     (note,) = htmls(app, "This page uses ")
@@ -92,7 +88,7 @@ def test_pages_whose_fits_take_long_say_how_many_splits_they_rest_on() -> None:
     )
 
 
-def test_the_curve_says_how_its_pipeline_relates_to_the_decision() -> None:
+def test_the_curve_says_how_its_pipeline_relates_to_the_decision():
     analysis = analysis_of(ASKED)
     until_done(open_app(RECOMMENDED, analysis=analysis))
     app = until_done(open_app(CURVE, analysis=analysis))
@@ -105,6 +101,6 @@ def test_the_curve_says_how_its_pipeline_relates_to_the_decision() -> None:
     assert compared.endswith("against the recommended panel.")
 
 
-def test_the_curve_has_the_recommendation_made_beside_it() -> None:
+def test_the_curve_has_the_recommendation_made_beside_it():
     app = open_app(CURVE, analysis=analysis_of(NOT_ASKED + 1))
     until(app, lambda: any(text.startswith("Recommended panel: ") for text in htmls(app)))

@@ -1,10 +1,6 @@
 """The Robustness page: the worst first, the matrix, slices, damaged votes, nothing flattering."""
 
-from __future__ import annotations
-
 from functools import cache
-
-from streamlit.testing.v1 import AppTest
 
 from tests.pages.driver import (
     answer_of,
@@ -26,18 +22,18 @@ OPENED = dict.fromkeys(STUDIES[1:], "true")
 
 
 @cache
-def analysis(name: str) -> str:
+def analysis(name):
     return prepared(name, splits=4 if name == "hard_panel" else 2)
 
 
-def finished(name: str, **parameters: str) -> AppTest:
+def finished(name, **parameters):
     """The page once its three sections are done."""
     default = {"aggregator": "one-coin", "calibrator": "beta", **OPENED}
     app = open_app(ROBUSTNESS, analysis=analysis(name), **default, **parameters)
     return until(app, lambda: len(downloads_of(app)) == 2 * len(STUDIES))
 
 
-def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them() -> None:
+def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them():
     app = finished("hard_panel")
     headers = [header.value for header in app.main.get("header")]
     assert headers == ["Easy and hard items"]
@@ -52,7 +48,7 @@ def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them()
     assert links(app) == ["Next: who adds what?"]
 
 
-def test_views_are_kept_in_the_address_and_another_feature_is_sliced() -> None:
+def test_views_are_kept_in_the_address_and_another_feature_is_sliced():
     finished("hard_panel")
     app = finished("hard_panel", method="stratified", slices="difficulty")
     (sliced,) = (
@@ -63,7 +59,7 @@ def test_views_are_kept_in_the_address_and_another_feature_is_sliced() -> None:
     assert not any("slice 'code'" in text for text in htmls(app, "jp-text"))
 
 
-def test_another_scenario_is_in_the_address_and_needs_no_new_work() -> None:
+def test_another_scenario_is_in_the_address_and_needs_no_new_work():
     finished("one_class")
     app = finished("one_class", damage="Judges absent when scoring")
     assert "of the judges absent at scoring time" in htmls(app, "jp-result")[-1]

@@ -4,7 +4,6 @@ import json
 from math import inf, nan
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.ui.pages.start_votes import FileChoices, thresholds_of
 from judgepanel.ui.uploads import Upload
@@ -15,7 +14,7 @@ N = 24
 LABELS = [n % 2 for n in range(N)]
 
 
-def uploaded(votes: bytes, name: str = "v.csv", labels: bytes | None = None) -> AppTest:
+def uploaded(votes, name="v.csv", labels=None):
     app = open_app()
     app.session_state["votes_file-kept"] = Upload(name, votes)
     if labels is not None:
@@ -23,32 +22,32 @@ def uploaded(votes: bytes, name: str = "v.csv", labels: bytes | None = None) -> 
     return checked(app.run())
 
 
-def csv(**columns: list[object]) -> bytes:
+def csv(**columns):
     rows = zip(*columns.values(), strict=True)
     return "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]).encode()
 
 
-def votes(*judges: str, label: bool = True) -> dict[str, list[object]]:
+def votes(*judges, label=True):
     flips = {name: [(v + (n % (k + 3) == 0)) % 2 for n, v in enumerate(LABELS)]
              for k, name in enumerate(judges)}  # fmt: skip
     ids = {"item_id": [f"q{n}" for n in range(N)]}
     return {**ids, **({"label": list(LABELS)} if label else {}), **flips}
 
 
-def head(app: AppTest) -> str:
+def head(app):
     """The sentence above the columns: how the file was read."""
     return htmls(app, "jp-result")[0]
 
 
-def role(app: AppTest, column: str) -> str:
+def role(app, column):
     return app.selectbox(key=f"role-{column}").value
 
 
-def give(app: AppTest, column: str, role: str) -> AppTest:
+def give(app, column, role):
     return checked(app.selectbox(key=f"role-{column}").set_value(role).run())
 
 
-def test_the_head_says_what_was_read_and_every_column_has_its_role_and_cells() -> None:
+def test_the_head_says_what_was_read_and_every_column_has_its_role_and_cells():
     app = uploaded(csv(**votes("ann", "bob"), timestamp=[f"2024-05-{n + 1:02}" for n in range(N)]))
     assert "I read 24 items and 2 judges" in head(app)
     roles = ("item_id", "label", "ann", "bob", "timestamp")
@@ -56,7 +55,7 @@ def test_the_head_says_what_was_read_and_every_column_has_its_role_and_cells() -
     assert any("q0q1q2q3" in cells for cells in htmls(app, "jp-cells"))
 
 
-def test_a_column_that_is_given_another_role_is_read_so() -> None:
+def test_a_column_that_is_given_another_role_is_read_so():
     app = uploaded(csv(**votes("ann", "bob", "cy")))
     give(app, "bob", "feature")
     assert "2 judges" in head(app)
@@ -65,21 +64,21 @@ def test_a_column_that_is_given_another_role_is_read_so() -> None:
     assert "3 judges" in head(app)
 
 
-def test_a_column_left_out_as_the_label_is_a_judge_once_the_visitor_says_so() -> None:
+def test_a_column_left_out_as_the_label_is_a_judge_once_the_visitor_says_so():
     app = uploaded(csv(**votes("ann", "bob"), oracle=list(LABELS)))
     assert "left out as no judges: 'oracle' (equal to the label" in head(app)
     give(app, "oracle", "judge")
     assert "24 items and 3 judges" in head(app)
 
 
-def test_another_label_takes_the_place_of_the_one_that_was_guessed() -> None:
+def test_another_label_takes_the_place_of_the_one_that_was_guessed():
     app = uploaded(csv(**votes("ann", "bob"), second=[n % 3 % 2 for n in range(N)]))
     give(app, "second", "label")
     assert "labels from 'second'" in head(app)
     assert role(app, "label") == "ignore"
 
 
-def test_labels_of_another_file_are_joined_and_their_column_can_be_changed() -> None:
+def test_labels_of_another_file_are_joined_and_their_column_can_be_changed():
     data = csv(**votes("ann", "bob", label=False))
     ids = [f"q{n}" for n in range(N)]
     labels = csv(item_id=ids, gold=LABELS, second=[n % 3 % 2 for n in range(N)])
@@ -92,7 +91,7 @@ def test_labels_of_another_file_are_joined_and_their_column_can_be_changed() -> 
 @pytest.mark.parametrize(
     ("bad", "good", "task"), [("no", "yes", "pointwise"), ("B", "A", "pairwise")]
 )
-def test_words_tell_what_an_item_is_and_it_can_be_changed(bad: str, good: str, task: str) -> None:
+def test_words_tell_what_an_item_is_and_it_can_be_changed(bad, good, task):
     cells = {n: [good if v == 1 else bad if v == 0 else v for v in own]
              for n, own in votes("ann", "bob").items()}  # fmt: skip
     app = uploaded(csv(**cells))
@@ -103,7 +102,7 @@ def test_words_tell_what_an_item_is_and_it_can_be_changed(bad: str, good: str, t
     assert app.radio[0].value == other
 
 
-def test_zeros_and_ones_do_not_tell_what_an_item_is_so_it_is_asked() -> None:
+def test_zeros_and_ones_do_not_tell_what_an_item_is_so_it_is_asked():
     app = uploaded(csv(**votes("ann", "bob")))
     assert app.radio[0].value is None
     assert app.button(key="analyse").disabled
@@ -111,7 +110,7 @@ def test_zeros_and_ones_do_not_tell_what_an_item_is_so_it_is_asked() -> None:
     assert not app.button(key="analyse").disabled
 
 
-def test_words_that_are_not_known_are_listed_and_can_be_given_a_meaning() -> None:
+def test_words_that_are_not_known_are_listed_and_can_be_given_a_meaning():
     cells = votes("ann", "bob")
     cells["ann"][:3] = ["dunno", "dunno", "meh"]
     app = uploaded(csv(**cells))
@@ -121,7 +120,7 @@ def test_words_that_are_not_known_are_listed_and_can_be_given_a_meaning() -> Non
     assert "I read 24 items" in head(app)
 
 
-def test_labels_on_a_scale_are_cut_where_the_visitor_says() -> None:
+def test_labels_on_a_scale_are_cut_where_the_visitor_says():
     cells = votes("ann", "bob") | {"label": [n % 5 + 1 for n in range(N)]}
     app = uploaded(csv(**cells))
     assert "labels on a scale: 1 (5), 2 (5), 3 (5), 4 (5), 5 (4)" in htmls(app, "jp-problem")[0]
@@ -129,14 +128,14 @@ def test_labels_on_a_scale_are_cut_where_the_visitor_says() -> None:
     assert "1 means label above 3.5" in head(app)
 
 
-def test_scores_are_refused_until_a_threshold_says_where_they_are_cut() -> None:
+def test_scores_are_refused_until_a_threshold_says_where_they_are_cut():
     app = uploaded(csv(**votes(), ann=list(range(N)), bob=[n * 7 % N for n in range(N)]))
     assert "not a verdict" in htmls(app, "jp-problem")[0]
     checked(app.number_input(key="threshold").set_value(11.5).run())
     assert "I read 24 items and 2 judges" in head(app)
 
 
-def test_a_blank_threshold_is_none_and_one_for_all_stands_beside_those_of_judges() -> None:
+def test_a_blank_threshold_is_none_and_one_for_all_stands_beside_those_of_judges():
     assert thresholds_of(None, {"ann": nan, "bob": None}) == Thresholds()
     assert thresholds_of(3.0, {"ann": nan}) == Thresholds(3.0)
     assert thresholds_of(3.0, {"ann": nan, "bob": 0.0}) == Thresholds(3.0, {"bob": 0.0})
@@ -144,13 +143,13 @@ def test_a_blank_threshold_is_none_and_one_for_all_stands_beside_those_of_judges
     assert thresholds_of(None, {"bob": inf}) == Thresholds(by_judge={"bob": inf})
 
 
-def test_all_votes_can_be_turned_around() -> None:
+def test_all_votes_can_be_turned_around():
     app = uploaded(csv(**votes("ann", "bob")))
     checked(app.checkbox(key="switch-turn").set_value(True).run())
     assert any("turned around, as asked" in note for note in htmls(app, "jp-note"))
 
 
-def test_of_several_lists_in_a_document_one_is_chosen() -> None:
+def test_of_several_lists_in_a_document_one_is_chosen():
     rows = [dict(zip(votes("ann", "bob"), row, strict=True))
             for row in zip(*votes("ann", "bob").values(), strict=True)]  # fmt: skip
     document = {"run": {"steps": [{"passed": n % 2} for n in range(9)]}, "results": {"items": rows}}
@@ -161,7 +160,7 @@ def test_of_several_lists_in_a_document_one_is_chosen() -> None:
     assert "I read 24 items and 2 judges" in head(app)
 
 
-def test_a_column_whose_items_belong_together_is_offered_as_a_button() -> None:
+def test_a_column_whose_items_belong_together_is_offered_as_a_button():
     cells = votes("ann", "bob") | {"prompt_text": [f"what is {n // 3}?" for n in range(N)]}
     cells["question"] = cells.pop("prompt_text")
     app = uploaded(csv(**cells))
@@ -170,7 +169,7 @@ def test_a_column_whose_items_belong_together_is_offered_as_a_button() -> None:
     assert role(app, "question") == "group"
 
 
-def test_what_was_said_is_forgotten_with_the_file() -> None:
+def test_what_was_said_is_forgotten_with_the_file():
     app = uploaded(csv(**votes("ann", "bob")))
     give(app, "bob", "ignore")
     app.session_state["votes_file-kept"] = Upload("w.csv", csv(**votes("ann", "bob")))
@@ -178,7 +177,7 @@ def test_what_was_said_is_forgotten_with_the_file() -> None:
     assert "2 judges" in head(app)
 
 
-def test_what_was_said_about_the_votes_stays_when_labels_are_added() -> None:
+def test_what_was_said_about_the_votes_stays_when_labels_are_added():
     people = {"person": ["ann", "bob"], **{f"Q{n}": [(v + (n % 7 == 0)) % 2, (v + (n % 5 == 0)) % 2]
               for n, v in enumerate(LABELS)}}  # fmt: skip
     app = uploaded(csv(**people))
@@ -191,7 +190,7 @@ def test_what_was_said_about_the_votes_stays_when_labels_are_added() -> None:
     assert "labels from 'gold' of 'gold.csv'" in head(app)
 
 
-def test_errors_and_notes_name_the_place_on_the_page_and_no_option() -> None:
+def test_errors_and_notes_name_the_place_on_the_page_and_no_option():
     app = uploaded(csv(**votes("ann", "bob", label=False)))
     (sentence,) = htmls(app, "jp-problem")
     assert "name the label column on Start under Columns; give labels in another file" in sentence
@@ -200,7 +199,7 @@ def test_errors_and_notes_name_the_place_on_the_page_and_no_option() -> None:
     assert "--" not in sentence + text_of(app)
 
 
-def test_one_role_is_taken_over_and_all_judges_are_named_once_one_is() -> None:
+def test_one_role_is_taken_over_and_all_judges_are_named_once_one_is():
     from judgepanel.intake.answer import ColumnPreview, Preview
 
     columns = tuple(
@@ -215,7 +214,7 @@ def test_one_role_is_taken_over_and_all_judges_are_named_once_one_is() -> None:
     assert (choices.label_column, choices.ignore) == ("z", ("y",))
 
 
-def test_outputs_without_labels_show_what_was_read_of_them() -> None:
+def test_outputs_without_labels_show_what_was_read_of_them():
     rows = [
         {"item": f"q{n}", "judge": judge, "order": "AB", "text": text}
         for n in range(N)
@@ -226,7 +225,7 @@ def test_outputs_without_labels_show_what_was_read_of_them() -> None:
     assert "there is no label column" in text_of(app)
 
 
-def test_numbers_that_are_codes_of_verdicts_are_given_a_meaning_as_the_refusal_says() -> None:
+def test_numbers_that_are_codes_of_verdicts_are_given_a_meaning_as_the_refusal_says():
     table = votes("ann", "bob")
     for name in ("ann", "bob"):
         table[name] = [1 if n % 7 == 0 else (2, 0)[vote] for n, vote in enumerate(table[name])]

@@ -1,12 +1,9 @@
 """Votes and judge tables that a page cannot use: one sentence, and the rest of the page stays."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.frame import PageContext
@@ -20,7 +17,7 @@ JUDGES = "pages/judges.py"
 RECOMMENDED = "pages/recommended_panel.py"
 
 
-def votes_of(cells: dict[str, list[object]]) -> bytes:
+def votes_of(cells):
     """A file of votes; label and judges as columns."""
     n_items = len(next(iter(cells.values())))
     lines = [",".join(("item_id", *cells))]
@@ -28,25 +25,25 @@ def votes_of(cells: dict[str, list[object]]) -> bytes:
     return "\n".join(lines).encode()
 
 
-def analysis(data: bytes, judge_table: bytes | None = None) -> str:
+def analysis(data, judge_table=None):
     loaded = load_votes(data, name="votes.csv", judge_table=judge_table)
     return workspace().create(loaded, Settings(splits=2), "votes").id
 
 
-def random_votes(*judges: str, n_items: int = 40) -> dict[str, list[object]]:
+def random_votes(*judges, n_items=40):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, n_items)
     noisy = {name: np.where(rng.random(n_items) < 0.7, labels, 1 - labels) for name in judges}
     return {name: list(values) for name, values in {"label": labels, **noisy}.items()}
 
 
-def problem_of(app: AppTest) -> str:
+def problem_of(app):
     (sentence,) = htmls(app, "jp-problem")
     return sentence
 
 
 @pytest.mark.parametrize("cost", ["-1", "free"])
-def test_a_cost_that_is_no_price_is_refused_in_a_sentence(cost: str) -> None:
+def test_a_cost_that_is_no_price_is_refused_in_a_sentence(cost):
     table = f"judge,cost\nann,1\nbob,{cost}\neve,2\n".encode()
     app = open_app(
         RECOMMENDED, analysis=analysis(votes_of(random_votes("ann", "bob", "eve")), table)
@@ -55,7 +52,7 @@ def test_a_cost_that_is_no_price_is_refused_in_a_sentence(cost: str) -> None:
 
 
 @pytest.mark.parametrize("page", [None, JUDGES, RECOMMENDED])
-def test_votes_of_constant_judges_are_refused_and_can_be_deleted(page: str | None) -> None:
+def test_votes_of_constant_judges_are_refused_and_can_be_deleted(page):
     data = votes_of({"label": [1] * 40, "ann": [1] * 40, "bob": [1] * 40})
     app = open_app(page, analysis=analysis(data))
     assert "set aside" in problem_of(app) or "judge" in problem_of(app)
@@ -63,7 +60,7 @@ def test_votes_of_constant_judges_are_refused_and_can_be_deleted(page: str | Non
         assert any("Delete" in popover.proto.popover.label for popover in app.get("popover"))
 
 
-def test_a_cost_is_that_of_the_judge_of_this_name_where_another_is_set_aside() -> None:
+def test_a_cost_is_that_of_the_judge_of_this_name_where_another_is_set_aside():
     cells = {**random_votes("b", "c", "d"), "a": [""] * 40}
     table = b"judge,cost\na,7\nb,1\nc,100\nd,5\n"
     opened = workspace().open(analysis(votes_of(cells), table))
@@ -71,7 +68,7 @@ def test_a_cost_is_that_of_the_judge_of_this_name_where_another_is_set_aside() -
     np.testing.assert_equal(_costs(context, ("b", "c", "d")), [1.0, 100.0, 5.0])
 
 
-def test_names_of_columns_are_no_markdown_where_forms_of_verdicts_are_listed() -> None:
+def test_names_of_columns_are_no_markdown_where_forms_of_verdicts_are_listed():
     cells = random_votes("ann", "bob")
     name = "![](https://evil.example/p.png)"
     cells[name] = ["A" if vote else "B" for vote in cells.pop("bob")]
@@ -84,7 +81,7 @@ def test_names_of_columns_are_no_markdown_where_forms_of_verdicts_are_listed() -
     assert not [text for text in shown if name in text]
 
 
-def test_settings_that_the_form_does_not_show_are_kept() -> None:
+def test_settings_that_the_form_does_not_show_are_kept():
     key = prepared("clean_pairwise", 2)
     opened = workspace().open(key)
     many = replace(opened.settings, protocol="paper", splits=2_000)

@@ -11,7 +11,6 @@ import pandas as pd
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.runner import run
-from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 
 JUDGES = make_votes(4, 80, 6).judges[:2]
@@ -28,19 +27,19 @@ QUICK: dict[str, dict[str, Any]] = {
 
 
 @cache
-def votes(*, one_class: bool = False) -> VoteMatrix:
+def votes(*, one_class=False):
     """80 items of two kinds, 6 judges."""
     plain = make_votes(4, 80, 6, low=0.55, high=0.75, one_class=one_class)
     return replace(plain, features=pd.DataFrame({"kind": ["chat", "code"] * 40}))
 
 
-def spec_of(name: str) -> Spec:
+def spec_of(name):
     """A quick spec of a study."""
     spec: Spec = ENTRIES[name].study.spec(settings=SETTINGS, **QUICK.get(name, {}))
     return spec
 
 
 @cache
-def result_of(name: str, *, one_class: bool = False) -> Any:
+def result_of(name, *, one_class=False):
     """The result of a study under its quick spec."""
     return run(ENTRIES[name].study, votes(one_class=one_class), spec_of(name), jobs=1)

@@ -1,10 +1,7 @@
 """The pipeline ablation in words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,6 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.pipeline_ablation import (
     PIPELINE_ABLATION,
-    PipelineAblation,
     PipelineAblationSpec,
 )
 from judgepanel.studies.runner import run
@@ -27,12 +23,12 @@ from tests.helpers import make_votes
 
 
 @cache
-def result(panels: tuple[int, ...] = (3,)) -> PipelineAblation:
+def result(panels=(3,)):
     spec = PipelineAblationSpec(settings=Settings(splits=4), panels=panels)
     return run(PIPELINE_ABLATION, make_votes(1, 90, 8), spec, jobs=1)
 
 
-def moved(step: str, value: float, lo: float, hi: float) -> PipelineAblation:
+def moved(step, value, lo, hi):
     """The result with another change of NLL by a step."""
     changed, i = result(), result().steps.index(step)
     ends = [end.copy() for end in changed.delta]
@@ -49,13 +45,11 @@ def moved(step: str, value: float, lo: float, hi: float) -> PipelineAblation:
         ((0.00001, -0.01, 0.01), "The residual correction changes little: 0.000 [-0.010, +0.010]"),
     ],
 )
-def test_a_step_lowers_or_raises_nll_only_where_its_interval_says_so(
-    change: tuple[float, float, float], words: str
-) -> None:
+def test_a_step_lowers_or_raises_nll_only_where_its_interval_says_so(change, words):
     assert words in ablation_sentence(moved("1-2", *change))
 
 
-def test_the_raw_score_stands_beside_the_base_rate_and_sets_beside_their_level() -> None:
+def test_the_raw_score_stands_beside_the_base_rate_and_sets_beside_their_level():
     sentence = ablation_sentence(result())
     assert f"the raw score has NLL {result().nll.value[-1, 0]:.3f}" in sentence
     assert f"(base rate: {result().null_nll:.3f})" in sentence
@@ -63,7 +57,7 @@ def test_the_raw_score_stands_beside_the_base_rate_and_sets_beside_their_level()
     assert "sets at the 90 % level hold " in sentence
 
 
-def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure() -> None:
+def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure():
     ones = np.ones(2)
     sure = Interval(-0.15 * ones, -0.2 * ones, -0.1 * ones)
     changed = replace(result(), features=("length",), residual_delta=sure)
@@ -74,12 +68,12 @@ def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure() -> 
     assert "Without the correction" not in unsure
 
 
-def test_one_split_says_nothing_and_coding_is_named() -> None:
+def test_one_split_says_nothing_and_coding_is_named():
     assert ablation_sentence(replace(result(), n_splits=1)) == "Not enough splits yet to say."
     assert ablation_sentence(replace(result(), measures_coding=True)).endswith(CODING)
 
 
-def test_the_table_has_every_step_of_every_panel_and_sets_where_they_are() -> None:
+def test_the_table_has_every_step_of_every_panel_and_sets_where_they_are():
     table = ablation_table(result())
     assert table["panel"].texts() == ["all 8"] * 5 + ["top-3"] * 5
     assert table["steps"].texts() == list(result().steps) * 2
@@ -90,12 +84,12 @@ def test_the_table_has_every_step_of_every_panel_and_sets_where_they_are() -> No
     assert blank == (steps == "1").tolist()
 
 
-def named(figure: Any, name: str) -> Any:
+def named(figure, name):
     (trace,) = [trace for trace in figure.data if trace.name == name]
     return trace
 
 
-def test_all_judges_come_first_and_every_dot_is_where_the_result_says() -> None:
+def test_all_judges_come_first_and_every_dot_is_where_the_result_says():
     figure = ablation_figure(result((3, 5)))
     assert [trace.name for trace in figure.data] == [
         "all 8",
@@ -114,7 +108,7 @@ def test_all_judges_come_first_and_every_dot_is_where_the_result_says() -> None:
         )
 
 
-def test_panels_of_a_step_lie_beside_each_other_near_its_label() -> None:
+def test_panels_of_a_step_lie_beside_each_other_near_its_label():
     figure = ablation_figure(result((3, 5)))
     rows = np.array([named(figure, name).y for name in ("all 8", "top-5", "top-3")])
     assert (np.diff(rows, axis=0) > 0.1).all()
@@ -122,18 +116,18 @@ def test_panels_of_a_step_lie_beside_each_other_near_its_label() -> None:
     assert len(figure.layout.yaxis.ticktext) == len(result((3, 5)).steps)
 
 
-def test_the_base_rate_is_a_line_across_all_steps() -> None:
+def test_the_base_rate_is_a_line_across_all_steps():
     line = named(ablation_figure(result((3, 5))), "base rate")
     assert list(line.x) == [result((3, 5)).null_nll] * 2
     assert line.y[0] <= -0.5
     assert line.y[1] >= len(result((3, 5)).steps) - 0.5
 
 
-def test_panels_differ_in_symbol_and_not_in_colour_alone() -> None:
+def test_panels_differ_in_symbol_and_not_in_colour_alone():
     figure = ablation_figure(result((3, 5)))
     assert len({trace.marker.symbol for trace in figure.data[:3]}) == 3
 
 
-def test_more_panels_than_can_be_told_apart_leave_out_the_smallest() -> None:
+def test_more_panels_than_can_be_told_apart_leave_out_the_smallest():
     *dots, _ = ablation_figure(result((2, 3, 4, 5))).data
     assert [trace.name for trace in dots] == ["all 8", "top-5", "top-4"]

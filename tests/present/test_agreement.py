@@ -1,7 +1,5 @@
 """What is said about agreement, and the labels that the panel contradicts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +8,13 @@ from judgepanel.present.blocks import Table, flat
 from judgepanel.present.understand.agreement import agreement_sentence, doubt_sentence, present
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.understand.agreement import AGREEMENT, Agreement, AgreementSpec
-from judgepanel.votes import VoteMatrix
+from judgepanel.studies.understand.agreement import AGREEMENT, AgreementSpec
 from tests.helpers import make_votes
 
 AS_GIVEN = AgreementSpec(settings=Settings(orientation="as_given"))
 
 
-def result_of(votes: VoteMatrix, spec: AgreementSpec = AS_GIVEN) -> Agreement:
+def result_of(votes, spec=AS_GIVEN):
     return run(AGREEMENT, votes, spec, jobs=1)
 
 

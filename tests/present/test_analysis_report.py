@@ -281,7 +281,7 @@ def test_the_command_of_a_section_gives_the_result_that_the_section_shows(tmp_pa
     )
 
 
-def test_what_was_read_of_outputs_is_in_the_report_without_what_judges_wrote() -> None:
+def test_what_was_read_of_outputs_is_in_the_report_without_what_judges_wrote():
     read = load_votes(transcripts(), name="said.jsonl").coverage
     text = markdown_text(analysis_document(report(coverage=read)))
     assert "Outputs of the judges" in text

@@ -1,7 +1,5 @@
 """The claim in words: flattering figures are marked, and every number is the study's."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache
@@ -34,7 +32,7 @@ from judgepanel.present.paper.claim import (
 from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.claim import CLAIM, STEPS, Claim, ClaimSpec
+from judgepanel.studies.paper.claim import CLAIM, STEPS, ClaimSpec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
 
@@ -42,12 +40,12 @@ SPEC = ClaimSpec(Settings(splits=4), (3, 5))
 
 
 @cache
-def result(joint: bool = True) -> Claim:
+def result(joint=True):
     votes = make_votes(2, 120, 9, one_class=True)
     return run(CLAIM, votes, ClaimSpec(Settings(splits=4), (3, 5), joint), jobs=1)
 
 
-def with_differences(raw: float, paper: float, honest: float) -> Claim:
+def with_differences(raw, paper, honest):
     """The result with intervals of +-.01 about these differences of top-5 from all."""
     changed = result()
     values = changed.against_all.value.copy()
@@ -62,7 +60,7 @@ def with_differences(raw: float, paper: float, honest: float) -> Claim:
     return replace(changed, against_all=Interval(values, values - 0.01, values + 0.01))
 
 
-def levels(text: str) -> list[float]:
+def levels(text):
     return [float(number) for number in re.findall(r"NLL (\d\.\d+)", text)]
 
 

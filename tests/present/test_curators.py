@@ -1,7 +1,5 @@
 """Curators in words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The first page of both reports: the decision on one sheet, and the rest is not lost."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache

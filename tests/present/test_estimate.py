@@ -1,7 +1,5 @@
 """What is said about rates: of all items, of two and of several systems."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache
@@ -22,14 +20,14 @@ from judgepanel.present.decide.estimate import (
 )
 from judgepanel.present.study import Pipeline
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.decide.estimate import ESTIMATE, Estimates, EstimateSpec
+from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, VoteMatrix
 from tests.studies.estimate.test_estimate import pairs_file
 
 
 @cache
-def votes_of(rates: tuple[float, ...], seed: int = 0) -> VoteMatrix:
+def votes_of(rates, seed=0):
     """Systems whose rates in the file are these, judges who favour label 1, and 120 labels."""
     rng = np.random.default_rng(seed)
     n, system = 900, np.arange(900) % len(rates)
@@ -52,7 +50,7 @@ def votes_of(rates: tuple[float, ...], seed: int = 0) -> VoteMatrix:
 
 
 @cache
-def result_of(rates: tuple[float, ...], by: str | None = "system") -> Estimates:
+def result_of(rates, by="system"):
     return run(ESTIMATE, votes_of(rates), EstimateSpec(by=by), jobs=1)
 
 

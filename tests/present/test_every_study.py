@@ -1,7 +1,5 @@
 """Every study is presented once: page, report and terminal have the same words."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace
@@ -32,7 +30,7 @@ from judgepanel.studies.contract import Chunk, Settings
 from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.studies.results import describe
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import InputError
 from judgepanel.words.sentences import CODING
 from tests.present.results import result_of, spec_of
 from tests.present.results import votes as votes_of
@@ -44,12 +42,12 @@ MOST_WORDS, MOST_NUMBERS = {Answer: 20, Caveat: 25, Paragraph: 25}, 3
 EVERY = pytest.mark.parametrize("name", NAMES)
 
 
-def blocks_of(name: str, *, one_class: bool = False):
+def blocks_of(name, *, one_class=False):
     result = result_of(name, one_class=one_class)
     return study_blocks(ENTRIES[name], result, spec_of(name), command=f"study {name} votes.csv")
 
 
-def page_of_blocks() -> None:
+def page_of_blocks():
     """A page that shows the blocks in its query."""
     import streamlit as st
 
@@ -60,7 +58,7 @@ def page_of_blocks() -> None:
     draw_blocks(blocks_of(name, one_class=True), key=name)
 
 
-def words(text: str) -> str:
+def words(text):
     """Text without marks, entities and runs of spaces, as a reader takes it in."""
     inside = re.sub(r"</?span[^>]*>", "", text)
     plain = html.unescape(re.sub(r"<[^>]+>", " ", inside))
@@ -80,13 +78,13 @@ def test_a_study_answers_shows_and_says_how_it_was_computed(name):
     assert all(block.level > 2 for block in blocks if isinstance(block, Heading))
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text):
     """The sentences of a text without the ends of intervals and what stands in quotation marks."""
     plain = re.sub(r"'[^']*'", "name", re.sub(r"\s*\[[^\]]*\]", "", text))
     return re.split(r"(?<=[.!?])\s+(?=[A-Z0-9])", plain)
 
 
-def is_list_of_counts(block) -> bool:
+def is_list_of_counts(block):
     return isinstance(block, Paragraph) and block.quiet and block.text.count(": ") > 1
 
 
@@ -166,7 +164,7 @@ def test_warnings_come_once_right_after_the_answer(name):
     assert not [block for block in known if isinstance(block, Caveat) and block.text in warnings]
 
 
-def hostile_votes() -> VoteMatrix:
+def hostile_votes():
     """The votes of judges, and items with features, whose names are markup and commands."""
     votes = votes_of()
     names = [f"{HOSTILE}{place}" for place in range(votes.n_judges)]

@@ -1,7 +1,5 @@
 """Calibration shares in words: claims do not exceed the result."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -19,7 +17,7 @@ from judgepanel.present.paper.fraction_sweep import (
 from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP, FractionSweep, FractionSweepSpec
+from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.runner import run
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
@@ -28,11 +26,11 @@ SPEC = FractionSweepSpec(Settings(splits=4), panels=(3,), shares=(0.2, 0.4, 0.7)
 
 
 @cache
-def result() -> FractionSweep:
+def result():
     return run(FRACTION_SWEEP, make_votes(1, 120, 9, low=0.7), SPEC, jobs=1)
 
 
-def needing(share: tuple[float, float, float], *, at_start: bool) -> FractionSweep:
+def needing(share, *, at_start):
     """The sweep with another share that is enough, with its interval."""
     ends = Interval(*share, unit="share")  # type: ignore[arg-type]
     needed = tuple(replace(each, share=ends, at_start=at_start) for each in result().needed)
@@ -120,7 +118,7 @@ def test_of_the_recommended_panel_no_calibrator_is_named():
 
 
 @cache
-def two_shares() -> FractionSweep:
+def two_shares():
     spec = FractionSweepSpec(Settings(splits=4), panels=(3,), shares=(0.2, 0.5))
     return run(FRACTION_SWEEP, make_votes(1, 120, 9), spec, jobs=1)
 

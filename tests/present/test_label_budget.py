@@ -1,7 +1,5 @@
 """Label budgets in words: claims do not exceed the result."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache
@@ -29,7 +27,7 @@ from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudget, LabelBudgetSpec, read
+from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudgetSpec, read
 from judgepanel.words.text import level
 from tests.helpers import make_votes
 
@@ -37,11 +35,11 @@ SPEC = LabelBudgetSpec(Settings(splits=12), panels=(3,), budgets=(20, 30, 45), t
 
 
 @cache
-def result() -> LabelBudget:
+def result():
     return run(LABEL_BUDGET, make_votes(1, 120, 9, low=0.7), SPEC, jobs=1)
 
 
-def needing(n: tuple[float, float, float], **changes: bool) -> LabelBudget:
+def needing(n, **changes):
     """The result of 100 splits with other labels needed by all judges, with their interval."""
     ends = Interval(*n, unit="count")  # type: ignore[arg-type]
     needed = tuple(

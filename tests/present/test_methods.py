@@ -1,7 +1,5 @@
 """The method grid and calibrators in words: claims do not exceed the result."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache
@@ -30,11 +28,10 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.calibrator_design import (
     CALIBRATOR_DESIGN,
-    CalibratorDesign,
     CalibratorDesignSpec,
 )
 from judgepanel.studies.runner import run
-from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.words.sentences import CALIBRATOR_NAMES, in_words
 from tests.helpers import make_votes
 
@@ -43,7 +40,7 @@ CALIBRATED = ("none", "temperature", "beta", "isotonic")
 
 
 @cache
-def grid_of() -> MethodGrid:
+def grid_of():
     spec = MethodGridSpec(
         settings=Settings(splits=6), aggregators=AGGREGATED, calibrators=CALIBRATED
     )
@@ -51,12 +48,12 @@ def grid_of() -> MethodGrid:
 
 
 @cache
-def design_of() -> CalibratorDesign:
+def design_of():
     spec = CalibratorDesignSpec(settings=Settings(splits=3), calibrators=CALIBRATED, panels=(2, 3))
     return run(CALIBRATOR_DESIGN, make_votes(1, 90, 6), spec, jobs=1)
 
 
-def tied(*rows: str) -> MethodGrid:
+def tied(*rows):
     """The grid with these ties: one string an aggregator, x where a calibrator is tied."""
     mask = np.array([[mark == "x" for mark in row] for row in rows])
     nll = np.where(mask, 0.3, 0.6) + 0.01 * np.arange(mask.shape[0])[:, None]
@@ -73,7 +70,7 @@ def tied(*rows: str) -> MethodGrid:
     )
 
 
-def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence() -> None:
+def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence():
     names = {pair_name(a, c) for a, c in product(AGGREGATORS, CALIBRATORS)}
     assert len(names) == len(AGGREGATORS) * len(CALIBRATORS)
     assert "joint" in names
@@ -92,22 +89,20 @@ def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence() -> None
         (("x",), "(base rate: 0.693)."),
     ],
 )
-def test_the_answer_names_the_lowest_pair_its_interval_the_base_rate_and_the_ties(
-    rows: tuple[str, ...], ending: str
-) -> None:
+def test_the_answer_names_the_lowest_pair_its_interval_the_base_rate_and_the_ties(rows, ending):
     sentence = grid_sentence(tied(*rows))
     start = "Uncalibrated majority vote has the lowest NLL, 0.290 [0.240, 0.340] (base rate:"
     assert sentence.startswith(start)
     assert sentence.endswith(ending)
 
 
-def test_what_is_not_shown_to_beat_the_base_rate_is_not_called_lowest_without_saying_so() -> None:
+def test_what_is_not_shown_to_beat_the_base_rate_is_not_called_lowest_without_saying_so():
     sentence = grid_sentence(replace(tied("x...", "...."), null_nll=0.33))
     assert sentence.startswith("Nothing here is shown to beat the base rate (NLL 0.330).")
     assert "The lowest is uncalibrated majority vote, 0.290 [0.240, 0.340]" in sentence
 
 
-def test_the_recommended_pipeline_is_placed_among_the_pairs() -> None:
+def test_the_recommended_pipeline_is_placed_among_the_pairs():
     votes = make_votes(3, 80, 6)
     recommendation = run(RECOMMEND, votes, RecommendSpec(Settings(splits=2), folds=3), jobs=1)
     main = recommendation.model.main
@@ -134,7 +129,7 @@ def test_the_recommended_pipeline_is_placed_among_the_pairs() -> None:
     assert "has NLL 0.290 [0.240, 0.340] here" in texts[2]
 
 
-def test_a_single_split_claims_no_ties() -> None:
+def test_a_single_split_claims_no_ties():
     result = replace(grid_of(), n_splits=1)
     assert "tied" not in grid_sentence(result)
     assert ties_sentence(result) == grid_choice_sentence(result) == ""
@@ -152,7 +147,7 @@ def test_a_single_split_claims_no_ties() -> None:
         ((".x..", ".x..", "...."), "majority vote and log-odds, calibrated by temperature."),
     ],
 )
-def test_ties_are_named_aggregator_by_aggregator(rows: tuple[str, ...], text: str) -> None:
+def test_ties_are_named_aggregator_by_aggregator(rows, text):
     listed, _, at_once = ties_sentence(tied(*rows)).partition(" Here ")
     assert listed.startswith("Not told apart from the lowest: ")
     assert listed.endswith(text)
@@ -160,11 +155,11 @@ def test_ties_are_named_aggregator_by_aggregator(rows: tuple[str, ...], text: st
 
 
 @pytest.mark.parametrize("rows", [("x...", "....", "...."), ("xxxx", "xxxx")])
-def test_one_pair_alone_or_all_of_them_need_no_list_of_ties(rows: tuple[str, ...]) -> None:
+def test_one_pair_alone_or_all_of_them_need_no_list_of_ties(rows):
     assert ties_sentence(tied(*rows)) == ""
 
 
-def test_the_choice_without_hindsight_stands_beside_the_lowest() -> None:
+def test_the_choice_without_hindsight_stands_beside_the_lowest():
     grid = grid_of()
     sentence = grid_choice_sentence(grid)
     assert f"gets NLL {grid.chosen_nll.value:.3f} [" in sentence
@@ -173,7 +168,7 @@ def test_the_choice_without_hindsight_stands_beside_the_lowest() -> None:
     assert pair_name(grid.aggregators[a], grid.calibrators[c]) in sentence
 
 
-def test_the_table_holds_every_cell_lowest_first_with_numbers_that_sort() -> None:
+def test_the_table_holds_every_cell_lowest_first_with_numbers_that_sort():
     table, grid = grid_table(grid_of()), grid_of()
     assert table["NLL"].numbers.tolist() == sorted(grid.nll.value.ravel())
     assert table["against the lowest"].texts().index("lowest") == 0
@@ -183,7 +178,7 @@ def test_the_table_holds_every_cell_lowest_first_with_numbers_that_sort() -> Non
     assert table["chosen in"].numbers.sum() == pytest.approx(1.0)
 
 
-def test_differences_are_rounded_as_their_intervals_are() -> None:
+def test_differences_are_rounded_as_their_intervals_are():
     pattern = re.compile(r"[+-]?(\d+\.\d+) \[[+-](\d+\.\d+), [+-](\d+\.\d+)\]")
     for text in grid_table(grid_of())["against the lowest"].texts()[1:]:
         match = pattern.fullmatch(text)
@@ -192,7 +187,7 @@ def test_differences_are_rounded_as_their_intervals_are() -> None:
         assert len(match[1].partition(".")[2]) <= 4
 
 
-def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same() -> None:
+def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same():
     grid = grid_of()
     a, c = grid.best
     other = (c + 1) % len(CALIBRATED)
@@ -203,7 +198,7 @@ def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same() -> None:
     assert against.texts().count("the same") == 1
 
 
-def test_the_metric_changes_the_heat_map_and_nothing_else() -> None:
+def test_the_metric_changes_the_heat_map_and_nothing_else():
     spec = MethodGridSpec(settings=Settings(splits=6))
     nll, brier = (present(grid_of(), spec, MethodGridView(name)) for name in ("nll", "brier"))
     tables = [next(b.texts() for b in blocks if isinstance(b, Table)) for blocks in (nll, brier)]
@@ -218,13 +213,13 @@ def test_the_metric_changes_the_heat_map_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("form", "words"), [("cross_fitted", "Cross-fitted: "), ("nested", "Nested 70/30: ")]
 )
-def test_the_method_says_who_gets_which_labels(form: str, words: str) -> None:
+def test_the_method_says_who_gets_which_labels(form, words):
     result = replace(grid_of(), form=form)
     method = present(result, MethodGridSpec(settings=Settings(splits=6)))[-1]
     assert words in method.text
 
 
-def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate() -> None:
+def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate():
     nll = np.array([[0.5, 0.5, 0.6], [0.4, 0.4, 0.3], [0.4, 0.4, 0.31], [0.4, 0.4, 0.32]])
     design = replace(design_of(), nll=Interval(nll, nll - 0.1, nll + 0.1), null_nll=0.7)
     assert design_sentence(design) == (
@@ -233,14 +228,14 @@ def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate() -> None
     )
 
 
-def test_a_raw_score_that_nothing_improves_is_not_called_a_calibrator() -> None:
+def test_a_raw_score_that_nothing_improves_is_not_called_a_calibrator():
     nll = np.array([[0.3] * 3, [0.4] * 3, [0.4] * 3, [0.4] * 3])
     design = replace(design_of(), nll=Interval(nll, nll - 0.1, nll + 0.1))
     sentence = design_sentence(design)
     assert "no calibrator improves on the raw score: NLL 0.300 [0.200, 0.400]" in sentence
 
 
-def test_the_table_of_calibrators_has_an_interval_beside_every_nll() -> None:
+def test_the_table_of_calibrators_has_an_interval_beside_every_nll():
     table = design_table(design_of())
     columns = [name for name in table if name.startswith("NLL")]
     assert columns == ["NLL, all 6", "NLL, top-3", "NLL, top-2"]
@@ -250,13 +245,13 @@ def test_the_table_of_calibrators_has_an_interval_beside_every_nll() -> None:
     assert table["constant score"].numbers.tolist() == design_of().constant_nll.tolist()
 
 
-def test_shares_are_told_from_scores_by_their_column() -> None:
+def test_shares_are_told_from_scores_by_their_column():
     columns = grid_table(grid_of()) | design_table(design_of())
     shares = {name for name, column in columns.items() if column.form == "share"}
     assert shares == {"skill", "accuracy", "chosen in"}
 
 
-def test_warnings_name_calibrators_as_the_page_does() -> None:
+def test_warnings_name_calibrators_as_the_page_does():
     given = ("platt could not be fitted in 3 of 8 cases.", "Only 6 labels calibrate.")
     assert in_words(given) == (
         "Platt scaling could not be fitted in 3 of 8 cases.",
@@ -264,27 +259,27 @@ def test_warnings_name_calibrators_as_the_page_does() -> None:
     )
 
 
-def test_no_number_is_missing_from_the_tables() -> None:
+def test_no_number_is_missing_from_the_tables():
     for table in (grid_table(grid_of()), design_table(design_of())):
         for name, column in table.items():
             assert column.numbers is None or np.isfinite(column.numbers).all(), name
 
 
 @cache
-def design(orientation: str = "auto") -> CalibratorDesign:
+def design(orientation="auto"):
     settings = Settings(splits=2, orientation=orientation)  # type: ignore[arg-type]
     spec = CalibratorDesignSpec(settings=settings, panels=())
     return run(CALIBRATOR_DESIGN, make_votes(1, 90, 8), spec, jobs=1)
 
 
-def test_lines_come_in_the_order_asked_for_and_unknown_ones_are_left_out() -> None:
+def test_lines_come_in_the_order_asked_for_and_unknown_ones_are_left_out():
     lines = design_figure(design(), ("beta", "no such", "none")).data
     assert [line.name for line in lines] == [CALIBRATOR_NAMES[name] for name in ("beta", "none")]
     row = design().calibrators.index("beta")
     assert list(lines[0].y) == design().shape[row].tolist()
 
 
-def test_every_line_is_drawn_over_all_scores_in_order() -> None:
+def test_every_line_is_drawn_over_all_scores_in_order():
     figure = design_figure(design())
     assert [trace.name for trace in figure.data] == [CALIBRATOR_NAMES[n] for n in CALIBRATORS]
     for trace, p in zip(figure.data, design().shape, strict=True):
@@ -293,14 +288,14 @@ def test_every_line_is_drawn_over_all_scores_in_order() -> None:
         assert 0.0 < min(trace.y) <= max(trace.y) < 1.0
 
 
-def test_any_two_calibrators_are_told_apart_without_colour() -> None:
+def test_any_two_calibrators_are_told_apart_without_colour():
     figure = design_figure(design())
     looks = {trace.name: (trace.line.dash, trace.marker.symbol) for trace in figure.data}
     for first, other in combinations(looks, 2):
         assert looks[first] != looks[other], (first, other)
 
 
-def test_lines_that_lie_on_each_other_are_marked_in_different_places() -> None:
+def test_lines_that_lie_on_each_other_are_marked_in_different_places():
     figure = design_figure(design("symmetric"), ("temperature", "platt"))
     first, other = figure.data
     np.testing.assert_allclose(first.y, other.y, atol=1e-6)
@@ -311,19 +306,19 @@ def test_lines_that_lie_on_each_other_are_marked_in_different_places() -> None:
     assert places[0].isdisjoint(places[1])
 
 
-def test_the_raw_score_is_smooth_where_it_rises() -> None:
+def test_the_raw_score_is_smooth_where_it_rises():
     (line,) = design_figure(design(), ("none",)).data
     assert np.abs(np.diff(line.y)).max() < 0.08
 
 
-def test_nothing_chosen_is_an_empty_figure_with_its_axes() -> None:
+def test_nothing_chosen_is_an_empty_figure_with_its_axes():
     figure = design_figure(design(), ())
     assert len(figure.data) == 0
     assert figure.layout.xaxis.title.text == "raw score (logit)"
 
 
 @pytest.mark.parametrize("points", [1, 2])
-def test_few_distinct_scores_are_drawn(points: int) -> None:
+def test_few_distinct_scores_are_drawn(points):
     some = design()
     few = replace(some, shape_logit=some.shape_logit[:points], shape=some.shape[:, :points])
     figure = design_figure(few, ("none", "beta"))

@@ -1,7 +1,5 @@
 """Pages, report and terminal agree on which judges to keep."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Transfer and slices in words: what fails, what holds, what comes first."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -10,7 +8,6 @@ import pandas as pd
 
 from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import CURATE_FILL
 from judgepanel.present.blocks import Answer
 from judgepanel.present.paper.permutation import permutation_figure, permutation_sentence
@@ -228,11 +225,11 @@ def test_the_worst_comes_first():
 
 
 @cache
-def recommendation() -> Recommendation:
+def recommendation():
     return run(RECOMMEND, make_votes(3, 80, 6), RecommendSpec(Settings(splits=3), folds=3), jobs=1)
 
 
-def absent(change: float) -> Recommendation:
+def absent(change):
     """A recommendation whose worst absence, of a cluster, changes the NLL by this much."""
     outcome = recommendation()
     figures = replace(

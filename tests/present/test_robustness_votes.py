@@ -1,7 +1,5 @@
 """Damaged votes, distortions, weighting, bands and juries in words: no excessive claims."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache
@@ -35,7 +33,7 @@ from judgepanel.present.trust.corruption import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.distortion import DISTORTION, Distortion, DistortionSpec
+from judgepanel.studies.paper.distortion import DISTORTION, DistortionSpec
 from judgepanel.studies.paper.jury import JURY, JurySpec
 from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.studies.paper.reliability_weighting import (
@@ -117,7 +115,7 @@ def test_the_table_of_a_scenario_begins_with_clean_votes():
 
 
 @cache
-def bent() -> Distortion:
+def bent():
     spec = DistortionSpec(SETTINGS, calibrators=("none", "temperature", "isotonic"))
     return run(DISTORTION, votes(), spec, jobs=1)
 

@@ -1,7 +1,5 @@
 """Judges or items: the variance decomposition in words."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import cache
@@ -21,7 +19,6 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
-    VarianceDecomposition,
     VarianceDecompositionSpec,
 )
 from judgepanel.studies.runner import run
@@ -29,7 +26,7 @@ from tests.helpers import make_votes
 
 
 @cache
-def result() -> VarianceDecomposition:
+def result():
     spec = VarianceDecompositionSpec(Settings(splits=2))
     return run(VARIANCE_DECOMPOSITION, make_votes(1, 80, 10), spec, jobs=1)
 
@@ -42,9 +39,7 @@ def result() -> VarianceDecomposition:
         (0.55, 0.45, 0.65, "Whether judges or items vary more is undecided: 55 %"),
     ],
 )
-def test_the_answer_follows_the_interval_and_gives_both_shares(
-    share: float, lo: float, hi: float, start: str
-) -> None:
+def test_the_answer_follows_the_interval_and_gives_both_shares(share, lo, hi, start):
     changed = replace(
         result(),
         judge_share=Interval(share, lo, hi),
@@ -58,12 +53,12 @@ def test_the_answer_follows_the_interval_and_gives_both_shares(
     )
 
 
-def test_a_share_of_next_to_nothing_is_no_exponent() -> None:
+def test_a_share_of_next_to_nothing_is_no_exponent():
     changed = replace(result(), judge_share=Interval(0.95, 2e-11, 1.0))
     assert "[0 %, 100 %]" in variance_sentence(changed)
 
 
-def test_measures_that_disagree_are_said_to() -> None:
+def test_measures_that_disagree_are_said_to():
     judges = replace(result(), judge_share=Interval(0.8, 0.7, 0.9))
     against = replace(judges, logit_judges=0.1, logit_items=0.4, logit_interaction=0.5)
     along = replace(judges, logit_judges=0.6, logit_items=0.3, logit_interaction=0.1)
@@ -77,7 +72,7 @@ def test_measures_that_disagree_are_said_to() -> None:
     )
 
 
-def test_the_table_has_every_judge_most_able_first() -> None:
+def test_the_table_has_every_judge_most_able_first():
     table = ability_table(result())
     assert sorted(table["judge"].texts()) == sorted(result().judges)
     abilities = table["ability"].numbers.tolist()

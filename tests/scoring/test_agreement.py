@@ -1,7 +1,5 @@
 """Agreement beyond chance: against scikit-learn, brute force, and simulation."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -9,34 +7,23 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from judgepanel.distributions import t_ppf
-from judgepanel.scoring.descriptive import (
-    MOST_BLOCKS,
-    T_95,
-    ac1,
-    alpha,
-    blocks_of,
-    item_counts,
-    jackknifed,
-    kappa,
-    pair_counts,
-    with_labels,
-)
+from judgepanel.scoring import descriptive
 
 
-def votes_of(seed: int, n: int = 60, judges: int = 5, missing: float = 0.2) -> np.ndarray:
+def votes_of(seed, n=60, judges=5, missing=0.2):
     rng = np.random.default_rng(seed)
     truth = rng.choice([-1, 1], n, p=[0.3, 0.7])
     votes = np.where(rng.random((n, judges)) < 0.75, truth[:, None], -truth[:, None])
     return np.where(rng.random((n, judges)) < missing, 0, votes).astype(np.int8)
 
 
-def counts_of(votes: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return pair_counts(votes, other[:, None], np.zeros(len(votes), dtype=np.int64))[0]
+def counts_of(votes, other):
+    return descriptive.pair_counts(votes, other[:, None], np.zeros(len(votes), dtype=np.int64))[0]
 
 
 def test_kappa_is_that_of_scikit_learn():
     votes = votes_of(1)
-    ours = kappa(counts_of(votes[:, 1:], votes[:, 0]))
+    ours = descriptive.kappa(counts_of(votes[:, 1:], votes[:, 0]))
     for j, value in enumerate(ours, start=1):
         both = (votes[:, 0] != 0) & (votes[:, j] != 0)
         assert value == pytest.approx(cohen_kappa_score(votes[both, 0], votes[both, j]))
@@ -47,9 +34,9 @@ def test_ac1_subtracts_the_agreement_of_guesses():
     counts = np.array([[[118.0, 5.0], [2.0, 0.0]]])
     ones = (2.0 + 5.0) / 250.0
     chance = 2.0 * ones * (1.0 - ones)
-    assert ac1(counts)[0] == pytest.approx((118 / 125 - chance) / (1 - chance))
-    assert kappa(counts)[0] < 0.0
-    assert ac1(counts)[0] > 0.9
+    assert descriptive.ac1(counts)[0] == pytest.approx((118 / 125 - chance) / (1 - chance))
+    assert descriptive.kappa(counts)[0] < 0.0
+    assert descriptive.ac1(counts)[0] > 0.9
 
 
 def test_alpha_compares_verdicts_within_items_with_any_two():
@@ -66,37 +53,41 @@ def test_alpha_compares_verdicts_within_items_with_any_two():
     between = np.mean([a != b for a, b in itertools.permutations(pooled, 2)])
     expected = 1.0 - within / weight / between
     blocks = np.zeros(len(votes), dtype=np.int64)
-    assert alpha(item_counts(votes, blocks)[0]) == pytest.approx(expected)
+    assert descriptive.alpha(descriptive.item_counts(votes, blocks)[0]) == pytest.approx(expected)
 
 
 def test_what_is_not_defined_is_nan():
     ones = np.ones((10, 3), dtype=np.int8)
-    assert np.isnan(kappa(counts_of(ones[:, 1:], ones[:, 0]))).all()
-    assert np.isnan(alpha(item_counts(ones, np.zeros(10, dtype=np.int64))[0]))
-    assert np.isnan(kappa(counts_of(np.zeros((10, 1), dtype=np.int8), ones[:, 0]))).all()
+    assert np.isnan(descriptive.kappa(counts_of(ones[:, 1:], ones[:, 0]))).all()
+    assert np.isnan(
+        descriptive.alpha(descriptive.item_counts(ones, np.zeros(10, dtype=np.int64))[0])
+    )
+    assert np.isnan(
+        descriptive.kappa(counts_of(np.zeros((10, 1), dtype=np.int8), ones[:, 0]))
+    ).all()
 
 
 def test_blocks_keep_units_together_and_are_even():
     units = np.repeat(np.arange(40), 5)
-    blocks = blocks_of(units, most=10)
+    blocks = descriptive.blocks_of(units, most=10)
     assert all(len(set(blocks[units == unit])) == 1 for unit in range(40))
     assert np.bincount(blocks).tolist() == [20] * 10
 
 
 def test_the_quantile_that_spares_an_import_is_that_of_student():
     # Older versions of scipy round this quantile at the tenth digit.
-    assert t_ppf(0.975, MOST_BLOCKS - 1.0) == pytest.approx(T_95, rel=1e-10)
+    assert t_ppf(0.975, descriptive.MOST_BLOCKS - 1.0) == pytest.approx(descriptive.T_95, rel=1e-10)
 
 
 def test_agreement_with_labels_counts_every_pair_with_its_swap_if_asked():
     votes = votes_of(4)
     labels, units = np.where(np.arange(60) % 3, 1, -1).astype(np.int8), np.arange(60)
-    swapped = with_labels(-votes, -labels, units, symmetric=True)
-    ours = with_labels(votes, labels, units, symmetric=True)
+    swapped = descriptive.with_labels(-votes, -labels, units, symmetric=True)
+    ours = descriptive.with_labels(votes, labels, units, symmetric=True)
     assert ours.kappa.value.tolist() == pytest.approx(swapped.kappa.value.tolist())
     assert ours.alpha.value == pytest.approx(swapped.alpha.value)
-    plain = with_labels(votes, labels, units)
-    assert plain.kappa.value.tolist() == kappa(counts_of(votes, labels)).tolist()
+    plain = descriptive.with_labels(votes, labels, units)
+    assert plain.kappa.value.tolist() == descriptive.kappa(counts_of(votes, labels)).tolist()
 
 
 @pytest.mark.simulation
@@ -105,18 +96,21 @@ def test_intervals_hold_what_more_items_would_show():
     many = votes_of(3, 200_000)
     one = np.zeros(len(many), dtype=np.int64)
     truth = [
-        kappa(counts_of(many[:, 1:2], many[:, 0]))[0],
-        ac1(counts_of(many[:, 1:2], many[:, 0]))[0],
-        alpha(item_counts(many, one)[0]),
+        descriptive.kappa(counts_of(many[:, 1:2], many[:, 0]))[0],
+        descriptive.ac1(counts_of(many[:, 1:2], many[:, 0]))[0],
+        descriptive.alpha(descriptive.item_counts(many, one)[0]),
     ]
     held = np.zeros(3)
     for seed in range(400):
         votes = votes_of(1000 + seed, 150)
-        blocks = blocks_of(np.arange(150))
-        pairs = pair_counts(votes[:, 1:2], votes[:, :1], blocks)
+        blocks = descriptive.blocks_of(np.arange(150))
+        pairs = descriptive.pair_counts(votes[:, 1:2], votes[:, :1], blocks)
         intervals = [
-            *(jackknifed(measure, pairs)[0] for measure in (kappa, ac1)),
-            jackknifed(alpha, item_counts(votes, blocks)),
+            *(
+                descriptive.jackknifed(measure, pairs)[0]
+                for measure in (descriptive.kappa, descriptive.ac1)
+            ),
+            descriptive.jackknifed(descriptive.alpha, descriptive.item_counts(votes, blocks)),
         ]
         held += [lo <= value <= hi for value, (_, lo, hi) in zip(truth, intervals, strict=True)]
     assert ((held / 400 >= 0.91) & (held / 400 <= 0.98)).all(), held / 400

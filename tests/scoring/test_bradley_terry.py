@@ -1,7 +1,5 @@
 """Win rates of systems that met in pairs: Bradley-Terry through corrected outcomes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +16,7 @@ from judgepanel.scoring.prediction_powered import (
 )
 
 
-def matches_of(
-    seed: int, n_systems: int = 5, n_items: int = 1000, n_labels: int = 100, right: float = 0.8
-) -> tuple[Matches, np.ndarray, np.ndarray]:
+def matches_of(seed, n_systems=5, n_items=1000, n_labels=100, right=0.8):
     """Matches with labels of some items, a proxy that is right with this rate, and all outcomes."""
     rng = np.random.default_rng(seed)
     strengths = np.linspace(-1.0, 1.0, n_systems)
@@ -35,7 +31,7 @@ def matches_of(
     return matches, guess * (2.0 * right - 1.0) + 1.0 - right, won
 
 
-def all_of(matches: Matches, won: np.ndarray) -> np.ndarray:
+def all_of(matches, won):
     """The win rates in the file if all labels were known."""
     every = matches.every
     return win_rates(strengths_of(every * won, matches, every, 1e12))

@@ -4,10 +4,19 @@ import math
 
 import numpy as np
 import pytest
+import scipy
+from numpy.testing import assert_array_equal
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 
-from judgepanel.scoring.metrics import CLIP, gap_of, gaps_above, item_scores, null_logit
+from judgepanel.scoring.metrics import (
+    CLIP,
+    gap_of,
+    gaps_above,
+    item_scores,
+    null_logit,
+    single_product,
+)
 
 
 def draws(seed, n=500, scale=3.0):
@@ -94,3 +103,14 @@ def test_the_null_is_the_base_rate_or_one_half_when_order_means_nothing():
     assert null_logit(0.8, symmetric=False) == pytest.approx(math.log(4.0))
     assert null_logit(0.8, symmetric=True) == 0.0
     assert null_logit(1.0, symmetric=False) == pytest.approx(math.log((1 - CLIP) / CLIP))
+
+
+def test_counts_are_exact_dense_and_sparse():
+    rng = np.random.default_rng(3)
+    left, right = rng.random((7, 400)) < 0.4, rng.random((400, 9)) < 0.6
+    exact = left.astype(int) @ right.astype(int)
+    assert_array_equal(single_product(left, right), exact)
+    assert_array_equal(single_product(scipy.sparse.csr_array(left), right), exact)
+    both = single_product(scipy.sparse.csr_array(left), scipy.sparse.csr_array(right))
+    assert both.dtype == np.float32
+    assert_array_equal(both.toarray(), exact)

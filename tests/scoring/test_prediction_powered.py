@@ -1,12 +1,9 @@
 """Prediction-powered rates against closed forms, brute force and simulated coverage."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.prediction_powered import (
     PRIOR_CASES,
     PSEUDO_LABELS,
@@ -20,9 +17,7 @@ from judgepanel.scoring.prediction_powered import (
 PAIR = np.array([[0, 1]])
 
 
-def world(
-    n: int, n_labels: int, seed: int, rate: float = 0.6, strength: float = 0.5
-) -> tuple[Floats, Floats, Floats]:
+def world(n, n_labels, seed, rate=0.6, strength=0.5):
     """Proxies that are calibrated, labels with all but ``n_labels`` hidden, and all labels."""
     rng = np.random.default_rng(seed)
     proxy = rng.beta(rate * strength, (1.0 - rate) * strength, n)
@@ -33,7 +28,7 @@ def world(
     return proxy, labels, truth
 
 
-def wilson(p: float, n: float, df: float) -> tuple[float, float]:
+def wilson(p, n, df):
     q2 = stats.t.ppf(0.975, df) ** 2
     middle = (p + q2 / (2 * n)) / (1 + q2 / n)
     reach = np.sqrt(q2) / (1 + q2 / n) * np.sqrt(p * (1 - p) / n + q2 / (4 * n * n))
@@ -103,7 +98,7 @@ def test_what_a_proxy_leaves_is_the_share_of_residual_variance_beside_what_it_im
 
 
 @pytest.mark.parametrize("proxy", [np.full(200, 0.7), np.linspace(1.0, 0.0, 200)])
-def test_a_proxy_that_does_not_help_is_not_used(proxy: Floats):
+def test_a_proxy_that_does_not_help_is_not_used(proxy):
     truth = (np.arange(200) % 2 + (np.arange(200) > 150) > 0).astype(float)
     labels = np.where(np.arange(200) % 3 == 0, truth, np.nan)
     ours = estimate_rates(proxy, Sample.of(labels))
@@ -156,7 +151,7 @@ def test_inverse_probabilities_undo_a_sample_of_strata():
     assert float(rate.lo[0]) < truth.mean() < float(rate.hi[0])
 
 
-def paired(seed: int, n: int = 200) -> tuple[Floats, Floats, Ints, Ints]:
+def paired(seed, n=200):
     """Two groups that answer the same prompts, half of which are labelled for both."""
     rng = np.random.default_rng(seed)
     hard = rng.random(n)
@@ -202,7 +197,7 @@ def test_all_pairs_are_adjusted_together():
 
 @pytest.mark.simulation
 @pytest.mark.parametrize(("rate", "n_labels"), [(0.5, 30), (0.9, 30), (0.9, 100), (0.97, 50)])
-def test_intervals_of_the_file_hold(rate: float, n_labels: int):
+def test_intervals_of_the_file_hold(rate, n_labels):
     """Seeds 0..1999; below .93 by chance in fewer than 1 of 10,000 runs at a coverage of .95."""
     covered = 0
     for seed in range(2000):
@@ -214,7 +209,7 @@ def test_intervals_of_the_file_hold(rate: float, n_labels: int):
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("tuned", [True, False])
-def test_intervals_of_items_like_these_hold(tuned: bool):
+def test_intervals_of_items_like_these_hold(tuned):
     """Seeds 0..1999; below .93 by chance in fewer than 1 of 10,000 runs at a coverage of .95."""
     covered = 0
     for seed in range(2000):

@@ -1,7 +1,5 @@
 """Items that are scored and that calibrate: what both roles add to the variance of a mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

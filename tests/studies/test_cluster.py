@@ -2,11 +2,9 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,14 +14,14 @@ from judgepanel.studies import runner as cluster
 from judgepanel.studies.contract import Cancelled, Gate, Settings, WorkersEnded
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.votes import InputError
-from tests.dask_cluster import DaskCluster, dask_cluster
+from tests.dask_cluster import dask_cluster
 from tests.helpers import make_votes
 
 VOTES, SPEC = make_votes(1, 60, 5), PanelCurveSpec(settings=Settings(splits=60))
 
 
 @pytest.fixture(scope="module")
-def here() -> pd.DataFrame:
+def here():
     return runner.run(PANEL_CURVE, VOTES, SPEC, jobs=1).frame()
 
 
@@ -35,7 +33,7 @@ def patience(monkeypatch):
 
 
 @pytest.fixture
-def dask(tmp_path: Path) -> Iterator[DaskCluster]:
+def dask(tmp_path):
     with dask_cluster(tmp_path) as started:
         yield started
 

@@ -34,20 +34,20 @@ FLOATS = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 """What ``NDArray[np.float64]`` stands for: NumPy before 2.5 says this, later ones name an alias."""
 
 
-def holding(annotation: object) -> type:
+def holding(annotation):
     return make_dataclass("Holding", [("value", annotation)], frozen=True)
 
 
-def read(annotation: object, data: object) -> Any:
+def read(annotation, data):
     return from_plain(holding(annotation), {"value": data}).value
 
 
-def round_trip(value: Any) -> Any:
+def round_trip(value):
     return from_plain(type(value), json.loads(json.dumps(to_plain(value), allow_nan=False)))
 
 
 @pytest.mark.parametrize("name", [*sorted(STUDIES), "analysis"])
-def test_every_field_of_what_is_stored_can_be_read_back(name: str) -> None:
+def test_every_field_of_what_is_stored_can_be_read_back(name):
     kinds = (Analysis,) if name == "analysis" else (STUDIES[name].spec, STUDIES[name].result)
     for kind in kinds:
         names = sorted(field.name for field in fields(kind))
@@ -70,12 +70,12 @@ def test_every_field_of_what_is_stored_can_be_read_back(name: str) -> None:
     ],
     ids=lambda array: str(array.shape),
 )
-def test_arrays_come_back_as_arrays_to_the_bit(annotation: object, array: np.ndarray) -> None:
+def test_arrays_come_back_as_arrays_to_the_bit(annotation, array):
     same_values(round_trip(holding(annotation)(array)).value, array)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.intp, np.uint8, np.bool_, np.float32])
-def test_arrays_come_back_with_the_type_that_is_declared(dtype: Any) -> None:
+def test_arrays_come_back_with_the_type_that_is_declared(dtype):
     array = np.array([[0, 1], [1, 0]], dtype)
     same_values(round_trip(holding(NDArray[dtype])(array)).value, array)
 
@@ -86,7 +86,7 @@ PLAIN = TypeAliasType("PLAIN", NAMED[np.int64])  # type: ignore[valid-type]
 
 
 @pytest.mark.parametrize("annotation", [NAMED[np.int64], PLAIN, PLAIN | None])
-def test_a_named_alias_means_what_it_stands_for(annotation: object) -> None:
+def test_a_named_alias_means_what_it_stands_for(annotation):
     same_values(read(annotation, [1, 2]), np.array([1, 2]))
 
 
@@ -121,7 +121,7 @@ class Tree:
         Tree(Left("left"), numbers={"a": 1, "b": 1.0, "c": "1", "d": math.nan}),
     ],
 )
-def test_what_is_nested_tagged_optional_or_recursive_comes_back(tree: Tree) -> None:
+def test_what_is_nested_tagged_optional_or_recursive_comes_back(tree):
     same_values(round_trip(tree), tree)
 
 
@@ -163,7 +163,7 @@ def test_what_is_nested_tagged_optional_or_recursive_comes_back(tree: Tree) -> N
         (NDArray[np.bool_], [1]),
     ],
 )
-def test_data_that_do_not_fit_are_refused_with_the_field(annotation: object, data: object) -> None:
+def test_data_that_do_not_fit_are_refused_with_the_field(annotation, data):
     with pytest.raises(ValueError, match=r"^Holding\.value: "):
         read(annotation, data)
 
@@ -194,9 +194,7 @@ def test_data_that_do_not_fit_are_refused_with_the_field(annotation: object, dat
     ],
     ids=str,
 )
-def test_a_field_that_nobody_knows_how_to_read_is_refused_whatever_the_data(
-    annotation: object,
-) -> None:
+def test_a_field_that_nobody_knows_how_to_read_is_refused_whatever_the_data(annotation):
     class_of_it = make_dataclass("Outer", [("inner", holding(annotation))])
     for _ in range(2):
         with pytest.raises(TypeError, match=r"^Outer\.inner: Holding\.value: "):
@@ -206,18 +204,18 @@ def test_a_field_that_nobody_knows_how_to_read_is_refused_whatever_the_data(
 
 
 @pytest.mark.parametrize("value", [{1, 2}, 1j, b"x", object(), [object()], print])
-def test_a_value_without_a_form_is_not_written(value: object) -> None:
+def test_a_value_without_a_form_is_not_written(value):
     for write in (to_plain, pack):
         with pytest.raises(TypeError, match="has no form in JSON"):
             write(value)
 
 
-def test_an_array_of_objects_is_not_written_as_bytes() -> None:
+def test_an_array_of_objects_is_not_written_as_bytes():
     with pytest.raises(TypeError, match="array of objects"):
         pack(np.array([None]))
 
 
-def test_a_type_without_a_shape_cannot_be_read() -> None:
+def test_a_type_without_a_shape_cannot_be_read():
     with pytest.raises(TypeError, match="cannot be read back"):
         from_plain(dict, {})
 
@@ -267,7 +265,7 @@ VALUES = st.builds(
 
 
 @given(VALUES)
-def test_as_bytes_any_value_comes_back_to_the_bit(value: Any) -> None:
+def test_as_bytes_any_value_comes_back_to_the_bit(value):
     same_bits(unpack(Some, pack(value)), value)
 
 
@@ -280,12 +278,12 @@ def test_as_bytes_any_value_comes_back_to_the_bit(value: Any) -> None:
         (NDArray[np.int64], np.arange(6).reshape(2, 3).T),
     ],
 )
-def test_as_bytes_what_is_not_a_dataclass_comes_back_too(annotation: Any, value: object) -> None:
+def test_as_bytes_what_is_not_a_dataclass_comes_back_too(annotation, value):
     same_bits(unpack(annotation, pack(value)), value)
 
 
 @given(st.binary(max_size=200))
-def test_noise_is_refused(noise: bytes) -> None:
+def test_noise_is_refused(noise):
     for data in (noise, zlib.compress(noise)):
         with pytest.raises(ValueError, match="cannot be read"):
             unpack(Leaf, data)
@@ -295,7 +293,7 @@ WHOLE = pack(Leaf(0.1, 3, "é", pd.DataFrame({"x": [1.5]}), (np.arange(3.0), np.
 
 
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
-def test_damaged_bytes_are_refused_or_change_nothing(at: int, change: int) -> None:
+def test_damaged_bytes_are_refused_or_change_nothing(at, change):
     flipped = WHOLE[:at] + bytes([WHOLE[at] ^ change]) + WHOLE[at + 1 :]
     with contextlib.suppress(ValueError):
         same_bits(unpack(Leaf, flipped), unpack(Leaf, WHOLE))
@@ -303,7 +301,7 @@ def test_damaged_bytes_are_refused_or_change_nothing(at: int, change: int) -> No
         unpack(Leaf, WHOLE[:at])
 
 
-def crafted(content: object, **arrays: np.ndarray) -> bytes:
+def crafted(content, **arrays):
     """What only another program would write."""
     sink = io.BytesIO()
     np.savez(sink, text=np.frombuffer(json.dumps(content).encode(), np.uint8), **arrays)
@@ -320,13 +318,13 @@ class Bomb:
     [{"array": "0"}, {"array": "text"}, {"array": ["ints"]}, {"array": None}, {"array": 0, "x": 1}],
     ids=str,
 )
-def test_an_array_that_is_not_there_or_of_another_type_is_refused(value: object) -> None:
+def test_an_array_that_is_not_there_or_of_another_type_is_refused(value):
     data = crafted({"value": value}, ints=np.arange(2))
     with pytest.raises(ValueError, match="cannot be read"):
         unpack(holding(NDArray[np.float64]), data)
 
 
-def test_a_pickled_array_is_not_loaded() -> None:
+def test_a_pickled_array_is_not_loaded():
     data = crafted({"value": {"array": "bomb"}}, bomb=np.array([Bomb()], object))
     with pytest.raises(ValueError, match="cannot be read"):
         unpack(holding(NDArray[np.float64]), data)
@@ -351,6 +349,6 @@ COLUMN = {"name": "x", "dtype": "int64", "values": [1, 2]}
     ],
     ids=str,
 )
-def test_what_is_not_a_table_is_refused(table: object) -> None:
+def test_what_is_not_a_table_is_refused(table):
     with pytest.raises(ValueError, match=r"^Holding\.value: "):
         read(pd.DataFrame, table)

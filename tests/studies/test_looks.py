@@ -1,7 +1,5 @@
 """The number of splits may be left to the answer: the same places to look, and the same bits."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 from functools import reduce
 
@@ -18,21 +16,7 @@ from judgepanel.studies import contract as looking
 from judgepanel.studies import runner
 from judgepanel.studies.accumulate import Estimator
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contract import (
-    FEWEST,
-    FEWEST_OF_MANY,
-    LOOKS,
-    MANY,
-    MOST_SPLITS,
-    Settings,
-    at_level,
-    holds,
-    inside,
-    looks,
-    prepare,
-    same_verdicts,
-    split_chunks,
-)
+from judgepanel.studies.contract import MANY
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.results import combine
 from judgepanel.votes import InputError
@@ -40,7 +24,7 @@ from tests.helpers import make_votes
 from tests.present.results import spec_of
 from tests.present.results import votes as small_votes
 
-OPEN = Settings(splits=None)
+OPEN = looking.Settings(splits=None)
 CURVE = PanelCurveSpec(OPEN, calibrators=("temperature",), compare=(3,))
 
 
@@ -49,7 +33,7 @@ ALL_SPLITS = {"label_budget", "permutation", "judges", "value", "narrow_band"}
 OF_SPLITS = {name for name, study in STUDIES.items() if study.rounds(spec_of(name)) > 1}
 
 
-def settled_after(n_splits: int) -> object:
+def settled_after(n_splits):
     """The panel curve, settled at a number of splits whatever the votes."""
     return replace(PANEL_CURVE, settled=lambda _v, _s, partial: len(partial.numbers) >= n_splits)
 
@@ -72,37 +56,37 @@ def kept_of(study, votes, spec):
 def difference(tally, votes):
     """Top-3 against all judges, as an estimate."""
     totals = tally
-    estimated = Estimator.of(totals, prepare(votes, CURVE.settings).ballots.units)
+    estimated = Estimator.of(totals, looking.prepare(votes, CURVE.settings).ballots.units)
     arms = [int(totals.compared[0]), totals.reference]
     items, splits = totals.item_means()[0][0, 0], totals.split_means[:, 0, 0]
     return estimated(items[arms[:1]] - items[arms[1:]], splits[:, arms[:1]] - splits[:, arms[1:]])
 
 
-def figures(result: object) -> object:
+def figures(result):
     return to_plain(replace(result, warnings=()))
 
 
 @given(st.integers(0, 300), st.integers(1, 20), st.none() | st.integers(1, 20))
 def test_a_chunk_ends_at_every_look_and_every_split_is_in_one(n, size, first):
-    chunks = split_chunks(n, size, first, LOOKS)
+    chunks = looking.split_chunks(n, size, first, looking.LOOKS)
     assert [k for c in chunks for k in range(c.first, c.first + c.count)] == list(range(n))
     assert [chunk.number for chunk in chunks] == list(range(len(chunks)))
     assert all(0 < chunk.count <= size for chunk in chunks)
-    assert {end for end in LOOKS if end <= n} <= {c.first + c.count for c in chunks}
+    assert {end for end in looking.LOOKS if end <= n} <= {c.first + c.count for c in chunks}
 
 
 def test_most_votes_are_looked_at_from_20_splits_on_and_very_many_items_from_4(votes):
-    assert looks(votes, OPEN, 100) == (20, 30, 50, 70, 100)
-    assert looks(votes, OPEN, 25) == (20, 25)
-    assert looks(votes, OPEN, 20) == (20,)
+    assert looking.looks(votes, OPEN, 100) == (20, 30, 50, 70, 100)
+    assert looking.looks(votes, OPEN, 25) == (20, 25)
+    assert looking.looks(votes, OPEN, 20) == (20,)
     many = make_votes(1, 2 * MANY, 2)
-    assert looks(many, OPEN, 100) == LOOKS
-    assert (FEWEST, FEWEST_OF_MANY) == (20, 4)
+    assert looking.looks(many, OPEN, 100) == looking.LOOKS
+    assert (looking.FEWEST, looking.FEWEST_OF_MANY) == (20, 4)
 
 
 def test_a_number_of_splits_and_the_protocol_of_the_paper_are_not_looked_at(votes):
-    assert looks(votes, Settings(splits=100), 100) == (100,)
-    assert looks(votes, replace(OPEN, protocol="paper"), 100) == (100,)
+    assert looking.looks(votes, looking.Settings(splits=100), 100) == (100,)
+    assert looking.looks(votes, replace(OPEN, protocol="paper"), 100) == (100,)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
@@ -111,7 +95,9 @@ def test_the_result_is_that_of_as_many_splits_to_the_bit(votes, backend, jobs):
     states = list(runner.steps(settled_after(30), votes, CURVE, jobs=jobs, backend=backend))
     result = states[-1].result()
     assert (result.n_splits, result.planned_splits, result.partial) == (30, 30, False)
-    fixed = runner.run(PANEL_CURVE, votes, replace(CURVE, settings=Settings(splits=30)), jobs=1)
+    fixed = runner.run(
+        PANEL_CURVE, votes, replace(CURVE, settings=looking.Settings(splits=30)), jobs=1
+    )
     assert figures(result) == figures(fixed)
 
 
@@ -126,7 +112,7 @@ def test_progress_counts_what_is_known_to_be_needed(votes):
 
 def test_what_never_settles_takes_all_splits(votes):
     result = runner.run(settled_after(10**6), votes, CURVE, jobs=1)
-    assert (result.n_splits, result.planned_splits) == (MOST_SPLITS, MOST_SPLITS)
+    assert (result.n_splits, result.planned_splits) == (looking.MOST_SPLITS, looking.MOST_SPLITS)
 
 
 def test_a_run_goes_on_from_any_kept_chunks_to_the_same_bits(votes):
@@ -148,9 +134,9 @@ def test_a_verdict_that_may_flip_is_not_settled():
         covariance=np.zeros((0, 0)),
         monte_carlo=np.array([0.002]),
     )
-    assert same_verdicts(differences, 1.0)
-    assert not same_verdicts(replace(differences, monte_carlo=np.array([0.004])), 1.0)
-    assert not same_verdicts(differences, 1.4)
+    assert looking.same_verdicts(differences, 1.0)
+    assert not looking.same_verdicts(replace(differences, monte_carlo=np.array([0.004])), 1.0)
+    assert not looking.same_verdicts(differences, 1.4)
 
 
 @pytest.mark.parametrize(
@@ -161,12 +147,12 @@ def test_a_verdict_that_may_flip_is_not_settled():
 def test_clear_votes_settle_at_the_first_look(study, spec):
     votes = make_votes(3, 400, 3, low=0.6, high=0.95)
     result = runner.run(study, votes, spec, jobs=2)
-    assert result.n_splits == FEWEST
+    assert result.n_splits == looking.FEWEST
     assert not result.partial
 
 
 def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items(votes):
-    spec = replace(CURVE, settings=Settings(splits=240))
+    spec = replace(CURVE, settings=looking.Settings(splits=240))
     pieces = kept_of(PANEL_CURVE, votes, spec)
     numbers = range(0, len(pieces), 4)
     runs = [reduce(combine, [pieces[n + k] for k in range(4)]) for n in numbers]
@@ -179,10 +165,10 @@ def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items(v
 
 def test_a_number_out_of_range_is_refused_with_the_word():
     with pytest.raises(InputError, match=r"allowed: auto, or 2\.\.10000"):
-        Settings(splits=1)
+        looking.Settings(splits=1)
 
 
-def opened(name: str) -> object:
+def opened(name):
     """A quick spec of a study, whose number of splits is left to the answer."""
     return replace(spec_of(name), settings=OPEN)
 
@@ -205,7 +191,7 @@ def test_every_study_gives_the_bits_of_as_many_splits(name, monkeypatch):
 
     auto = runner.run(replace(study, settled=settled), small_votes(), spec, jobs=1)
     assert (auto.n_splits, auto.planned_splits, auto.partial) == (n_splits, n_splits, False)
-    fixed = replace(spec, settings=Settings(splits=n_splits))
+    fixed = replace(spec, settings=looking.Settings(splits=n_splits))
     assert figures(auto) == figures(runner.run(study, small_votes(), fixed, jobs=1))
     # Every deciding figure states its Monte Carlo error: without one, it would never be settled.
     monkeypatch.setattr(looking, "REACH", 0.0)
@@ -231,17 +217,37 @@ def interval(value, reach, error):
 
 
 def test_a_figure_holds_if_its_verdict_is_far_and_its_interval_as_narrow_as_it_gets():
-    assert holds(interval(0.05, 0.02, np.array([0.002])), 0.01)
-    assert not holds(interval(0.05, 0.02, np.array([0.002])), 0.027), "the verdict may flip"
-    assert not holds(interval(0.5, 0.02, np.array([0.005])), 0.01), "the interval may narrow"
-    assert not holds(interval(0.05, 0.02, None), 0.01)
-    assert not holds(interval(0.05, 0.02, np.array([np.nan])), 0.01)
-    assert holds(interval(0.05, np.nan, np.array([np.nan])), 0.01), "nothing was estimated"
+    assert looking.holds(interval(0.05, 0.02, np.array([0.002])), 0.01)
+    assert not looking.holds(interval(0.05, 0.02, np.array([0.002])), 0.027), "the verdict may flip"
+    assert not looking.holds(interval(0.5, 0.02, np.array([0.005])), 0.01), (
+        "the interval may narrow"
+    )
+    assert not looking.holds(interval(0.05, 0.02, None), 0.01)
+    assert not looking.holds(interval(0.05, 0.02, np.array([np.nan])), 0.01)
+    assert looking.holds(interval(0.05, np.nan, np.array([np.nan])), 0.01), "nothing was estimated"
 
 
 def test_an_interval_near_either_margin_is_not_settled_inside_them():
     for value in (0.0, 0.025, -0.025):
         figure = interval(value, 0.024, np.array([0.002]))
         near = abs(value) == 0.025
-        assert all(holds(*entry) for entry in inside(figure, 0.047)) is not near
-    assert at_level(interval(0.0, 1.96, np.zeros(1)), 0.9).hi == pytest.approx(1.645, abs=1e-3)
+        assert all(looking.holds(*entry) for entry in looking.inside(figure, 0.047)) is not near
+    assert looking.at_level(interval(0.0, 1.96, np.zeros(1)), 0.9).hi == pytest.approx(
+        1.645, abs=1e-3
+    )
+
+
+@given(st.integers(0, 300), st.integers(1, 20), st.none() | st.integers(1, 20))
+def test_every_split_is_in_one_chunk(n, size, first):
+    chunks = looking.split_chunks(n, size, first)
+    assert [k for c in chunks for k in range(c.first, c.first + c.count)] == list(range(n))
+    assert [chunk.number for chunk in chunks] == list(range(len(chunks)))
+    assert all(0 < chunk.count <= max(size, first or 0) for chunk in chunks)
+
+
+def test_a_first_answer_may_come_from_fewer_splits():
+    assert looking.split_chunks(12, 5, 2) == (
+        looking.Chunk(0, 0, 2),
+        looking.Chunk(1, 2, 5),
+        looking.Chunk(2, 7, 5),
+    )

@@ -1,7 +1,5 @@
 """Figures on another machine are the same except for the last digits, which depend on its BLAS."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -27,7 +25,7 @@ print(json.dumps(figures))
 """
 
 
-def figures(**environment: str) -> np.ndarray:
+def figures(**environment):
     ran = subprocess.run(
         [sys.executable, "-c", FIGURES],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
@@ -39,15 +37,15 @@ def figures(**environment: str) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def here() -> np.ndarray:
+def here():
     return figures(OPENBLAS_NUM_THREADS="1")
 
 
-def test_another_blas_kernel_moves_no_figure_beyond_its_last_digits(here: np.ndarray) -> None:
+def test_another_blas_kernel_moves_no_figure_beyond_its_last_digits(here):
     """Prescott is the plainest kernel of OpenBLAS, which every x86-64 runs; others ignore it."""
     other = figures(OPENBLAS_NUM_THREADS="1", OPENBLAS_CORETYPE="Prescott")
     np.testing.assert_allclose(other, here, rtol=1e-9)
 
 
-def test_a_second_run_on_this_machine_gives_the_same_bits(here: np.ndarray) -> None:
+def test_a_second_run_on_this_machine_gives_the_same_bits(here):
     np.testing.assert_array_equal(figures(OPENBLAS_NUM_THREADS="1"), here)

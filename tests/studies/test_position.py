@@ -7,21 +7,19 @@ import pytest
 
 from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.votes import VoteMatrix
-from judgepanel.votes.matrix import Policy
 from judgepanel.votes.simulate import SimulationSpec, one_class, simulate
 
 
-def lopsided(accuracy: float = 0.97, n_items: int = 400, seed: int = 0) -> VoteMatrix:
+def lopsided(accuracy=0.97, n_items=400, seed=0):
     spec = SimulationSpec(
         n_items=n_items, n_judges=5, base_rate=0.1, accuracies=(accuracy,) * 5, seed=seed
     )
     return simulate(spec)
 
 
-def permuted(prevalence: float, seed: int) -> VoteMatrix:
+def permuted(prevalence, seed):
     """Judges that vote at the rate of the labels and know nothing."""
     rng = np.random.default_rng(seed)
     votes = lopsided(n_items=200, seed=seed)
@@ -30,7 +28,7 @@ def permuted(prevalence: float, seed: int) -> VoteMatrix:
     return replace(votes, labels=labels, votes=(rng.random((200, 5)) < prevalence).astype(np.int8))
 
 
-def curve_of(votes: VoteMatrix, orientation: Policy = "symmetric") -> PanelCurve:
+def curve_of(votes, orientation="symmetric"):
     settings = Settings(orientation=orientation, splits=6)
     return run(PANEL_CURVE, votes, PanelCurveSpec(settings, calibrators=("temperature",)), jobs=1)
 

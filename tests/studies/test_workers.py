@@ -1,4 +1,4 @@
-"""Worker processes end with the process that started them, however it ends."""
+"""Worker processes end with the process that started them; what comes next is computed ahead."""
 
 import os
 import signal
@@ -8,7 +8,6 @@ import threading
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,10 +15,9 @@ from joblib.externals.loky import reusable_executor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from judgepanel.studies import runner
-from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.votes import VoteMatrix
+from judgepanel.studies.runner import ahead
 from tests.helpers import make_votes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +34,7 @@ input()
 """
 
 
-def is_alive(pid: int) -> bool:
+def is_alive(pid):
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -114,7 +112,7 @@ def cells_of(votes, spec, chunk):
     return (votes.votes.size,)
 
 
-def last_of(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> Any:
+def last_of(votes, spec, partial):
     return partial
 
 
@@ -214,3 +212,48 @@ def test_work_in_another_thread_than_the_first_has_one_thread_of_blas_too():
         runner.run(study, votes, spec, jobs=1)
         assert blas_threads() == {2}
     assert seen == 3 * len(study.plan(spec)) * [{1}]
+
+
+PATIENCE = 30.0
+
+
+def test_the_next_item_is_computed_while_one_is_used():
+    second = threading.Event()
+
+    def items():
+        yield "first"
+        second.set()
+        yield "second"
+
+    used = ahead(items())
+    assert next(used) == "first"
+    assert second.wait(PATIENCE)
+    assert list(used) == ["second"]
+
+
+def test_items_come_in_order_and_none_of_none():
+    assert list(ahead(iter(range(20)))) == list(range(20))
+    assert list(ahead(iter(()))) == []
+
+
+def test_at_most_one_item_is_computed_ahead():
+    begun = []
+
+    def items():
+        for number in range(5):
+            begun.append(number)
+            yield number
+
+    for number in ahead(items()):
+        assert begun[-1] <= number + 1
+
+
+def test_what_goes_wrong_is_raised_where_the_items_are_used():
+    def items():
+        yield 1
+        raise ValueError("no second item")
+
+    used = ahead(items())
+    assert next(used) == 1
+    with pytest.raises(ValueError, match="no second item"):
+        next(used)

@@ -1,10 +1,11 @@
-"""Who counts as signed in, according to the provider's claims."""
+"""Who counts as signed in, according to the provider's claims; links for others."""
 
 import time
 
 import pytest
 
-from judgepanel.ui import access
+from judgepanel.service.basics import ServerProblem
+from judgepanel.ui import access, server
 
 NOW = 1_800_000_000.0
 GOOD = {"is_logged_in": True, "iss": "https://login.example", "sub": "ann", "iat": NOW - 60}
@@ -64,3 +65,39 @@ def test_people_of_other_issuers_and_subjects_are_others(claims, entry):
     own = access.user().owner
     claims["iss"], claims["sub"] = "a", 'b", "c'
     assert access.user().owner != own
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost:8501",
+        "http://LOCALHOST.:8501",
+        "http://app.localhost",
+        "http://127.0.0.1:8501",
+        "http://127.8.9.1",
+        "http://[::1]:8501",
+        "http://0.0.0.0:8501",
+    ],
+)
+def test_an_address_that_reaches_one_machine_is_known(url):
+    assert server.is_local(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://judges.example.org", "http://192.168.1.7:8501", "http://localhost.example.org", ""],
+)
+def test_an_address_that_reaches_others_is_not_called_local(url):
+    assert not server.is_local(url)
+
+
+def test_links_for_others_begin_with_the_address_that_is_set(monkeypatch):
+    monkeypatch.setenv(server.PUBLIC_URL, "https://Example.org:443/")
+    assert server.public_origins() == ("https://example.org",)
+
+
+@pytest.mark.parametrize("setting", ["judges.example.org", "ftp://a.b", "https://", "https://a?b"])
+def test_a_setting_that_is_no_address_is_refused(monkeypatch, setting):
+    monkeypatch.setenv(server.PUBLIC_URL, setting)
+    with pytest.raises(ServerProblem, match="it must be what people type to open it"):
+        server.public_origins()

@@ -15,7 +15,7 @@ from judgepanel.words.sentences import CODING, settings_words
 from judgepanel.words.tables import MARKED, data_rows, data_sentence, paired_sentence
 from judgepanel.words.tables import compared_table as result_table
 from tests.helpers import make_votes
-from tests.studies.panel.test_overlap import (
+from tests.studies.panel.test_what_if import (
     QUICK,
     SIX,
     VOTES,

@@ -1,7 +1,5 @@
 """Tables for people and spreadsheets."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -70,7 +68,7 @@ def test_missing_values_are_blank_and_truth_is_a_word():
     assert csv_text(frame) == "a,b,c\n,,True\nx,0.1,False\n"
 
 
-def interval(*rows: tuple[float, float, float], unit: str = "nats") -> Interval:
+def interval(*rows, unit="nats"):
     value, lo, hi = np.array(rows).T
     return Interval(value, lo, hi, unit=unit)
 
@@ -91,25 +89,25 @@ def interval(*rows: tuple[float, float, float], unit: str = "nats") -> Interval:
         (text(["=1+1"]), "=1+1"),
     ],
 )
-def test_a_form_makes_the_text_of_a_cell(column: Column, shown: str) -> None:
+def test_a_form_makes_the_text_of_a_cell(column, shown):
     assert column.texts() == [shown]
 
 
-def test_what_is_unknown_is_blank_and_words_may_stand_for_a_number() -> None:
+def test_what_is_unknown_is_blank_and_words_may_stand_for_a_number():
     column = differences(interval((NAN, NAN, NAN), (0.0, 0.0, 0.0)), {1: "reference"})
     assert column.texts() == ["", "reference"]
     np.testing.assert_array_equal(column.numbers, [NAN, 0.0])
     assert text(["a"]).numbers is None
 
 
-def test_a_table_shows_some_rows_and_counts_the_rest() -> None:
+def test_a_table_shows_some_rows_and_counts_the_rest():
     table = Table({"judge": text(["a", "b", "c"]), "NLL": numbers([0.5, 0.25, NAN])}, most=2)
     assert table.rows() == [["a", "0.500"], ["b", "0.250"]]
     assert table.rows_left().startswith("1 more row is")
     assert table.texts()["NLL"].tolist() == ["0.500", "0.250", ""]
 
 
-def test_columns_of_a_frame_get_the_form_of_their_type() -> None:
+def test_columns_of_a_frame_get_the_form_of_their_type():
     frame = pd.DataFrame({"n": [1], "accuracy": [0.5], "x": [0.5], "name": ["a"], "none": [None]})
     columns = as_columns(frame, shares=["accuracy"])
     assert [column.texts()[0] for column in columns.values()] == ["1", "50.0 %", "0.500", "a", ""]

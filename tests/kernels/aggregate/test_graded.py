@@ -1,7 +1,5 @@
 """One-coin and joint on levels: what they know of grades, and what they must not know."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +25,7 @@ PLAIN = {"one_coin_graded": "one_coin", "joint_graded": "joint"}
 KS = np.array([1, 3, 6])
 
 
-def with_grades(seed: int, n: int = 90, k: int = 6, groups: int = 0) -> Ballots:
+def with_grades(seed, n=90, k=6, groups=0):
     """Ballots in which judges 0 to 3 give grades that tell: .5 to 3 in halves, or any number."""
     ballots = make_ballots(seed, n, k, groups=groups)
     rng = np.random.default_rng(seed)
@@ -38,13 +36,13 @@ def with_grades(seed: int, n: int = 90, k: int = 6, groups: int = 0) -> Ballots:
     return replace(ballots, margins=margins * (ballots.votes != 0))
 
 
-def everyone(ballots: Ballots) -> np.ndarray:
+def everyone(ballots):
     return np.arange(ballots.n_items)
 
 
 @pytest.mark.parametrize("name", GRADED)
 @pytest.mark.parametrize("groups", [0, 20])
-def test_without_grades_the_bits_are_those_of_votes(name: str, groups: int) -> None:
+def test_without_grades_the_bits_are_those_of_votes(name, groups):
     ballots = make_ballots(3, 80, 6, groups=groups)
     one_margin = replace(ballots, margins=0.7 * (ballots.votes != 0))
     drawn = split(ballots.units, 0)
@@ -55,7 +53,7 @@ def test_without_grades_the_bits_are_those_of_votes(name: str, groups: int) -> N
             assert np.array_equal(getattr(scores, field), getattr(wanted, field))
 
 
-def test_few_margins_have_a_band_each_and_many_a_quarter_of_the_votes() -> None:
+def test_few_margins_have_a_band_each_and_many_a_quarter_of_the_votes():
     few = np.tile([2.0, 1.0, 3.0, 2.0], 6)[:, None]
     many = np.arange(1.0, 25.0)[:, None]
     votes = np.ones((24, 2), dtype=np.int8)
@@ -71,7 +69,7 @@ def test_few_margins_have_a_band_each_and_many_a_quarter_of_the_votes() -> None:
     assert [edges.tolist() for edges in other.edges] == [edges.tolist() for edges in levels.edges]
 
 
-def test_a_weight_is_a_share_right_shrunk_to_the_judges() -> None:
+def test_a_weight_is_a_share_right_shrunk_to_the_judges():
     correct = np.array([[20.0], [28.0], [39.0], [0.0]])
     voted = np.array([[40.0], [40.0], [40.0], [0.0]])
     weights = level_weights(correct, voted, np.array([3]))[:3, 0]
@@ -83,7 +81,7 @@ def test_a_weight_is_a_share_right_shrunk_to_the_judges() -> None:
 
 
 @pytest.mark.parametrize("turn", [1, -1])
-def test_weights_rise_with_the_margin_and_fall_below_chance(turn: int) -> None:
+def test_weights_rise_with_the_margin_and_fall_below_chance(turn):
     rng = np.random.default_rng(0)
     voted = rng.integers(1, 30, (200, MOST_BANDS, 3)).astype(float)
     correct = np.floor(voted * rng.random(voted.shape))
@@ -98,7 +96,7 @@ def test_weights_rise_with_the_margin_and_fall_below_chance(turn: int) -> None:
     np.testing.assert_allclose(opposite, wanted, rtol=1e-9, atol=1e-9)
 
 
-def test_bands_that_differ_by_chance_alone_weigh_alike() -> None:
+def test_bands_that_differ_by_chance_alone_weigh_alike():
     voted = np.full((MOST_BANDS, 1), 25.0)
     correct = np.array([[18.0], [17.0], [19.0], [18.0]])
     weights = level_weights(correct, voted, np.array([MOST_BANDS]))
@@ -106,7 +104,7 @@ def test_bands_that_differ_by_chance_alone_weigh_alike() -> None:
 
 
 @pytest.mark.parametrize("groups", [0, 12])
-def test_evidence_is_that_of_counts_without_the_own_unit(groups: int) -> None:
+def test_evidence_is_that_of_counts_without_the_own_unit(groups):
     ballots = with_grades(5, 40, groups=groups)
     levels = levels_on(ballots, everyone(ballots))
     bands = levels.bands(ballots.margins, 40)
@@ -121,7 +119,7 @@ def test_evidence_is_that_of_counts_without_the_own_unit(groups: int) -> None:
 
 @pytest.mark.parametrize("name", GRADED)
 @pytest.mark.parametrize("groups", [0, 20])
-def test_no_calibration_score_knows_its_own_label(name: str, groups: int) -> None:
+def test_no_calibration_score_knows_its_own_label(name, groups):
     ballots = with_grades(2, groups=groups)
     drawn = split(ballots.units, 0)
     unit = ballots.units[drawn.calibration[3]]
@@ -136,7 +134,7 @@ def test_no_calibration_score_knows_its_own_label(name: str, groups: int) -> Non
 
 
 @pytest.mark.parametrize("name", GRADED)
-def test_swapping_the_responses_of_items_turns_their_logits(name: str) -> None:
+def test_swapping_the_responses_of_items_turns_their_logits(name):
     ballots = replace(with_grades(4), symmetric=True)
     flip = np.where(np.arange(90) % 3, -1, 1).astype(np.int8)
     swapped = replace(ballots, votes=ballots.votes * flip[:, None], signs=ballots.signs * flip)
@@ -148,7 +146,7 @@ def test_swapping_the_responses_of_items_turns_their_logits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GRADED)
-def test_judges_may_come_in_any_order(name: str) -> None:
+def test_judges_may_come_in_any_order(name):
     ballots = with_grades(6)
     order = np.array([4, 2, 0, 5, 1, 3])
     moved = replace(
@@ -162,7 +160,7 @@ def test_judges_may_come_in_any_order(name: str) -> None:
     np.testing.assert_allclose(after.evaluation, before.evaluation, rtol=0, atol=1e-6)
 
 
-def test_the_panel_of_all_judges_scores_as_the_kernel_does() -> None:
+def test_the_panel_of_all_judges_scores_as_the_kernel_does():
     ballots = with_grades(7)
     rows = everyone(ballots)
     fit = Fit(rows, rows, rows % 5)
@@ -178,7 +176,7 @@ def test_the_panel_of_all_judges_scores_as_the_kernel_does() -> None:
 
 @pytest.mark.simulation
 @pytest.mark.parametrize(("name", "seeds"), [("one_coin_graded", 6), ("joint_graded", 1)])
-def test_grades_that_tell_lower_the_loss_on_new_items(name: str, seeds: int) -> None:
+def test_grades_that_tell_lower_the_loss_on_new_items(name, seeds):
     """Seeds are fixed: the loss falls by a tenth or more in each."""
     losses = np.zeros(2)
     for seed in range(seeds):

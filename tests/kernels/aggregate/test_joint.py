@@ -9,29 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgepanel.kernels import ballots as vote_cells
-from judgepanel.kernels import joint as module
+from judgepanel.kernels import joint as joint_kernel
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.joint import (
-    CAUTION,
-    CS,
-    DIRECTIONS,
-    Form,
-    Verdicts,
-    agreement_among,
-    centring,
-    features,
-    joint,
-    joint_monotone,
-    left_out_margins,
-    prior_level,
-    stacking,
-    stacking_monotone,
-)
 from judgepanel.kernels.prefixes import Fit, counts, one_coin_weight
 from judgepanel.scoring.splits import folds
 from tests.helpers import counts_by_loop, item_nll, make_ballots
 
-KERNELS = (joint, stacking, joint_monotone, stacking_monotone)
+KERNELS = (
+    joint_kernel.joint,
+    joint_kernel.stacking,
+    joint_kernel.joint_monotone,
+    joint_kernel.stacking_monotone,
+)
 
 
 def fold_numbers(ballots, rows, n_folds=5):
@@ -66,7 +55,7 @@ def test_left_out_scores_are_those_of_a_loop(groups):
     ballots = make_ballots(2, 30, 5, missing=0.4, groups=groups)
     rows = np.arange(30)
     right = ballots.votes * ballots.signs[:, None]
-    margins = left_out_margins(
+    margins = joint_kernel.left_out_margins(
         right, ballots.units, *counts(ballots, rows), np.ones(right.shape[1])
     )
     for i in rows:
@@ -96,7 +85,7 @@ def test_sparse_and_dense_features_give_the_same_panel(monkeypatch, kernel, symm
     fits = cross_fits(ballots, np.arange(80), np.arange(80, 120))
     ks = np.array([5, 20])
     dense = kernel(ballots, fits, ks, "accuracy")
-    monkeypatch.setattr(module, "BATCH_CELLS", 0)
+    monkeypatch.setattr(joint_kernel, "BATCH_CELLS", 0)
     monkeypatch.setattr(vote_cells, "SPARSE_CELLS", 0)
     monkeypatch.setattr(vote_cells, "SPARSE_DENSITY", 2.0)
     sparse = kernel(ballots, fits, ks, "accuracy")
@@ -104,14 +93,14 @@ def test_sparse_and_dense_features_give_the_same_panel(monkeypatch, kernel, symm
         np.testing.assert_allclose(first, other, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("kernel", [joint, stacking])
+@pytest.mark.parametrize("kernel", [joint_kernel.joint, joint_kernel.stacking])
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_rows_that_are_alike_are_learnt_from_as_one(monkeypatch, kernel, symmetric):
     ballots = make_ballots(18, 160, 4, missing=0.1, symmetric=symmetric)
     fits = cross_fits(ballots, np.arange(120), np.arange(120, 160))
     ks = np.array([2, 4])
     together = kernel(ballots, fits, ks, "accuracy")
-    monkeypatch.setattr(module, "CODED", 0)
+    monkeypatch.setattr(joint_kernel, "CODED", 0)
     for scores, each in zip(together, kernel(ballots, fits, ks, "accuracy"), strict=True):
         np.testing.assert_allclose(scores, each, rtol=0, atol=1e-7)
 
@@ -120,12 +109,14 @@ def test_a_hundred_alike_rows_are_one_that_counts_a_hundred_times():
     ballots = make_ballots(19, 12, 3, missing=0.0)
     rows = np.repeat(np.arange(12), 100)
     many = Ballots(ballots.votes[rows], ballots.signs[rows], np.arange(1200))
-    example = module.features(
+    example = joint_kernel.features(
         many, np.arange(1200), np.arange(3), one_coin=True, agreement=True, distinct=True
     )
     assert len(example.votes) <= 12
     assert example.times.sum() == 1200.0
-    whole = module.features(many, np.arange(1200), np.arange(3), one_coin=True, agreement=True)
+    whole = joint_kernel.features(
+        many, np.arange(1200), np.arange(3), one_coin=True, agreement=True
+    )
     assert example.shrink == pytest.approx(whole.shrink, abs=1e-12)
     assert example.rate == pytest.approx(whole.rate, rel=1e-12)
     np.testing.assert_allclose(
@@ -137,10 +128,12 @@ def test_a_path_ends_where_a_fit_from_nothing_ends():
     ballots = make_ballots(5, 80, 8)
     rows = np.arange(80)
     fit = Fit(rows, rows[:0], np.zeros(80, dtype=np.int64))
-    learnt = [module.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
-    (path,) = module._fit(learnt, CS, scale=True, intercept=True)  # each from the one before
+    learnt = [joint_kernel.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
+    (path,) = joint_kernel._fit(
+        learnt, joint_kernel.CS, scale=True, intercept=True
+    )  # each from the one before
     for place in (0, 4, 8):
-        (alone,) = joint.panels(ballots, [fit], 8, Cs=CS[place:][:1])
+        (alone,) = joint_kernel.joint.panels(ballots, [fit], 8, Cs=joint_kernel.CS[place:][:1])
         order = np.argsort(alone.judges)
         np.testing.assert_allclose(alone.weights[order], path.weights[place], rtol=0, atol=1e-5)
         assert alone.intercept == pytest.approx(path.intercept[place], abs=1e-5)
@@ -222,17 +215,19 @@ def test_without_evidence_of_more_joint_is_a_scaled_one_coin_sum():
     ballots = make_ballots(11, 200, 6, symmetric=True)
     rows = np.arange(200)
     fit = Fit(rows, rows, np.zeros(200, dtype=np.int64))  # one fold: the smallest C
-    (panel,) = joint.panels(ballots, [fit], 6)
+    (panel,) = joint_kernel.joint.panels(ballots, [fit], 6)
     base = one_coin_weight(*counts(ballots, rows))[panel.judges]
     assert panel.cv_nll is None
-    assert panel.C_weights.tolist() == [1.0] + [0.0] * (len(CS) - 1)
+    assert panel.C_weights.tolist() == [1.0] + [0.0] * (len(joint_kernel.CS) - 1)
     np.testing.assert_allclose(panel.weights, panel.tau * base, rtol=0, atol=0.02)
 
 
 def test_a_family_that_repeats_itself_counts_once():
     ballots = related_panel(12, 1600, 12, copies=6, accuracy=0.8)
     rows, new = np.arange(400), np.arange(400, 1600)
-    (panel,) = Form(one_coin=True).panels(ballots, cross_fits(ballots, rows, new)[:1], 12)
+    (panel,) = joint_kernel.Form(one_coin=True).panels(
+        ballots, cross_fits(ballots, rows, new)[:1], 12
+    )
     one_coin = ballots.votes[new] @ one_coin_weight(*counts(ballots, rows))
     signs = ballots.signs[new].astype(float)
     assert panel.tau < 0.5
@@ -250,7 +245,7 @@ def test_agreement_finds_what_no_weights_can():
     nll = {}
     for agreement in (False, True):
         fits = cross_fits(ballots, rows, new)[:1]
-        (panel,) = Form(one_coin=True, agreement=agreement).panels(ballots, fits, 3)
+        (panel,) = joint_kernel.Form(one_coin=True, agreement=agreement).panels(ballots, fits, 3)
         nll[agreement] = item_nll(panel.logits(votes[new]), signs[new].astype(float))
     assert nll[True] < item_nll(logits[new], signs[new].astype(float)) + 0.01
     assert nll[True] < nll[False] - 0.03
@@ -263,7 +258,9 @@ def test_lenient_judges_are_not_taken_for_a_label_prior():
     yes = rng.random((2100, 10)) < np.where(signs > 0, 0.95, 0.5)[:, None]
     ballots = Ballots(np.where(yes, 1, -1).astype(np.int8), signs, np.arange(2100))
     rows, new = np.arange(100), np.arange(100, 2100)
-    (panel,) = Form(one_coin=True).panels(ballots, cross_fits(ballots, rows, new)[:1], 10)
+    (panel,) = joint_kernel.Form(one_coin=True).panels(
+        ballots, cross_fits(ballots, rows, new)[:1], 10
+    )
     logits = panel.logits(ballots.votes[new])
     best = np.log(0.95 / 0.5) * yes[new].sum(1) + np.log(0.05 / 0.5) * (~yes[new]).sum(1)
     assert panel.intercept < -1.0
@@ -274,28 +271,28 @@ def test_lenient_judges_are_not_taken_for_a_label_prior():
 
 def test_a_difference_within_noise_is_no_difference():
     signs = np.array([1.0, -1.0] * 50)
-    assert prior_level(signs) == 0.0
-    assert prior_level(np.append(signs, [1.0, 1.0])) == 0.0
-    assert prior_level(np.ones(100)) == pytest.approx(
+    assert joint_kernel.prior_level(signs) == 0.0
+    assert joint_kernel.prior_level(np.append(signs, [1.0, 1.0])) == 0.0
+    assert joint_kernel.prior_level(np.ones(100)) == pytest.approx(
         np.log(101.0) * (1 - 1.0099 / np.log(101) ** 2), rel=1e-3
     )
     score = np.random.default_rng(0).normal(size=100)
-    assert centring(score + 3.0 + signs, signs) > 0.98
-    assert centring(signs, np.ones(100)) == 0.0
+    assert joint_kernel.centring(score + 3.0 + signs, signs) > 0.98
+    assert joint_kernel.centring(signs, np.ones(100)) == 0.0
 
 
 @pytest.mark.parametrize("block", [7, 100])
 def test_directions_span_the_kernel_when_prototypes_are_all_items(block, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", block)
+    monkeypatch.setattr(joint_kernel, "_BLOCK", block)
     rng = np.random.default_rng(15)
     votes = rng.choice(np.array([-1, 0, 1], np.int8), (40, 6))
     weights = rng.normal(size=6)
-    agreement, directions = agreement_among(votes, weights)
+    agreement, directions = joint_kernel.agreement_among(votes, weights)
     span = agreement.along(votes, directions)
     shares = weights**2 / np.sum(weights**2)
     d = (votes * shares) @ votes.T
     np.testing.assert_allclose(span @ span.T, (d**3 + d**5) / 2.0, rtol=0, atol=1e-3)
-    assert 0 < directions.shape[1] <= DIRECTIONS
+    assert 0 < directions.shape[1] <= joint_kernel.DIRECTIONS
     np.testing.assert_array_equal(agreement.similarity(-votes), -agreement.similarity(votes))
 
 
@@ -367,7 +364,7 @@ def test_fewer_items_than_folds_are_enough_for_a_finite_panel(kernel, n_items):
 def verdicts_of(right, times=None):
     right = np.asarray(right, dtype=np.int8)
     times = np.ones(len(right)) if times is None else np.asarray(times, dtype=np.float64)
-    return Verdicts(right, times, times @ (right > 0), times @ (right != 0))
+    return joint_kernel.Verdicts(right, times, times @ (right > 0), times @ (right != 0))
 
 
 def design_effect_by_loop(right, weights):
@@ -436,9 +433,11 @@ def test_the_prior_of_tau_follows_the_design_effect_and_swaps_change_no_bit():
     sides = np.where(np.arange(60) % 2, -1, 1).astype(np.int8)
     swapped = Ballots(ballots.votes * sides[:, None], ballots.signs * sides, ballots.units)
     one, other = (
-        features(votes, rows, np.arange(5), one_coin=True, agreement=False)
+        joint_kernel.features(votes, rows, np.arange(5), one_coin=True, agreement=False)
         for votes in (ballots, swapped)
     )
     right = ballots.votes * ballots.signs[:, None]
-    assert one.rate == pytest.approx(CAUTION * design_effect_by_loop(right, one.base), rel=1e-12)
+    assert one.rate == pytest.approx(
+        joint_kernel.CAUTION * design_effect_by_loop(right, one.base), rel=1e-12
+    )
     assert math.isclose(one.rate, other.rate, rel_tol=0.0)

@@ -9,17 +9,6 @@ import pytest
 from judgepanel.kernels import prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import fit
-from judgepanel.kernels.prefixes import (
-    counts,
-    counts_without_own,
-    leaders,
-    one_coin_weight,
-    posterior_mean,
-    prefix_scores,
-    prior_logit,
-    rank,
-    ranking_key,
-)
 from judgepanel.scoring.splits import Split
 from tests.helpers import counts_by_loop, item_nll, logit_by_loop, make_ballots, rank_by_loop
 
@@ -64,7 +53,7 @@ def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking,
         calibration, evaluation = np.flatnonzero(calibrates), np.flatnonzero(~calibrates)
     else:
         calibration, evaluation = halves(ballots)
-    scores = prefix_scores(
+    scores = prefixes.prefix_scores(
         ballots,
         Split(0, calibration, evaluation),
         every_k(ballots),
@@ -91,7 +80,7 @@ def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking,
 def test_in_sample_scores_use_all_calibration_rows(aggregator):
     ballots = make_ballots(4, 30, 5)
     calibration, evaluation = halves(ballots)
-    scores = prefix_scores(
+    scores = prefixes.prefix_scores(
         ballots,
         Split(0, calibration, evaluation),
         every_k(ballots),
@@ -108,10 +97,12 @@ def test_in_sample_scores_use_all_calibration_rows(aggregator):
 def test_removing_an_own_label_is_deleting_the_rows_and_starting_again(groups):
     ballots = make_ballots(5, 24, 6, groups=groups)
     everyone = np.arange(ballots.n_items)
-    scores = prefix_scores(ballots, Split(0, everyone, everyone[:0]), every_k(ballots))
+    scores = prefixes.prefix_scores(ballots, Split(0, everyone, everyone[:0]), every_k(ballots))
     for item in everyone:
         others = np.flatnonzero(ballots.units != ballots.units[item])
-        deleted = prefix_scores(ballots, Split(0, others, np.array([item])), every_k(ballots))
+        deleted = prefixes.prefix_scores(
+            ballots, Split(0, others, np.array([item])), every_k(ballots)
+        )
         np.testing.assert_array_equal(scores.calibration[:, item], deleted.evaluation[:, 0])
 
 
@@ -119,12 +110,12 @@ def test_equal_accuracies_are_ranked_in_the_order_of_the_columns():
     rng = np.random.default_rng(0)
     entry = rng.choice([-1, 1], 20).astype(np.int8)
     ballots = Ballots(np.tile(entry[:, None], (1, 5)), rng.choice([-1, 1], 20), np.arange(20))
-    assert rank(ballots, np.arange(20)).tolist() == [0, 1, 2, 3, 4]
+    assert prefixes.rank(ballots, np.arange(20)).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_one_of_four_and_two_of_seven_tie_exactly():
     # (1 + 1) / (4 + 2) = (2 + 1) / (7 + 2): the same fraction from different counts.
-    assert posterior_mean(np.array([1.0]), np.array([4.0])) == posterior_mean(
+    assert prefixes.posterior_mean(np.array([1.0]), np.array([4.0])) == prefixes.posterior_mean(
         np.array([2.0]), np.array([7.0])
     )
 
@@ -134,21 +125,21 @@ def test_informativeness_puts_an_anti_expert_before_a_guesser():
     guesser = np.array([1, 1, -1, -1] * 5, dtype=np.int8)
     ballots = Ballots(np.column_stack([guesser, -signs, signs]), signs, np.arange(20))
     rows = np.arange(20)
-    assert rank(ballots, rows, "accuracy").tolist() == [2, 0, 1]
-    assert rank(ballots, rows, "informativeness").tolist() == [1, 2, 0]
+    assert prefixes.rank(ballots, rows, "accuracy").tolist() == [2, 0, 1]
+    assert prefixes.rank(ballots, rows, "informativeness").tolist() == [1, 2, 0]
 
 
 def test_the_label_prior_is_left_out_where_order_means_nothing():
     ballots = replace(make_ballots(2, 40, 5), signs=np.repeat([1, -1], [32, 8]).astype(np.int8))
     rows = np.arange(40)
-    assert prior_logit(ballots, rows) > 0.5
-    assert prior_logit(replace(ballots, symmetric=True), rows) == 0.0
+    assert prefixes.prior_logit(ballots, rows) > 0.5
+    assert prefixes.prior_logit(replace(ballots, symmetric=True), rows) == 0.0
 
 
 def test_a_judge_without_votes_weighs_nothing_and_has_mean_one_half():
     none = np.zeros(1)
-    assert one_coin_weight(none, none).tolist() == [0.0]
-    assert posterior_mean(none, none).tolist() == [0.5]
+    assert prefixes.one_coin_weight(none, none).tolist() == [0.0]
+    assert prefixes.posterior_mean(none, none).tolist() == [0.5]
 
 
 @pytest.mark.parametrize("aggregator", AGGREGATORS)
@@ -161,7 +152,7 @@ def test_a_grid_of_sizes_is_a_slice_of_all_sizes(aggregator, ranking, ks, groups
     if groups:
         calibration, evaluation = (np.flatnonzero(ballots.units % 2 == side) for side in (0, 1))
     full, some = (
-        prefix_scores(
+        prefixes.prefix_scores(
             ballots,
             Split(0, calibration, evaluation),
             sizes,
@@ -185,7 +176,7 @@ def test_whoever_is_among_the_first_of_some_case_is_a_leader(depth):
     for _ in range(40):
         # Few different keys, so that many judges tie.
         keys = rng.integers(0, 12, 9) + rng.integers(-1, 2, (3, 9)) / 2.0
-        near = leaders(keys, depth)
+        near = prefixes.leaders(keys, depth)
         for cases in rng.integers(0, 3, (30, 9)):
             own = keys[cases, np.arange(9)]
             first = np.argsort(own, kind="stable")[:depth]
@@ -200,9 +191,11 @@ def test_most_judges_are_not_leaders_once_labels_tell_them_apart():
         ballots, votes=np.where(right, ballots.signs[:, None], -ballots.signs[:, None])
     )
     everyone = np.arange(600)
-    correct, voted, _ = counts_without_own(ballots, everyone, *counts(ballots, everyone))
-    keys = -ranking_key(correct, voted, "accuracy")
-    assert len(leaders(keys, 5)) < 10
+    correct, voted, _ = prefixes.counts_without_own(
+        ballots, everyone, *prefixes.counts(ballots, everyone)
+    )
+    keys = -prefixes.ranking_key(correct, voted, "accuracy")
+    assert len(prefixes.leaders(keys, 5)) < 10
 
 
 @pytest.mark.parametrize("block", [1, 7 * 3, 7 * 18 - 1])
@@ -210,9 +203,9 @@ def test_most_judges_are_not_leaders_once_labels_tell_them_apart():
 def test_the_block_size_moves_no_bit(monkeypatch, block, groups):
     ballots = make_ballots(7, 36, 7, groups=groups)
     everyone = np.arange(36)
-    whole = prefix_scores(ballots, Split(0, everyone, everyone), every_k(ballots))
+    whole = prefixes.prefix_scores(ballots, Split(0, everyone, everyone), every_k(ballots))
     monkeypatch.setattr(prefixes, "BLOCK", block)
-    pieces = prefix_scores(ballots, Split(0, everyone, everyone), every_k(ballots))
+    pieces = prefixes.prefix_scores(ballots, Split(0, everyone, everyone), every_k(ballots))
     for name in ("calibration", "calibration_empty", "evaluation", "evaluation_empty"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(pieces, name))
 
@@ -220,7 +213,7 @@ def test_the_block_size_moves_no_bit(monkeypatch, block, groups):
 def test_counts_are_those_of_a_loop():
     ballots = make_ballots(8, 25, 5, missing=0.4)
     rows = np.arange(3, 20)
-    correct, voted = counts(ballots, rows)
+    correct, voted = prefixes.counts(ballots, rows)
     assert (correct.tolist(), voted.tolist()) == counts_by_loop(ballots, rows)
 
 
@@ -236,7 +229,7 @@ def test_random_judges_look_skilled_in_sample_and_worthless_without_their_own_la
     signs = ballots.signs.astype(float)
     nll = {}
     for own_label in ("removed", "seen"):
-        scores = prefix_scores(ballots, Split(0, rows, rows[:0]), ks, own_label=own_label)
+        scores = prefixes.prefix_scores(ballots, Split(0, rows, rows[:0]), ks, own_label=own_label)
         fitted = fit(("temperature",), scores.calibration, signs)["temperature"]
         nll[own_label] = item_nll(fitted(scores.calibration)[0], signs)
     null = np.log(2.0)

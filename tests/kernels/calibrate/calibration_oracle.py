@@ -1,7 +1,5 @@
 """Calibrators in SciPy, one column at a time, written from docs/calibrators.md."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import minimize
 

@@ -1,10 +1,13 @@
-"""Batched calibrators against SciPy, on doubled data, and where no fit exists."""
+"""Batched calibrators against SciPy and on doubled data, their Newton steps, and isotonic ones."""
+
+import itertools
 
 import numpy as np
 import pytest
 
+from judgepanel.kernels import maps
 from judgepanel.kernels.calibration import CALIBRATORS, INPUT_CLIP, MAPS, apply_map, fit
-from judgepanel.kernels.maps import MAX_SLOPE, fit_beta, sigmoid, softplus
+from judgepanel.kernels.maps import fit_isotonic, sigmoid
 from judgepanel.votes import InputError
 from tests.kernels.calibrate.calibration_oracle import brute_fit, objective
 
@@ -98,12 +101,8 @@ def test_a_symmetric_fit_is_a_fit_to_every_item_and_its_swap(name, seed):
 def test_the_elastic_net_on_doubled_data_ties_a_and_b_by_itself(bounded):
     logits, signs = column(3, scale=3.0)
     start = np.array([[0.3, -1.2, 0.7]])
-    params, converged = fit_beta(
-        np.r_[logits, -logits][None],
-        np.r_[signs, -signs][None],
-        None,
-        start=start,
-        bounded=bounded,
+    params, converged = maps.fit_beta(
+        np.r_[logits, -logits][None], np.r_[signs, -signs][None], None, start=start, bounded=bounded
     )
     assert converged.all()
     assert abs(params[0, 0] + params[0, 1]) < 1e-8
@@ -216,7 +215,7 @@ def test_no_fit_gives_nan_inf_or_a_slope_beyond_its_limit(kind, symmetric):
         assert np.isfinite(fitted(logits[None])).all(), name
         if name in MAPS:
             assert np.isfinite(fitted.params).all(), name
-            assert np.abs(fitted.params[0, 0]) <= MAX_SLOPE
+            assert np.abs(fitted.params[0, 0]) <= maps.MAX_SLOPE
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -258,10 +257,151 @@ def test_a_map_is_a_log_p_plus_b_log_q_plus_c():
 
 def test_softplus_and_sigmoid_survive_huge_logits():
     x = np.array([-1e4, -30.0, 0.0, 30.0, 1e4])
-    np.testing.assert_allclose(softplus(x), np.logaddexp(0.0, x), rtol=1e-15)
-    np.testing.assert_allclose(sigmoid(x), [0.0, np.exp(-30.0), 0.5, 1.0, 1.0], rtol=1e-12)
+    np.testing.assert_allclose(maps.softplus(x), np.logaddexp(0.0, x), rtol=1e-15)
+    np.testing.assert_allclose(maps.sigmoid(x), [0.0, np.exp(-30.0), 0.5, 1.0, 1.0], rtol=1e-12)
 
 
 def test_an_unknown_calibrator_is_refused_by_name():
     with pytest.raises(InputError, match=r"unknown calibrator.*'magic'.*temperature"):
         fit(("magic",), np.zeros((1, 2)), np.array([1.0, -1.0]))
+
+
+LOW, HIGH = np.array([0.0, -np.inf, -np.inf]), np.array([np.inf, 0.0, np.inf])
+
+
+def models(seed, n):
+    """Points in the box, some at kinks or bounds; slopes, curvatures and lassos of n models."""
+    rng = np.random.default_rng(seed)
+    x = np.clip(
+        maps.IDENTITY + rng.normal(size=(n, 3)) * rng.choice([0.0, 0.3, 3.0], (n, 3)), LOW, HIGH
+    )
+    factor = rng.normal(size=(n, 3, 3))
+    hessian = factor.transpose(0, 2, 1) @ factor + np.eye(3) * 1e-2
+    return x, rng.normal(size=(n, 3)), hessian, rng.choice([5e-5, 0.05, 0.5], n)
+
+
+def value(y, x, slope, hessian, lasso):
+    move = y - x
+    return slope @ move + move @ hessian @ move / 2.0 + lasso * np.abs(y - maps.IDENTITY).sum()
+
+
+def lowest(x, slope, hessian, lasso):
+    """The lowest value over all ways to hold coordinates at a kink or bound, or on one side."""
+    best = np.inf
+    for sides in itertools.product((-1, 0, 1, None), repeat=3):
+        y = np.where([side == 0 for side in sides], maps.IDENTITY, 0.0)  # None: at the bound
+        free = [i for i, side in enumerate(sides) if side in (-1, 1)]
+        if sides[2] is None:
+            continue
+        move = y - x
+        pull = slope[free] + lasso * np.array([sides[i] for i in free])
+        held = [i for i in range(3) if i not in free]
+        y[free] = x[free] + np.linalg.solve(
+            hessian[np.ix_(free, free)], -pull - hessian[np.ix_(free, held)] @ move[held]
+        )
+        if (y >= LOW).all() and (y <= HIGH).all():
+            best = min(best, value(y, x, slope, hessian, lasso))
+    return best
+
+
+def test_every_column_ends_at_the_lowest_point_of_the_box():
+    x, slope, hessian, lasso = models(0, 300)
+    y = maps.elastic_newton(x, slope, hessian, lasso, maps.Box(maps.IDENTITY, LOW, HIGH))
+    assert (y >= LOW).all()
+    assert (y <= HIGH).all()
+    for own in zip(y, x, slope, hessian, lasso, strict=True):
+        expected = lowest(*own[1:])
+        assert value(*own) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_a_column_moves_no_bit_of_another():
+    arrays = models(1, 40)
+    together = maps.elastic_newton(*arrays, maps.Box(maps.IDENTITY, LOW, HIGH))
+    for b in range(40):
+        alone = maps.elastic_newton(
+            *(part[b : b + 1] for part in arrays), maps.Box(maps.IDENTITY, LOW, HIGH)
+        )
+        np.testing.assert_array_equal(alone[0], together[b])
+
+
+def best_rising(y, weight):
+    """At k the smallest over ends j >= k of the largest over starts i <= k of the mean of i..j."""
+    n = len(y)
+
+    def mean(i, j):
+        return np.average(y[i : j + 1], weights=weight[i : j + 1])
+
+    return np.array(
+        [min(max(mean(i, j) for i in range(k + 1)) for j in range(k, n)) for k in range(n)]
+    )
+
+
+def p_at(knots, x):
+    return sigmoid(knots(np.asarray(x, dtype=float)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_at_the_scores_it_is_the_best_rising_probability(seed, weighted):
+    logits, signs = column(seed, n=25)
+    weight = np.random.default_rng(seed).uniform(0.1, 2.0, 25) if weighted else np.ones(25)
+    order = np.argsort(logits)
+    wanted = best_rising((signs[order] > 0).astype(float), weight[order]).clip(0.001, 0.999)
+    result = p_at(fit_isotonic(logits, signs, weight if weighted else None), logits[order])
+    np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shift", [0.5, -0.3])
+@pytest.mark.parametrize("ties", [False, True])
+def test_symmetric_is_the_fit_to_every_item_and_its_swap(seed, shift, ties):
+    logits, signs = column(seed, n=40, shift=shift)
+    if ties:
+        logits = np.round(logits)
+    weight = np.random.default_rng(seed).integers(0, 3, 40).astype(float)
+    odd = fit_isotonic(logits, signs, weight, symmetric=True)
+    doubled = fit_isotonic(np.r_[logits, -logits], np.r_[signs, -signs], np.r_[weight, weight])
+    new = np.linspace(-7.0, 7.0, 141)
+    np.testing.assert_allclose(p_at(odd, new), p_at(doubled, new), rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(odd(new), -odd(-new))
+
+
+def test_between_knots_p_is_linear_in_the_logit_and_beyond_them_flat():
+    knots = fit_isotonic(
+        np.array([-2.0, -1.0, -1.0, 3.0, 3.0, 3.0]), np.array([-1.0, 1.0, -1.0, 1.0, 1.0, -1.0])
+    )
+    assert knots.logits.tolist() == [-2.0, -1.0, 3.0]
+    np.testing.assert_allclose(knots.p, [0.0, 1 / 2, 2 / 3])
+    np.testing.assert_allclose(p_at(knots, [1.0, 3.0, 9.0]), [7 / 12, 2 / 3, 2 / 3], atol=1e-12)
+    np.testing.assert_allclose(p_at(knots, [-9.0, -2.0]), 0.001, atol=1e-12)
+
+
+def test_scores_that_differ_by_rounding_alone_are_one_score():
+    logits, signs = column(3, n=60)
+    logits = np.round(logits)
+    noise = 1e-15 * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], 60) * (1.0 + np.abs(logits))
+    for symmetric in (False, True):
+        knots = fit_isotonic(logits, signs, symmetric=symmetric)
+        other = fit_isotonic(logits + noise, signs, symmetric=symmetric)
+        assert len(knots.p) == len(other.p)
+        np.testing.assert_allclose(p_at(knots, logits), p_at(other, logits), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_without_a_weight_it_knows_nothing(symmetric):
+    knots = fit_isotonic(np.array([1.0, 2.0]), np.ones(2), np.zeros(2), symmetric=symmetric)
+    np.testing.assert_array_equal(knots(np.array([-5.0, 0.0, 5.0])), 0.0)
+
+
+def test_only_columns_of_one_class_are_replaced_by_temperature():
+    logits, signs = column(0, n=40)
+    weight = np.stack([np.ones(40), (signs > 0).astype(float), np.zeros(40)])
+    fits = fit(("temperature", "isotonic"), np.tile(logits, (3, 1)), signs, weight)
+    assert fits["isotonic"].replaced.tolist() == [False, True, True]
+    assert [fits["isotonic"].shape(b).kind for b in range(3)] == [
+        *("isotonic", "temperature", "temperature")
+    ]
+    both = fits["isotonic"](np.tile(logits, (3, 1))), fits["temperature"](np.tile(logits, (3, 1)))
+    np.testing.assert_array_equal(both[0][1:], both[1][1:])
+    alone = fit_isotonic(logits, signs)
+    np.testing.assert_array_equal(both[0][0], alone(logits))

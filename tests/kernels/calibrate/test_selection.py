@@ -3,18 +3,8 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibration import (
-    AUTO,
-    CALIBRATORS,
-    CELLS,
-    CROSS_VALIDATED,
-    FEW_LABELS,
-    GRID,
-    Columns,
-    cross_validated,
-    fit,
-    lowest,
-)
+from judgepanel.kernels import calibration
+from judgepanel.kernels.calibration import CELLS
 from judgepanel.kernels.maps import LAMBDA
 from judgepanel.votes import InputError
 from tests.helpers import item_nll
@@ -66,7 +56,9 @@ def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric):
     logits, signs = column(1, n=60, scale=4.0)
     fold = np.random.default_rng(1).integers(0, 3, 60)
     weights = np.random.default_rng(2).integers(0, 3, 60).astype(float)
-    result = fit(("beta_cv",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold)
+    result = calibration.fit(
+        ("beta_cv",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold
+    )
     nll = [
         held_out_by_loop(
             lambda rows, penalty=penalty: penalised_by_scipy(
@@ -74,9 +66,9 @@ def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric):
             ),
             *(logits, signs, fold, weights),
         )
-        for penalty in GRID
+        for penalty in calibration.GRID
     ]
-    assert result["beta_cv"].shape(0).penalty == GRID[int(np.argmin(nll))]
+    assert result["beta_cv"].shape(0).penalty == calibration.GRID[int(np.argmin(nll))]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -85,10 +77,10 @@ def test_auto_leaves_temperature_for_what_is_lower_by_a_standard_error(seed, sym
     logits, signs = column(seed, n=70, scale=4.0, shift=0.8)
     fold = np.random.default_rng(seed).integers(0, 4, 70)
     weights = np.random.default_rng(seed).integers(0, 2, 70).astype(float)
-    names = tuple(name for name in AUTO if not (symmetric and name == "platt"))
+    names = tuple(name for name in calibration.AUTO if not (symmetric and name == "platt"))
 
     def fitted(name, rows):
-        made = fit(
+        made = calibration.fit(
             (name,), logits[None, rows], signs[rows], weights[None, rows], symmetric=symmetric
         )[name]
         return lambda new: made(new[None])[0]
@@ -102,7 +94,9 @@ def test_auto_leaves_temperature_for_what_is_lower_by_a_standard_error(seed, sym
     nll, difference = losses.mean(axis=1), losses - losses[0]
     clear = nll + difference.std(axis=1) / np.sqrt(losses.shape[1]) < nll[0]
     clear[0] = True
-    result = fit(("auto",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold)
+    result = calibration.fit(
+        ("auto",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold
+    )
     assert result["auto"].chosen == (names[int(np.argmin(np.where(clear, nll, np.inf)))],)
 
 
@@ -120,7 +114,7 @@ def test_every_calibrator_of_the_list_is_taken_where_it_is_the_best():
         "isotonic": labels(np.where(x > 0.3, 0.8, 0.2)),
     }
     fold = rng.integers(0, 5, 3000)
-    calibration_fit = fit(
+    calibration_fit = calibration.fit(
         ("auto",), np.tile(x, (4, 1)), np.stack(list(worlds.values())), fold=fold
     )["auto"]
     assert calibration_fit.chosen == tuple(worlds)
@@ -130,18 +124,18 @@ def test_auto_is_temperature_where_fewer_than_30_items_have_a_weight():
     logits, _ = column(3, n=400, scale=4.0)
     steps = np.where(logits > 0.3, 1.0, -1.0) * np.where(np.arange(400) % 9 == 0, -1.0, 1.0)
     weights = np.zeros((2, 400))
-    weights[0, : FEW_LABELS - 1] = 1.0
+    weights[0, : calibration.FEW_LABELS - 1] = 1.0
     weights[1] = 1.0
-    result = fit(("temperature", "auto"), np.tile(logits, (2, 1)), steps, weights)
+    result = calibration.fit(("temperature", "auto"), np.tile(logits, (2, 1)), steps, weights)
     assert result["auto"].chosen[0] == "temperature"
     assert result["auto"].chosen[1] == "isotonic"
     assert result["auto"].shape(0) == result["temperature"].shape(0)
 
 
-@pytest.mark.parametrize("name", CROSS_VALIDATED)
+@pytest.mark.parametrize("name", calibration.CROSS_VALIDATED)
 def test_folds_of_one_number_leave_nothing_to_choose_by(name):
     logits, signs = column(0)
-    fitted = fit((name,), logits[None], signs, fold=np.full(80, 7))[name]
+    fitted = calibration.fit((name,), logits[None], signs, fold=np.full(80, 7))[name]
     shape = fitted.shape(0)
     assert shape.kind == ("temperature" if name == "auto" else "beta_cv")
     assert shape.penalty == (None if name == "auto" else LAMBDA)
@@ -149,7 +143,7 @@ def test_folds_of_one_number_leave_nothing_to_choose_by(name):
 
 def test_no_item_is_scored_by_a_fit_that_saw_its_fold():
     fold = np.repeat([3, 1, 2], [10, 8, 12])
-    columns = Columns(np.arange(1.0, 61.0).reshape(2, 30), np.ones(30), None, False)
+    columns = calibration.Columns(np.arange(1.0, 61.0).reshape(2, 30), np.ones(30), None, False)
     seen = []
 
     class Watched:
@@ -168,7 +162,7 @@ def test_no_item_is_scored_by_a_fit_that_saw_its_fold():
         assert own.tolist() == [0, 1] * 3
         return [Watched(learn)]
 
-    nll, error = cross_validated(columns, fold, fits)
+    nll, error = calibration.cross_validated(columns, fold, fits)
     assert nll.shape == error.shape == (1, 2)
     assert not error.any()  # it is the one the others are held against
     expected = [set(columns.logits[b, fold == f]) for f in (1, 2, 3) for b in (0, 1)]
@@ -184,18 +178,20 @@ def test_folds_of_unequal_size_are_fitted_as_if_each_were_alone():
     logits = 2.0 * (rng.normal(size=(3, 50)) + 0.7 * signs)
     weights = rng.integers(0, 3, (3, 50)).astype(float)
     fold = rng.integers(0, 4, 50)
-    expected = np.zeros((len(AUTO), 3))
+    expected = np.zeros((len(calibration.AUTO), 3))
     for number in range(4):
         rows = fold != number
-        alone = fit(AUTO, logits[:, rows], signs[rows], weights[:, rows])
-        for total, name in zip(expected, AUTO, strict=True):
+        alone = calibration.fit(calibration.AUTO, logits[:, rows], signs[rows], weights[:, rows])
+        for total, name in zip(expected, calibration.AUTO, strict=True):
             for b, calibrated in enumerate(alone[name](logits[:, ~rows])):
                 losses = [item_nll(x, s) for x, s in zip(calibrated, signs[~rows], strict=True)]
                 total[b] += weights[b, ~rows] @ losses
-    together, _ = cross_validated(
-        Columns(logits, signs, weights, False),
+    together, _ = calibration.cross_validated(
+        calibration.Columns(logits, signs, weights, False),
         fold,
-        lambda learn, _: list(fit(AUTO, learn.logits, learn.signs, learn.weights).values()),
+        lambda learn, _: list(
+            calibration.fit(calibration.AUTO, learn.logits, learn.signs, learn.weights).values()
+        ),
     )
     np.testing.assert_allclose(together, expected / weights.sum(axis=1), rtol=0, atol=1e-9)
 
@@ -205,11 +201,11 @@ def test_work_in_blocks_of_columns_is_work_on_all_of_them(monkeypatch):
     _, signs = column(5, n=60)
     logits = 3.0 * (rng.normal(0.0, 1.0, (7, 60)) + 0.5 * signs)
     weights = (rng.random((7, 60)) < 0.9).astype(float)
-    names = CROSS_VALIDATED
-    whole = fit(names, logits, signs, weights)
+    names = calibration.CROSS_VALIDATED
+    whole = calibration.fit(names, logits, signs, weights)
     assert logits.size < CELLS
     monkeypatch.setattr("judgepanel.kernels.calibration.CELLS", 130)
-    parts = fit(names, logits, signs, weights)
+    parts = calibration.fit(names, logits, signs, weights)
     for name in names:
         assert [whole[name].shape(b).kind for b in range(7)] == [
             parts[name].shape(b).kind for b in range(7)
@@ -219,13 +215,13 @@ def test_work_in_blocks_of_columns_is_work_on_all_of_them(monkeypatch):
 
 def test_of_equal_calibrators_the_first_is_taken():
     nll = np.array([[0.5, 0.5, 0.4], [0.5 - 1e-12, 0.3, 0.4], [0.7, 0.3, 0.2]])
-    assert lowest(nll).tolist() == [0, 1, 2]
+    assert calibration.lowest(nll).tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("fold", [[0, 1], [[0, 1, 0, 1]], [0.0, 1.0, 0.0, 1.0], list("abab")])
 def test_folds_are_whole_numbers_one_an_item(fold):
     with pytest.raises(InputError, match=r"whole numbers, one per item.*int \(4,\)"):
-        fit(("temperature",), np.zeros((1, 4)), np.ones(4), fold=fold)
+        calibration.fit(("temperature",), np.zeros((1, 4)), np.ones(4), fold=fold)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -236,7 +232,7 @@ def test_a_part_of_a_fit_is_the_fit_of_those_columns(symmetric):
     logits[4] = 2.0 * signs  # separated: replaced where there is no optimum
     weights = np.ones((6, 50))
     weights[2] = signs > 0
-    fits = fit(CALIBRATORS, logits, signs, weights, symmetric=symmetric)
+    fits = calibration.fit(calibration.CALIBRATORS, logits, signs, weights, symmetric=symmetric)
     for name, fitted in fits.items():
         whole = fitted(logits)
         for block in (slice(1, 4), slice(4, 99), np.array([5, 2])):

@@ -1,12 +1,9 @@
 """Proxies by cross-fitting: no label shapes its own, and each ridge is scikit-learn's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from judgepanel.arrays import Floats, Votes
 from judgepanel.kernels.cross_proxies import (
     RIDGES,
     Features,
@@ -16,7 +13,7 @@ from judgepanel.kernels.cross_proxies import (
 )
 
 
-def panel(n: int = 120, n_judges: int = 8, seed: int = 0) -> tuple[Votes, Floats]:
+def panel(n=120, n_judges=8, seed=0):
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < 0.5).astype(float)
     skill = np.linspace(0.55, 0.9, n_judges)
@@ -26,7 +23,7 @@ def panel(n: int = 120, n_judges: int = 8, seed: int = 0) -> tuple[Votes, Floats
     return votes.astype(np.int8), truth
 
 
-def hidden(truth: Floats, every: int = 2) -> Floats:
+def hidden(truth, every=2):
     return np.where(np.arange(len(truth)) % every == 0, truth, np.nan)
 
 

@@ -1,6 +1,4 @@
-"""Panels with judges removed or doubled, against ballots without or with those columns."""
-
-from __future__ import annotations
+"""Panels with judges removed or doubled, against ballots of those columns; splits together."""
 
 from dataclasses import replace
 from itertools import combinations, permutations
@@ -9,8 +7,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from judgepanel.kernels import panels
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels import evaluation, panels
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.evaluation import Recipe, evaluate_each, evaluate_split
 from judgepanel.kernels.joint import joint
 from judgepanel.kernels.panels import (
     VALUED,
@@ -24,7 +23,7 @@ from judgepanel.kernels.panels import (
 from judgepanel.kernels.prefixes import Fit
 from judgepanel.kernels.subsets import subset_trial
 from judgepanel.scoring.metrics import item_nll
-from judgepanel.scoring.splits import fold_of, folds, split
+from judgepanel.scoring.splits import Split, fold_of, folds, split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import load_votes
 from tests.helpers import make_ballots
@@ -360,3 +359,76 @@ def test_a_judge_that_never_votes_is_worth_nothing():
     sampled = sampled_shapley(trial, JUDGES, balanced_orders(K, 8, np.random.default_rng(0)))
     np.testing.assert_allclose(sampled.items[3], 0.0, atol=1e-9)
     assert sampled.made == 8 * K
+
+
+EVALUATION = np.arange(90, 140)
+SPLITS = [Split(n, np.arange(n, n + size), EVALUATION) for n, size in enumerate((20, 35, 80))]
+KS = np.array([2, 5, 9])
+
+
+def assert_same(together, alone, names):
+    assert together.null_nll == alone.null_nll
+    for name in names:
+        assert together.replaced[name] == alone.replaced[name]
+        assert together.constant_nll[name] == alone.constant_nll[name]
+        for field in ("nll", "brier", "hit", "ece"):
+            np.testing.assert_allclose(
+                getattr(together.evaluation[name], field),
+                getattr(alone.evaluation[name], field),
+                rtol=1e-7,
+                atol=1e-9,
+            )
+
+
+@pytest.mark.parametrize(
+    ("names", "options"),
+    [
+        (("none", "temperature", "platt", "beta", "beta_l2", "beta_free", "beta_clipped"), {}),
+        (("temperature", "beta"), {"symmetric": True}),
+        (("isotonic",), {}),
+        (CALIBRATORS, {}),
+        (("none",), {}),
+    ],
+)
+@pytest.mark.parametrize("in_sample", [False, True])
+def test_each_split_has_its_own_scores(names, options, in_sample):
+    ballots = make_ballots(3, 140, 9, missing=0.5, **options)
+    recipe = Recipe(calibrators=names, in_sample=in_sample)
+    for drawn, together in zip(SPLITS, evaluate_each(ballots, SPLITS, KS, recipe), strict=True):
+        assert_same(together, evaluate_split(ballots, drawn, KS, recipe), names)
+
+
+def test_large_splits_are_fitted_apart_with_the_same_scores(monkeypatch):
+    ballots = make_ballots(4, 140, 9, missing=0.3)
+    recipe = Recipe(calibrators=("beta",))
+    whole = evaluate_each(ballots, SPLITS, KS, recipe)
+    sizes = []
+    fit = evaluation.fit
+
+    def counted(names, logits, *rest, **options):
+        sizes.append(logits.shape)
+        return fit(names, logits, *rest, **options)
+
+    monkeypatch.setattr(evaluation, "fit", counted)
+    monkeypatch.setattr(evaluation, "_TOGETHER", 6 * 35)
+    apart = evaluate_each(ballots, SPLITS, KS, recipe)
+    assert sizes == [(6, 35), (3, 80)]
+    for first, second in zip(whole, apart, strict=True):
+        assert_same(first, second, ("beta",))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_constant_score_is_calibrated_on_the_labels_alone(symmetric):
+    ballots = make_ballots(6, 140, 9, symmetric=symmetric)
+    recipe = Recipe(calibrators=("none", "temperature", "platt", "beta"))
+    for drawn in SPLITS:
+        scores = evaluate_split(ballots, drawn, KS, recipe)
+        signs = ballots.signs[drawn.calibration].astype(np.float64)
+        maps = evaluation.fit(
+            recipe.calibrators, np.zeros((1, len(signs))), signs, symmetric=symmetric
+        )
+        margins = ballots.signs[EVALUATION]
+        for name, map_ in maps.items():
+            logit = map_(np.zeros((1, 1)))[0, 0]
+            wanted = np.logaddexp(0.0, -logit * margins).mean()
+            assert scores.constant_nll[name] == pytest.approx(wanted, abs=1e-9)

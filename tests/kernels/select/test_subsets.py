@@ -1,7 +1,5 @@
 """Scores of arbitrary subsets against loops, and against the prefixes they generalise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The calibration share: nested labels, the panel curve at every share, honest intervals."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -13,7 +11,6 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.fraction_sweep import (
     FRACTION_SWEEP,
-    FractionSweep,
     FractionSweepSpec,
     fraction_estimates,
     run_chunk,
@@ -25,10 +22,14 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=6)
 
 
-def spec(**options) -> FractionSweepSpec:
+def spec(**options):
     return FractionSweepSpec(
         **{"settings": SETTINGS, "panels": (3,), "shares": (0.2, 0.5, 0.7), **options}
     )
+
+
+def swept(given, **options):
+    return run(FRACTION_SWEEP, given, spec(**options), jobs=1)
 
 
 @cache
@@ -37,13 +38,13 @@ def votes():
 
 
 @cache
-def result() -> FractionSweep:
-    return run(FRACTION_SWEEP, votes(), spec(), jobs=1)
+def result():
+    return swept(votes())
 
 
 def test_every_share_is_the_panel_curve_of_that_share():
-    fraction_sweep = result()
-    for f, share in enumerate(fraction_sweep.shares.tolist()):
+    sweep = result()
+    for f, share in enumerate(sweep.shares.tolist()):
         curve = run(
             PANEL_CURVE,
             votes(),
@@ -54,16 +55,13 @@ def test_every_share_is_the_panel_curve_of_that_share():
             ),
             jobs=1,
         )
-        for own, whole in (
-            (fraction_sweep.nll.value, curve.nll.value),
-            (fraction_sweep.nll.lo, curve.nll.lo),
-        ):
+        for own, whole in ((sweep.nll.value, curve.nll.value), (sweep.nll.lo, curve.nll.lo)):
             np.testing.assert_allclose(own[:, :, f], whole[:, [2, 8]], rtol=0, atol=1e-12)
-        assert fraction_sweep.null_nll[f] == curve.null_nll
-        for c, name in enumerate(fraction_sweep.calibrators):
+        assert sweep.null_nll[f] == curve.null_nll
+        for c, name in enumerate(sweep.calibrators):
             same = curve.comparison(name, "top-3")
-            assert fraction_sweep.delta.lo[c, 0, f] == pytest.approx(same.delta.lo, abs=1e-12)
-            assert fraction_sweep.verdict(c, 0, f) == same.verdict
+            assert sweep.delta.lo[c, 0, f] == pytest.approx(same.delta.lo, abs=1e-12)
+            assert sweep.verdict(c, 0, f) == same.verdict
 
 
 def test_a_larger_share_adds_labels_to_those_of_a_smaller_one():
@@ -107,34 +105,34 @@ def test_the_share_that_is_enough_lies_among_the_shares():
 
 
 def test_a_share_that_leaves_too_little_says_what_it_needs():
-    fraction_sweep = run(FRACTION_SWEEP, votes(), spec(shares=(0.05, 0.5, 0.95)), jobs=1)
-    assert fraction_sweep.shares.tolist() == [0.5]
-    calibrate, evaluate = (text for text in fraction_sweep.warnings if "is left out" in text)
+    sweep = swept(votes(), shares=(0.05, 0.5, 0.95))
+    assert sweep.shares.tolist() == [0.5]
+    calibrate, evaluate = (text for text in sweep.warnings if "is left out" in text)
     assert "A share of 5 % is left out: 6 labels calibrate there" in calibrate
     assert "A share of 95 % is left out: 6 items evaluate there" in evaluate
-    assert np.isfinite(fraction_sweep.nll.value).all()
+    assert np.isfinite(sweep.nll.value).all()
 
 
 def test_a_tiny_file_is_refused_with_what_it_takes():
     with pytest.raises(InputError, match=r"too few labelled items.*30 labelled items or more"):
-        run(FRACTION_SWEEP, make_votes(0, 12, 4), spec(), jobs=1)
+        swept(make_votes(0, 12, 4))
 
 
 def test_groups_stay_whole():
     grouped = make_votes(6, 200, 6, groups=25)
-    fraction_sweep = run(FRACTION_SWEEP, grouped, spec(shares=(0.1, 0.5)), jobs=1)
-    assert fraction_sweep.shares.tolist() == [0.5]
-    assert any("10 groups of items" in sentence for sentence in fraction_sweep.warnings)
+    sweep = swept(grouped, shares=(0.1, 0.5))
+    assert sweep.shares.tolist() == [0.5]
+    assert any("10 groups of items" in sentence for sentence in sweep.warnings)
 
 
 def test_the_recommended_panel_is_chosen_again_on_every_share_and_set_against_the_few():
-    averaged = run(FRACTION_SWEEP, votes(), spec(aggregator="average"), jobs=1)
+    averaged = swept(votes(), aggregator="average")
     for f, share in enumerate(averaged.shares.tolist()):
         settings = Settings(splits=6, fraction=share)
         recommendation = run(RECOMMEND, votes(), RecommendSpec(settings), jobs=1)
         expected = pytest.approx(float(recommendation.nll.value), rel=1e-9)
         assert averaged.nll.value[0, -1, f] == expected
-    few = run(FRACTION_SWEEP, votes(), spec(calibrators=("temperature",)), jobs=1)
+    few = swept(votes(), calibrators=("temperature",))
     np.testing.assert_allclose(averaged.nll.value[0, 0], few.nll.value[0, 0], rtol=1e-12)
     frame = averaged.frame()
     assert frame.drop_duplicates("panel")[

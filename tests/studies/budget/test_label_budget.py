@@ -1,13 +1,12 @@
 """Label budgets: nested sets of labels, honest baselines, one band for all budgets."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
+from benchmarks.budget_worlds import APART, CURVES, EQUAL, Analyst, check, data_sets
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluation import evaluate_split
 from judgepanel.scoring.interval import Interval
@@ -18,22 +17,18 @@ from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust.label_budget import (
-    LABEL_BUDGET,
-    LabelBudget,
-    LabelBudgetSpec,
-    label_sets,
-    planned,
-    read,
-    run_chunk,
-)
+from judgepanel.studies.trust import label_budget
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=6)
 
 
-def spec(**options) -> LabelBudgetSpec:
-    return LabelBudgetSpec(**{"settings": SETTINGS, "panels": (3,), **options})
+def spec(**options):
+    return label_budget.LabelBudgetSpec(**{"settings": SETTINGS, "panels": (3,), **options})
+
+
+def budgeted(given, **options):
+    return run(label_budget.LABEL_BUDGET, given, spec(**options), jobs=1)
 
 
 @cache
@@ -42,30 +37,32 @@ def votes():
 
 
 @cache
-def result() -> LabelBudget:
-    return run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45)), jobs=1)
+def result():
+    return budgeted(votes(), budgets=(20, 30, 45))
 
 
 def test_the_first_labels_of_one_order_are_nested_and_seeded():
     units = np.arange(100)
     one_split = split(units, 3)
-    sets = label_sets(one_split, units, np.array([10, 25, 50]), 0)
+    sets = label_budget.label_sets(one_split, units, np.array([10, 25, 50]), 0)
     assert [len(rows) for rows in sets] == [10, 25, 50]
     assert set(sets[0]) < set(sets[1]) < set(sets[2]) == set(one_split.calibration)
-    again = label_sets(one_split, units, np.array([25, 50]), 0)
+    again = label_budget.label_sets(one_split, units, np.array([25, 50]), 0)
     np.testing.assert_array_equal(again[0], sets[1])
-    assert set(label_sets(one_split, units, np.array([10, 50]), 1)[0]) != set(sets[0])
+    assert set(label_budget.label_sets(one_split, units, np.array([10, 50]), 1)[0]) != set(sets[0])
     other = split(units, 4)
-    assert set(label_sets(other, units, np.array([10, 50]), 0)[0]) <= set(other.calibration)
+    assert set(label_budget.label_sets(other, units, np.array([10, 50]), 0)[0]) <= set(
+        other.calibration
+    )
 
 
 def test_groups_stay_whole_in_every_budget():
     units = np.repeat(np.arange(30), 4)
     one_split = split(units, 0)
-    for rows in label_sets(one_split, units, np.array([10, 30, 60]), 0):
+    for rows in label_budget.label_sets(one_split, units, np.array([10, 30, 60]), 0):
         for unit in np.unique(units[rows]):
             assert np.isin(np.flatnonzero(units == unit), rows).all()
-    assert abs(len(label_sets(one_split, units, np.array([30, 60]), 0)[0]) - 30) <= 2
+    assert abs(len(label_budget.label_sets(one_split, units, np.array([30, 60]), 0)[0]) - 30) <= 2
 
 
 def test_the_largest_budget_is_the_panel_curve():
@@ -75,27 +72,27 @@ def test_the_largest_budget_is_the_panel_curve():
         PanelCurveSpec(SETTINGS, calibrators=("beta", "temperature"), compare=(3,)),
         jobs=1,
     )
-    label_budget = result()
-    np.testing.assert_array_equal(label_budget.nll.value[:, :, -1], curve.nll.value[:, [2, 8]])
-    np.testing.assert_allclose(label_budget.nll.lo[:, :, -1], curve.nll.lo[:, [2, 8]], rtol=1e-12)
-    for c, name in enumerate(label_budget.calibrators):
+    budget = result()
+    np.testing.assert_array_equal(budget.nll.value[:, :, -1], curve.nll.value[:, [2, 8]])
+    np.testing.assert_allclose(budget.nll.lo[:, :, -1], curve.nll.lo[:, [2, 8]], rtol=1e-12)
+    for c, name in enumerate(budget.calibrators):
         same = curve.comparison(name, "top-3")
-        assert label_budget.delta.value[c, 0, -1] == pytest.approx(same.delta.value, abs=1e-15)
-        assert label_budget.delta.lo[c, 0, -1] == pytest.approx(same.delta.lo, abs=1e-12)
-        assert label_budget.verdict(c, 0, -1) == same.verdict
-    assert label_budget.null_nll[-1] == curve.null_nll
-    np.testing.assert_array_equal(label_budget.constant_nll[:, -1], curve.constant_nll)
+        assert budget.delta.value[c, 0, -1] == pytest.approx(same.delta.value, abs=1e-15)
+        assert budget.delta.lo[c, 0, -1] == pytest.approx(same.delta.lo, abs=1e-12)
+        assert budget.verdict(c, 0, -1) == same.verdict
+    assert budget.null_nll[-1] == curve.null_nll
+    np.testing.assert_array_equal(budget.constant_nll[:, -1], curve.constant_nll)
 
 
 def test_a_budget_sees_its_own_labels_only():
     wanted = spec(budgets=(20, 30), settings=Settings(splits=2))
     prepared = prepare(votes(), wanted.settings)
     ballots, ks = prepared.ballots, wanted.sizes(9)
-    label_budget = run(LABEL_BUDGET, votes(), wanted, jobs=1)
+    budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
     nulls, levels = [], []
     for number in range(2):
         one_split = split(ballots.units, number)
-        rows = label_sets(one_split, ballots.units, label_budget.budgets, 0)[0]
+        rows = label_budget.label_sets(one_split, ballots.units, budget.budgets, 0)[0]
         wiped = replace(ballots, signs=ballots.signs.copy())
         rest = np.setdiff1d(one_split.calibration, rows)
         wiped.signs[rest] *= -1  # labels beyond the budget must not matter
@@ -105,20 +102,20 @@ def test_a_budget_sees_its_own_labels_only():
         rate = np.mean(ballots.signs[rows] > 0)
         right = np.where(ballots.signs[one_split.evaluation] > 0, rate, 1 - rate)
         assert scores.null_nll == pytest.approx(-np.log(right).mean())
-    assert label_budget.null_nll[0] == pytest.approx(np.mean(nulls))
-    partial = run_chunk(votes(), wanted, LABEL_BUDGET.plan(wanted)[0])
+    assert budget.null_nll[0] == pytest.approx(np.mean(nulls))
+    partial = label_budget.run_chunk(votes(), wanted, label_budget.LABEL_BUDGET.plan(wanted)[0])
     means = partial.scores.split_means[:, 0, 0, :-1].reshape(2, 2, 3)[:, :, 0]
     np.testing.assert_allclose(means, levels, rtol=1e-12)
 
 
 def test_the_band_holds_the_intervals_and_agrees_with_the_joint_p():
-    label_budget = result()
-    band, delta = label_budget.band, label_budget.delta
+    budget = result()
+    band, delta = budget.band, budget.delta
     assert (band.lo <= delta.lo).all()
     assert (band.hi >= delta.hi).all()
     np.testing.assert_array_equal(band.value, delta.value)
     leaves_out = (band.above() | band.below()).any(axis=-1)
-    np.testing.assert_array_equal(leaves_out, label_budget.joint_p < 0.05)
+    np.testing.assert_array_equal(leaves_out, budget.joint_p < 0.05)
 
 
 def test_a_judge_without_a_vote_changes_nothing_at_any_budget():
@@ -127,37 +124,37 @@ def test_a_judge_without_a_vote_changes_nothing_at_any_budget():
     cast[:, 3] = -1
     silent = replace(votes, votes=cast)
     others = silent.with_judges([name for name in votes.judges if name != votes.judges[3]])
-    outcome, without = (run(LABEL_BUDGET, entry, spec(), jobs=1) for entry in (silent, others))
+    outcome, without = (budgeted(entry) for entry in (silent, others))
     assert outcome.frame().equals(without.frame())
     assert np.isfinite(outcome.delta.value).all()
     assert outcome.delta.value.any()
 
 
 def test_one_judge_has_levels_and_nothing_to_compare():
-    label_budget = run(LABEL_BUDGET, make_votes(3, 120, 1), spec(calibrators=("beta",)), jobs=1)
-    assert label_budget.delta.shape == (1, 0, len(label_budget.budgets))
-    assert label_budget.arms == ("all 1",)
-    assert len(label_budget.frame()) == len(label_budget.budgets)
+    budget = budgeted(make_votes(3, 120, 1), calibrators=("beta",))
+    assert budget.delta.shape == (1, 0, len(budget.budgets))
+    assert budget.arms == ("all 1",)
+    assert len(budget.frame()) == len(budget.budgets)
 
 
 def test_more_labels_help_and_better_panels_are_told_apart():
     wide = make_votes(5, 300, 25, low=0.6, high=0.65, missing=0.0)
-    label_budget = run(LABEL_BUDGET, wide, spec(calibrators=("temperature",)), jobs=1)
-    everyone = label_budget.nll.value[0, -1]
+    budget = budgeted(wide, calibrators=("temperature",))
+    everyone = budget.nll.value[0, -1]
     assert everyone[-1] < everyone[0]
-    assert label_budget.joint_p[0, 0] < 0.05
-    assert label_budget.band.lo[0, 0].max() > 0
-    assert label_budget.verdict(0, 0, len(label_budget.budgets) - 1) == "keep all"
-    needed = label_budget.needed_for("temperature", "all 25")
+    assert budget.joint_p[0, 0] < 0.05
+    assert budget.band.lo[0, 0].max() > 0
+    assert budget.verdict(0, 0, len(budget.budgets) - 1) == "keep all"
+    needed = budget.needed_for("temperature", "all 25")
     n, lo, _ = needed.n
-    assert label_budget.labels[0] <= lo <= n <= label_budget.labels[-1]
+    assert budget.labels[0] <= lo <= n <= budget.labels[-1]
     assert needed.goal == pytest.approx(1.05 * everyone[-1])
 
 
 def test_a_target_is_read_off_extrapolated_or_given_up():
     level = result().nll.value[0, -1]
     easy, hard, never = (
-        run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45), target=goal), jobs=1)
+        budgeted(votes(), budgets=(20, 30, 45), target=goal)
         for goal in (level.max() + 0.01, level.min() - 0.02, 1e-6)
     )
     needed = easy.needed_for("beta", "all 9", "target")
@@ -171,18 +168,18 @@ def test_a_target_is_read_off_extrapolated_or_given_up():
 
 
 def test_the_next_labels_cost_less_than_the_first_and_never_hurt():
-    label_budget = result()
-    gain, lo, hi = label_budget.gain
+    budget = result()
+    gain, lo, hi = budget.gain
     assert (np.diff(gain, axis=-1) <= 1e-12).all()
     assert (lo >= 0).all()
     assert (lo <= hi).all()
-    assert label_budget.next_from.tolist() == [20, 30, 45, 60, 120]
-    fall = label_budget.fitted(0, 1, 30.0) - label_budget.fitted(0, 1, 130.0)
+    assert budget.next_from.tolist() == [20, 30, 45, 60, 120]
+    fall = budget.fitted(0, 1, 30.0) - budget.fitted(0, 1, 130.0)
     assert gain[0, 1, 1] == pytest.approx(float(fall))
 
 
 def test_by_default_nine_budgets_run_from_twenty_to_the_calibration_half():
-    plan = planned(prepare(make_votes(0, 400, 5), SETTINGS), spec())
+    plan = label_budget.planned(prepare(make_votes(0, 400, 5), SETTINGS), spec())
     assert len(plan.values) == 9
     assert (plan.values[0], plan.values[-1]) == (20, 200)
     ratios = plan.values[1:] / plan.values[:-1]
@@ -199,26 +196,26 @@ def test_by_default_nine_budgets_run_from_twenty_to_the_calibration_half():
 )
 def test_a_budget_that_cannot_be_kept_says_what_it_needs(n_items, base_rate, budgets, says):
     few = make_votes(2, n_items, 5, base_rate=base_rate, task="pointwise")
-    label_budget = run(LABEL_BUDGET, few, spec(budgets=budgets), jobs=1)
-    assert any(says in sentence for sentence in label_budget.warnings)
-    assert label_budget.budgets[-1] == n_items // 2
-    assert not set(label_budget.budgets[:-1].tolist()) & {500, 3}
+    budget = budgeted(few, budgets=budgets)
+    assert any(says in sentence for sentence in budget.warnings)
+    assert budget.budgets[-1] == n_items // 2
+    assert not set(budget.budgets[:-1].tolist()) & {500, 3}
 
 
 def test_the_rarer_class_is_no_matter_where_items_are_used_with_their_swap():
     coded = make_votes(4, 120, 6, one_class=True)
-    label_budget = run(LABEL_BUDGET, coded, spec(budgets=(20,)), jobs=1)
-    assert label_budget.budgets.tolist() == [20, 60]
-    np.testing.assert_allclose(label_budget.null_nll, np.log(2))
-    assert label_budget.nll.value.min() > 0.15
+    budget = budgeted(coded, budgets=(20,))
+    assert budget.budgets.tolist() == [20, 60]
+    np.testing.assert_allclose(budget.null_nll, np.log(2))
+    assert budget.nll.value.min() > 0.15
 
 
 def test_few_groups_leave_small_budgets_out():
     grouped = make_votes(6, 200, 6, groups=25)
-    label_budget = run(LABEL_BUDGET, grouped, spec(budgets=(20, 90)), jobs=1)
-    assert label_budget.budgets.tolist() == [90, 100]
-    assert any("10 groups of items" in sentence for sentence in label_budget.warnings)
-    assert abs(label_budget.labels[0] - 90) < 5
+    budget = budgeted(grouped, budgets=(20, 90))
+    assert budget.budgets.tolist() == [90, 100]
+    assert any("10 groups of items" in sentence for sentence in budget.warnings)
+    assert abs(budget.labels[0] - 90) < 5
 
 
 @pytest.mark.parametrize(
@@ -231,26 +228,26 @@ def test_any_aggregator_can_be_asked_on_few_labels(aggregator):
         settings=Settings(splits=2),
         calibrators=("temperature",),
     )
-    label_budget = run(LABEL_BUDGET, votes(), wanted, jobs=1)
-    assert np.isfinite(label_budget.nll.value).all()
-    assert label_budget.nll.value[0, -1, -1] < label_budget.null_nll[-1]
+    budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
+    assert np.isfinite(budget.nll.value).all()
+    assert budget.nll.value[0, -1, -1] < budget.null_nll[-1]
 
 
 def test_a_second_aggregator_is_held_against_the_first_on_the_same_labels():
     wanted = spec(budgets=(20, 40), beside="majority")
-    label_budget = run(LABEL_BUDGET, votes(), wanted, jobs=1)
-    assert label_budget.arms == ("all 9 by majority", "top-3", "all 9")
+    budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
+    assert budget.arms == ("all 9 by majority", "top-3", "all 9")
     alone = {
-        name: run(LABEL_BUDGET, votes(), spec(budgets=(20, 40), aggregator=name), jobs=1)
+        name: budgeted(votes(), budgets=(20, 40), aggregator=name)
         for name in ("one_coin", "majority")
     }
     nll, first, second = (
-        entry.nll.value for entry in (label_budget, alone["one_coin"], alone["majority"])
+        entry.nll.value for entry in (budget, alone["one_coin"], alone["majority"])
     )
     np.testing.assert_array_equal(nll[:, 1:], first)
     np.testing.assert_array_equal(nll[:, 0], second[:, -1])
-    np.testing.assert_allclose(label_budget.delta.value[:, 0], nll[:, 0] - nll[:, 2])
-    frame = label_budget.frame()
+    np.testing.assert_allclose(budget.delta.value[:, 0], nll[:, 0] - nll[:, 2])
+    frame = budget.frame()
     rows = frame[frame["panel"] == "all 9 by majority"]
     assert set(rows["aggregator"]) == {"majority"}
     assert set(frame[frame["panel"] != "all 9 by majority"]["aggregator"]) == {"one_coin"}
@@ -259,9 +256,9 @@ def test_a_second_aggregator_is_held_against_the_first_on_the_same_labels():
 
 def test_another_goal_is_read_off_without_new_work_as_if_it_had_been_asked_for():
     goals = {"within": 0.2, "target": 0.4, "have": 75}
-    asked = run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45), **goals), jobs=1)
-    assert to_plain(read(result(), **goals)) == to_plain(asked)
-    assert to_plain(read(result(), have=None)) == to_plain(result())
+    asked = budgeted(votes(), budgets=(20, 30, 45), **goals)
+    assert to_plain(label_budget.read(result(), **goals)) == to_plain(asked)
+    assert to_plain(label_budget.read(result(), have=None)) == to_plain(result())
     assert asked.next_from.tolist() == [20, 30, 45, 60, 75]
     assert asked.extrapolates
     assert asked.gain.value[0, 1, -1] == pytest.approx(
@@ -270,36 +267,36 @@ def test_another_goal_is_read_off_without_new_work_as_if_it_had_been_asked_for()
 
 
 def test_no_price_is_read_below_the_smallest_budget():
-    few = read(result(), have=5)
+    few = label_budget.read(result(), have=5)
     assert np.isnan(few.gain.value[..., -1]).all()
     np.testing.assert_array_equal(few.gain.value[..., :-1], result().gain.value[..., :-1])
 
 
 def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw():
-    label_budget = result()
-    assert (label_budget.paper_p <= label_budget.joint_p).all()
-    frame = label_budget.frame()
+    budget = result()
+    assert (budget.paper_p <= budget.joint_p).all()
+    frame = budget.frame()
     assert [name for name in frame if name.startswith("paper_")] == [
         "paper_joint_t",
         "paper_joint_p",
     ]
-    for entry in label_budget.summary()["joint"]:
+    for entry in budget.summary()["joint"]:
         assert entry["paper_note"].startswith("invalid")
 
 
 def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
     for levels in (np.full(4, 0.4), np.array([0.30, 0.33, 0.36, 0.39])):
         flat = replace(result(), nll=Interval.alone(np.tile(levels, (2, 2, 1))))
-        label_budget = read(flat, have=None)
-        assert not label_budget.gain.value.any()
-        assert (label_budget.gain.hi >= 0).all()
-        assert (label_budget.curve_b == 0).all()
-        np.testing.assert_allclose(label_budget.fitted(0, 0, 1e6), levels.mean(), atol=0.03)
+        budget = label_budget.read(flat, have=None)
+        assert not budget.gain.value.any()
+        assert (budget.gain.hi >= 0).all()
+        assert (budget.curve_b == 0).all()
+        np.testing.assert_allclose(budget.fitted(0, 0, 1e6), levels.mean(), atol=0.03)
 
 
 @cache
-def averaged() -> LabelBudget:
-    return run(LABEL_BUDGET, votes(), spec(aggregator="average", budgets=(25,)), jobs=1)
+def averaged():
+    return budgeted(votes(), aggregator="average", budgets=(25,))
 
 
 def test_the_recommended_panel_on_all_labels_has_the_nll_that_the_recommendation_expects():
@@ -316,13 +313,15 @@ def test_the_recommendation_of_a_budget_sees_its_own_labels_only():
     levels = []
     for number in range(SETTINGS.splits):
         one_split = split(ballots.units, number)
-        rows = label_sets(one_split, ballots.units, averaged().budgets, 0)[0]
+        rows = label_budget.label_sets(one_split, ballots.units, averaged().budgets, 0)[0]
         signs = ballots.signs.copy()
         signs[np.setdiff1d(one_split.calibration, rows)] *= -1  # must not matter
         wiped = replace(ballots, signs=signs)
         average = average_on(wiped, Split(number, rows, one_split.evaluation), SETTINGS.seed)
         levels.append(item_nll(average.logits, signs[one_split.evaluation]))
-    means = run_chunk(votes(), spec(aggregator="average", budgets=(25,)), Chunk(0, 0, 6))
+    means = label_budget.run_chunk(
+        votes(), spec(aggregator="average", budgets=(25,)), Chunk(0, 0, 6)
+    )
     np.testing.assert_allclose(
         means.scores.split_means[:, 0, 0, 2], np.mean(levels, axis=1), rtol=1e-9
     )
@@ -330,8 +329,8 @@ def test_the_recommendation_of_a_budget_sees_its_own_labels_only():
 
 def test_the_few_beside_the_recommended_panel_are_those_of_one_coin_and_temperature():
     plain = spec(budgets=(25,), calibrators=("temperature",), beside="majority")
-    alone = run(LABEL_BUDGET, votes(), plain, jobs=1)
-    beside = run(LABEL_BUDGET, votes(), replace(plain, aggregator="average"), jobs=1)
+    alone = run(label_budget.LABEL_BUDGET, votes(), plain, jobs=1)
+    beside = run(label_budget.LABEL_BUDGET, votes(), replace(plain, aggregator="average"), jobs=1)
     np.testing.assert_array_equal(beside.nll.value[:, :2], alone.nll.value[:, :2])
     np.testing.assert_array_equal(beside.nll.value[:, 2], averaged().nll.value[:, -1])
     frame = beside.frame().drop_duplicates("panel")
@@ -345,6 +344,39 @@ def test_the_few_beside_the_recommended_panel_are_those_of_one_coin_and_temperat
 
 def test_a_recommended_panel_of_one_judge_has_nothing_beside_it():
     alone = spec(aggregator="average", budgets=(25,), settings=Settings(splits=2))
-    label_budget = run(LABEL_BUDGET, make_votes(3, 120, 1), alone, jobs=1)
-    assert label_budget.arms == ("the recommended panel",)
-    assert np.isfinite(label_budget.nll.value).all()
+    budget = run(label_budget.LABEL_BUDGET, make_votes(3, 120, 1), alone, jobs=1)
+    assert budget.arms == ("the recommended panel",)
+    assert np.isfinite(budget.nll.value).all()
+
+
+N = 60
+SPLITS = 10
+
+
+def rejections(world, n=N, seed=0):
+    """Shares of data sets in which our joint p, and the paper's, is below .05."""
+    analyst = Analyst.with_splits(SPLITS)
+    result = [analyst.scores(world, ballots) for ballots in data_sets(world, n, seed)]
+    ours, papers = (
+        np.array([getattr(entry, name)[0, 0] for entry in result])
+        for name in ("joint_p", "paper_p")
+    )
+    assert np.mean([entry.delta.value[0, 0] for entry in result]) != 0.0
+    return np.mean(ours < 0.05), np.mean(papers < 0.05)
+
+
+def test_scores_in_a_batch_are_those_of_the_study():
+    check(CURVES[1], next(data_sets(CURVES[1], 1, seed=0)))
+
+
+@pytest.mark.simulation
+def test_equal_panels_are_rarely_told_apart_by_us_and_often_by_the_paper():
+    ours, papers = rejections(EQUAL[0])
+    assert ours <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / N)
+    assert papers > 0.25
+
+
+@pytest.mark.simulation
+def test_panels_that_do_differ_are_told_apart():
+    ours, _ = rejections(APART[-1], n=20)
+    assert ours > 0.3

@@ -1,7 +1,5 @@
 """The claim: each step changes one thing, and figures of one-class coding are marked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -21,7 +19,6 @@ from judgepanel.studies.paper.claim import (
     CODING,
     MAP_NAMES,
     STEPS,
-    Claim,
     ClaimSpec,
     Reversal,
     apply,
@@ -32,8 +29,8 @@ from judgepanel.studies.paper.claim import (
 )
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError
-from tests.helpers import flip_items, make_ballots, make_votes
+from judgepanel.votes import InputError, load_votes
+from tests.helpers import flip_items, larger, make_ballots, make_votes
 
 SETTINGS = Settings(splits=6)
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
@@ -52,16 +49,16 @@ def flattering():
 
 
 @cache
-def result(**options) -> Claim:
+def result(**options):
     return run(CLAIM, votes(), ClaimSpec(SETTINGS, **{"joint": False, **options}), jobs=1)
 
 
 @cache
-def one_class_result() -> Claim:
+def one_class_result():
     return run(CLAIM, flattering(), ClaimSpec(SETTINGS, panels=(3, 5)), jobs=1)
 
 
-def level(claim: Claim, step: str) -> np.ndarray:
+def level(claim, step):
     return claim.nll.value[claim.row(step)]
 
 
@@ -242,8 +239,7 @@ def test_joint_stands_beside_one_coin_at_the_panels_compared():
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"protocol": "paper"}, {"orientation": "as_given"}, {"orientation": "symmetric"}],
+    "options", [{"protocol": "paper"}, {"orientation": "as_given"}, {"orientation": "symmetric"}]
 )
 def test_the_variants_are_pinned_whatever_the_settings_say(options):
     spec = ClaimSpec(Settings(splits=6, **options), panels=(3, 5), joint=False)
@@ -307,3 +303,62 @@ def test_one_judge_has_steps_but_no_reversal():
 def test_the_reversal_needs_both_intervals(raw, calibrated, outcome):
     before, after = (Interval(*map(np.float64, ends)) for ends in (raw, calibrated))
     assert Reversal("raw_honest", "honest", 5, before, after).outcome == outcome
+
+
+SPLITS = 15
+
+
+@cache
+def claim(path, *, joint=False, splits=SPLITS):
+    return run(CLAIM, load_votes(path).votes, ClaimSpec(Settings(splits=splits), joint=joint))
+
+
+def levels(result, step):
+    """NLL of top-3, top-5, top-10 and all judges."""
+    return result.nll.value[result.row(step), result.columns()].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "wanted", "rel"),
+    [
+        larger("rewardbench_correctness", "raw_one_class", [0.211, 0.224, 0.270, 0.449], 0.10),
+        larger("rewardbench_correctness", "paper", [0.0083, 0.0074, 0.0068, 0.0064], 0.08),
+        larger("rewardbench", "honest_clipped", [0.145, 0.149, 0.169, 0.272], 0.08),
+        larger("rewardbench", "honest_beta", [0.140, 0.133, 0.133, 0.212], 0.08),
+        larger("rewardbench", "honest_temperature", [0.139, 0.132, 0.133, 0.211], 0.08),
+        ("llmbar", "honest_clipped", [0.345, 0.353, 0.394, 0.384], 0.08),
+        ("llmbar", "honest_beta", [0.344, 0.331, 0.339, 0.329], 0.08),
+        ("llmbar", "paper", [0.0146, 0.0116, 0.0093, 0.0082], 0.08),
+    ],
+)
+def test_the_table_is_reproduced(real_votes, name, step, wanted, rel):
+    result = claim(real_votes(f"{name}_votes.csv"))
+    assert levels(result, step) == pytest.approx(wanted, rel=rel)
+
+
+@pytest.mark.real_votes
+def test_more_judges_help_under_one_class_coding_only_where_the_map_may_fall(real_votes):
+    result = claim(real_votes("rewardbench_correctness_votes.csv"))
+    three, *_, everyone = levels(result, "paper")
+    assert everyone < three
+    three, *_, everyone = levels(result, "paper_monotone")
+    assert 0.014 < three < everyone < 0.023
+    assert result.falling[result.row("paper")].min() == 1.0
+    assert result.n_judges[result.row("paper")] == 149
+    assert result.n_judges[result.row("honest")] == 148
+
+
+@pytest.mark.real_votes
+def test_the_reversal_is_not_there_with_honest_labels(real_votes):
+    result = claim(real_votes("rewardbench_correctness_votes.csv"))
+    assert result.reversal("honest", 5).outcome == "does not appear"
+    assert result.reversal("honest_clipped", 5).outcome == "does not appear"
+    assert result.reversal("paper", 5).delta.value > 0.0
+
+
+def test_it_is_there_where_votes_are_seen_jointly(real_votes):
+    result = claim(real_votes("llmbar_votes.csv"), joint=True, splits=5)
+    joint = result.reversal("joint", 5)
+    assert joint.delta.value > 0.05
+    assert result.nll.value[result.row("joint"), -1] < 0.26
+    assert result.change[result.row("joint"), -1].below()

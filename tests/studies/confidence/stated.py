@@ -1,7 +1,5 @@
 """Evaluations whose probabilities are right, or wrong in a known way, without any votes."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Conformal sets keep their promise, in each group that it covers; too few labels are reported."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -14,13 +12,7 @@ from judgepanel.scoring.conformal import labels_needed, nonconformity
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
 from judgepanel.studies.slices import Strata
-from judgepanel.studies.trust.conformal import (
-    CONFORMAL,
-    Conformal,
-    ConformalSpec,
-    sets_within,
-    strata_of,
-)
+from judgepanel.studies.trust.conformal import CONFORMAL, ConformalSpec, sets_within, strata_of
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
@@ -34,7 +26,7 @@ def votes(seed=1, n=160, **options):
 
 
 @cache
-def result() -> Conformal:
+def result():
     return run(CONFORMAL, votes(), ConformalSpec(SETTINGS, feature="topic"), jobs=1)
 
 
@@ -80,10 +72,7 @@ def test_sets_are_those_of_the_estimator():
 
 def test_under_symmetric_there_are_no_classes_and_that_is_said():
     conformal = run(
-        CONFORMAL,
-        make_votes(2, 100, 8, one_class=True),
-        ConformalSpec(SETTINGS),
-        jobs=1,
+        CONFORMAL, make_votes(2, 100, 8, one_class=True), ConformalSpec(SETTINGS), jobs=1
     )
     assert conformal.methods == ("all", "difficulty")
     assert conformal.symmetric

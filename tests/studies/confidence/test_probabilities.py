@@ -1,7 +1,5 @@
 """Out-of-sample probabilities: one path, counted by item, the same in any order."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np
@@ -19,15 +17,6 @@ from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust import probabilities
-from judgepanel.studies.trust.probabilities import (
-    OutOfSample,
-    PanelSpec,
-    binned_sums,
-    evaluations,
-    known_splits,
-    run_chunk,
-    shares,
-)
 from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec
 from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.understand.judge_table import wilson
@@ -35,8 +24,8 @@ from judgepanel.votes import InputError
 from tests.helpers import make_votes
 from tests.studies.confidence.stated import stated
 
-SPEC = PanelSpec(Settings(splits=7))
-AVERAGE_SPEC = PanelSpec(Settings(splits=2), aggregator="average")
+SPEC = probabilities.PanelSpec(Settings(splits=7))
+AVERAGE_SPEC = probabilities.PanelSpec(Settings(splits=2), aggregator="average")
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +35,13 @@ def votes():
 
 @pytest.fixture(scope="module")
 def predictions(votes):
-    first, second = (run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
+    first, second = (probabilities.run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
     return combine(first, second)
 
 
 def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, predictions):
     prepared = prepare(votes, SPEC.settings)
-    of = evaluations(predictions, prepared)
+    of = probabilities.evaluations(predictions, prepared)
     one_split = split(prepared.ballots.units, 3)
     scores = evaluate_split(
         prepared.ballots, one_split, np.array([7]), Recipe("one_coin", ("none", "beta"))
@@ -68,18 +57,18 @@ def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, predict
 
 def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all(votes):
     chunk = split_chunks(7)[0]
-    everyone = run_chunk(votes, SPEC, chunk)
+    everyone = probabilities.run_chunk(votes, SPEC, chunk)
     np.testing.assert_array_equal(
-        run_chunk(votes, replace(SPEC, panel=99), chunk).logits, everyone.logits
+        probabilities.run_chunk(votes, replace(SPEC, panel=99), chunk).logits, everyone.logits
     )
-    few = run_chunk(votes, replace(SPEC, panel=2), chunk)
+    few = probabilities.run_chunk(votes, replace(SPEC, panel=2), chunk)
     assert (few.logits != everyone.logits).any()
 
 
 def test_an_item_counts_once_however_often_it_is_evaluated(votes, predictions):
-    of = evaluations(predictions, prepare(votes, SPEC.settings))
+    of = probabilities.evaluations(predictions, prepare(votes, SPEC.settings))
     codes = (of.confidence[1] > 0.8).astype(int)
-    right, items = shares(of, binned_sums(of, of.hit[1], codes, 2))
+    right, items = probabilities.shares(of, probabilities.binned_sums(of, of.hit[1], codes, 2))
     assert items.sum() == pytest.approx(of.n_items)
     assert len(of.item) > 3 * of.n_items
     total = (right.value * items).sum() / of.n_items
@@ -88,7 +77,9 @@ def test_an_item_counts_once_however_often_it_is_evaluated(votes, predictions):
 
 def test_shares_have_the_interval_of_their_items_at_best_and_groups_widen_it():
     apart, together = (
-        shares(of, binned_sums(of, of.hit[1], np.zeros(len(of.item), int), 1))[0]
+        probabilities.shares(
+            of, probabilities.binned_sums(of, of.hit[1], np.zeros(len(of.item), int), 1)
+        )[0]
         for of in (stated(0, 400), stated(0, 400, per_unit=8))
     )
     lo, hi = wilson(apart.value * 400, np.array([400.0]))
@@ -100,20 +91,22 @@ def test_shares_have_the_interval_of_their_items_at_best_and_groups_widen_it():
 def test_where_all_are_right_whole_groups_are_counted():
     of = stated(0, 400, per_unit=8)
     ones = np.ones(len(of.item))
-    result, _ = shares(of, binned_sums(of, ones, np.zeros(len(of.item), int), 1))
+    result, _ = probabilities.shares(
+        of, probabilities.binned_sums(of, ones, np.zeros(len(of.item), int), 1)
+    )
     assert result.value[0] == 1.0
     assert result.lo[0] == pytest.approx(wilson(np.array([50]), np.array([50]))[0][0])
 
 
 def test_the_average_brings_its_own_calibrators_and_judges():
-    spec = PanelSpec(aggregator="average", calibrator="beta")
-    assert spec == PanelSpec(aggregator="average", calibrator="none")
+    spec = probabilities.PanelSpec(aggregator="average", calibrator="beta")
+    assert spec == probabilities.PanelSpec(aggregator="average", calibrator="none")
     with pytest.raises(InputError, match="chooses its judges itself"):
-        PanelSpec(aggregator="average", panel=3)
+        probabilities.PanelSpec(aggregator="average", panel=3)
 
 
 def test_nothing_lies_before_and_after_the_average(votes):
-    predictions = run_chunk(votes, AVERAGE_SPEC, split_chunks(2)[0])
+    predictions = probabilities.run_chunk(votes, AVERAGE_SPEC, split_chunks(2)[0])
     np.testing.assert_array_equal(predictions.logits[0], predictions.logits[1])
 
 
@@ -130,7 +123,9 @@ def test_a_panel_that_one_study_evaluated_is_not_evaluated_for_the_next(votes, m
     shared = run(SELECTIVE, votes, SelectiveSpec(settings), jobs=1)
     pd.testing.assert_frame_equal(shared.frame(), alone.frame(), check_exact=True)
     # They are the same splits, however many are asked for.
-    run_chunk(votes, PanelSpec(replace(settings, splits=None)), split_chunks(17)[0])
+    probabilities.run_chunk(
+        votes, probabilities.PanelSpec(replace(settings, splits=None)), split_chunks(17)[0]
+    )
 
 
 def test_another_panel_is_evaluated(votes, monkeypatch):
@@ -144,11 +139,11 @@ def test_another_panel_is_evaluated(votes, monkeypatch):
 def test_the_splits_that_a_recommendation_left_are_those_of_the_panel(votes):
     unseen = Settings(splits=3, seed=990)
     first, *_ = split_chunks(3)
-    spec = PanelSpec(unseen, aggregator=AVERAGE)
-    assert known_splits(votes, unseen, range(3)) is None
+    spec = probabilities.PanelSpec(unseen, aggregator=AVERAGE)
+    assert probabilities.known_splits(votes, unseen, range(3)) is None
     run(RECOMMEND, votes, RecommendSpec(unseen))
-    known = known_splits(votes, unseen, range(3))
+    known = probabilities.known_splits(votes, unseen, range(3))
     SHARED.clear()
-    computed = run_chunk(votes, spec, first)
-    for name in (field.name for field in fields(OutOfSample)):
+    computed = probabilities.run_chunk(votes, spec, first)
+    for name in (field.name for field in fields(probabilities.OutOfSample)):
         np.testing.assert_array_equal(getattr(known, name), getattr(computed, name))

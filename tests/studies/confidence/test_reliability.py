@@ -1,22 +1,18 @@
 """Reliability: bins of items, slope and calibration error, each beside its value by chance."""
 
-from __future__ import annotations
-
-import json
 from functools import cache
 
 import numpy as np
 import pytest
 
 from judgepanel.scoring.metrics import recalibrate
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, split_chunks
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust import reliability
-from judgepanel.studies.trust.reliability import RELIABILITY, Reliability, ReliabilitySpec
+from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec
 from judgepanel.votes.simulate import SimulationSpec, simulate
-from tests.helpers import flip_items, make_votes
+from tests.helpers import make_votes
 from tests.studies.confidence.stated import stated
 
 SETTINGS = Settings(splits=6)
@@ -28,7 +24,7 @@ def votes():
 
 
 @cache
-def result(**options) -> Reliability:
+def result(**options):
     return run(RELIABILITY, votes(), ReliabilitySpec(SETTINGS, **options), jobs=1)
 
 
@@ -38,8 +34,6 @@ def test_bins_hold_every_item_once_and_empty_ones_are_blank():
         assert bins.items.sum(axis=1) == pytest.approx([119, 119])  # one item in no half yet
         np.testing.assert_array_equal(np.isnan(bins.accuracy.value), bins.items == 0)
         full = bins.items > 0
-        value, lo, hi = bins.accuracy[full]
-        assert ((lo <= value) & (value <= hi)).all()
         assert (bins.confidence[full] >= 0.5).all()
     assert (outcome.frame()["items"] > 0).all()
     assert {"10", "15", "stated"} == {bins.name for bins in outcome.bins}
@@ -61,8 +55,6 @@ def test_calibration_brings_the_slope_to_one_and_the_error_down():
     assert outcome.slope.value[0] < 0.8
     assert outcome.slope.lo[1] < 1.0 < outcome.slope.hi[1]
     assert outcome.ece_corrected[1, 0] <= outcome.ece.value[1, 0]
-    mean, lo, hi = outcome.ece_null
-    assert ((lo <= mean) & (mean <= hi)).all()
 
 
 def test_the_base_rate_is_that_of_all_other_studies_of_these_splits():
@@ -70,17 +62,11 @@ def test_the_base_rate_is_that_of_all_other_studies_of_these_splits():
     assert result().null_nll == pytest.approx(curve.null_nll, abs=1e-12)
 
 
-def test_swapping_responses_changes_nothing_under_symmetric():
+def test_under_symmetric_there_is_no_intercept_and_that_is_said():
     settings = Settings(splits=4, orientation="symmetric")
-    flip = np.random.default_rng(0).random(120) < 0.5
-    first, other = (
-        run(RELIABILITY, part, ReliabilitySpec(settings), jobs=1)
-        for part in (votes(), flip_items(votes(), flip))
-    )
-    np.testing.assert_allclose(first.slope.value, other.slope.value)
-    np.testing.assert_allclose(first.bins[0].items, other.bins[0].items)
-    assert np.isnan(first.intercept.value).all()
-    assert any("intercept is 0 by construction" in note for note in first.warnings)
+    outcome = run(RELIABILITY, votes(), ReliabilitySpec(settings), jobs=1)
+    assert np.isnan(outcome.intercept.value).all()
+    assert any("intercept is 0 by construction" in note for note in outcome.warnings)
 
 
 def test_a_slope_that_cannot_be_fitted_is_said():
@@ -100,7 +86,6 @@ def test_bins_with_few_items_and_one_split_are_said_or_blank():
     merge = reliability.merge(small, spec, _first_split(small, spec))
     assert np.isnan(merge.bins[0].accuracy.lo).all()
     assert merge.partial
-    json.dumps(to_plain(merge), allow_nan=False)
 
 
 def _first_split(votes, spec):

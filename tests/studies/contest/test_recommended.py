@@ -1,7 +1,5 @@
 """The recommended average in other studies has the recommendation's scores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from threading import Lock
 from typing import get_args
@@ -24,28 +22,7 @@ from judgepanel.studies.common import splits_of
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel import recommended
 from judgepanel.studies.panel.curator import Known, Rules, rows_of
-from judgepanel.studies.panel.recommended import (
-    DRAWS,
-    FINAL,
-    LEAD,
-    LEAST,
-    LISTS,
-    MEMBERS,
-    Candidate,
-    Candidates,
-    Curation,
-    Family,
-    Terms,
-    absent_losses,
-    average_losses,
-    average_scores,
-    average_weights,
-    candidates_of,
-    compete,
-    final_members,
-    panels,
-    stand,
-)
+from judgepanel.studies.panel.recommended import compete
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.probabilities import CALIBRATED
 from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec
@@ -143,7 +120,7 @@ def rng():
 
 
 def weights_of(losses, units, prior):
-    return average_weights(losses, units, prior[None], rng())[0]
+    return recommended.average_weights(losses, units, prior[None], rng())[0]
 
 
 def drawn_losses(seed, n_members, n):
@@ -154,7 +131,7 @@ def by_hand(losses, units, prior):
     """One draw at a time, one member at a time, with the same random numbers."""
     source = rng()
     clusters = sorted(set(units.tolist()))
-    drawn = source.standard_exponential((DRAWS, len(clusters)))
+    drawn = source.standard_exponential((recommended.DRAWS, len(clusters)))
     weights = []
     for row in drawn:
         shares = dict(zip(clusters, row / row.sum() * len(clusters), strict=True))
@@ -164,7 +141,7 @@ def by_hand(losses, units, prior):
         ]
         weights.append(np.array(likelihood) / sum(likelihood))
     mean = np.mean(weights, axis=0)
-    mean[mean < LEAST] = 0.0
+    mean[mean < recommended.LEAST] = 0.0
     return mean / mean.sum()
 
 
@@ -176,7 +153,7 @@ def test_weights_are_prior_times_likelihood_averaged_over_bootstraps(seed, n_mem
     weights = weights_of(losses, units, prior)
     np.testing.assert_allclose(weights, by_hand(losses, units, prior), atol=1e-12)
     assert weights.sum() == pytest.approx(1.0)
-    assert (weights[weights > 0] >= LEAST).all()
+    assert (weights[weights > 0] >= recommended.LEAST).all()
 
 
 def test_without_a_difference_the_prior_stands():
@@ -195,7 +172,7 @@ def test_labels_outweigh_any_prior_in_the_end():
 def test_weights_under_one_prior_do_not_depend_on_the_others():
     losses, units = drawn_losses(5, 4, 40), np.arange(40)
     priors = np.array([[0.7, 0.1, 0.1, 0.1], [0.0, 0.5, 0.0, 0.5]])
-    together = average_weights(losses, units, priors, rng())
+    together = recommended.average_weights(losses, units, priors, rng())
     for weights, prior in zip(together, priors, strict=True):
         np.testing.assert_allclose(weights, weights_of(losses, units, prior), atol=1e-12)
     assert together[1, [0, 2]].tolist() == [0.0, 0.0]
@@ -223,14 +200,16 @@ def test_the_nll_of_the_average_is_that_of_averaged_probabilities():
     losses = drawn_losses(2, 3, 50)
     weights = np.array([0.5, 0.0, 0.5])
     wanted = -np.log(0.5 * np.exp(-losses[0]) + 0.5 * np.exp(-losses[2]))
-    np.testing.assert_allclose(average_losses(losses, weights), wanted, atol=1e-12)
+    np.testing.assert_allclose(recommended.average_losses(losses, weights), wanted, atol=1e-12)
     # A pool is never worse than its members on average (Jensen's inequality).
     assert wanted.mean() < 0.5 * (losses[0] + losses[2]).mean()
 
 
 def test_an_average_of_one_is_that_one_to_the_bit():
     losses = drawn_losses(3, 3, 20)
-    assert average_losses(losses, np.array([0.0, 1.0, 0.0])).tolist() == losses[1].tolist()
+    assert (
+        recommended.average_losses(losses, np.array([0.0, 1.0, 0.0])).tolist() == losses[1].tolist()
+    )
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -243,7 +222,7 @@ def test_scores_of_the_average_are_those_of_its_probabilities(symmetric):
     weights = np.array([0.2, 0.3, 0.5])
     p = weights @ (1.0 / (1.0 + np.exp(-logits)))
     wanted = item_scores((np.log(p) - np.log1p(-p))[None], signs, symmetric=symmetric)
-    scores = average_scores(items, weights, signs, symmetric=symmetric)
+    scores = recommended.average_scores(items, weights, signs, symmetric=symmetric)
     for part in ("nll", "brier", "hit", "ece"):
         np.testing.assert_allclose(getattr(scores, part), getattr(wanted, part), atol=1e-9)
     assert scores.hit[0, :5].tolist() == ([0.5] * 5 if symmetric else (signs[:5] > 0).tolist())
@@ -252,34 +231,34 @@ def test_scores_of_the_average_are_those_of_its_probabilities(symmetric):
 @pytest.mark.parametrize("n_judges", [1, 2, 4, 12, 40])
 @pytest.mark.parametrize("name", ["default", "wide"])
 def test_the_prior_leads_with_joint_over_everyone_and_adds_up_to_one(name, n_judges):
-    candidates = candidates_of(name, n_judges, symmetric=False)
+    candidates = recommended.candidates_of(name, n_judges, symmetric=False)
     prior = candidates.prior()
     assert prior.sum() == pytest.approx(1.0)
     lead = candidates.all()[int(prior.argmax())]
     assert (lead.name, lead.aggregator, lead.calibrator) == ("all", "joint", "none")
-    assert prior.max() == pytest.approx(LEAD)
+    assert prior.max() == pytest.approx(recommended.LEAD)
     assert len(set(prior[(prior > 0.0) & (prior < prior.max())].round(12))) <= 1
 
 
 def test_under_a_budget_joint_on_the_best_panel_within_it_leads_alone():
-    candidates = candidates_of("default", 12, symmetric=False, budget=True)
+    candidates = recommended.candidates_of("default", 12, symmetric=False, budget=True)
     listed = candidates.all()
     within = np.array([candidate.curator == "budget" for candidate in listed])
     few = np.array([candidate.k <= 5 for candidate in listed])
     for allowed in (np.ones(len(listed), dtype=bool), within | few):
         prior = candidates.prior(allowed)
         assert prior.sum() == pytest.approx(1.0)
-        assert prior.max() == pytest.approx(LEAD)
+        assert prior.max() == pytest.approx(recommended.LEAD)
         lead = listed[int(prior.argmax())]
         assert (lead.curator, lead.aggregator, lead.calibrator) == ("budget", "joint", "none")
         assert not prior[~allowed].any()
-        assert len(set(prior[(prior > 0.0) & (prior < LEAD)].round(12))) == 1
+        assert len(set(prior[(prior > 0.0) & (prior < recommended.LEAD)].round(12))) == 1
     assert not candidates.prior(np.zeros(len(listed), dtype=bool)).any()
 
 
 @pytest.mark.parametrize("n_judges", [1, 4, 40])
 def test_joint_on_votes_and_on_grades_share_the_lead(n_judges):
-    candidates = candidates_of("default", n_judges, symmetric=False, graded=True)
+    candidates = recommended.candidates_of("default", n_judges, symmetric=False, graded=True)
     prior = candidates.prior()
     assert prior.sum() == pytest.approx(1.0)
     leads = np.flatnonzero(prior > prior.max() - 1e-12)
@@ -288,20 +267,22 @@ def test_joint_on_votes_and_on_grades_share_the_lead(n_judges):
         ("all", "joint", "none"),
         ("all", "joint_graded", "none"),
     }
-    assert prior.max() == pytest.approx(LEAD / 2.0)
+    assert prior.max() == pytest.approx(recommended.LEAD / 2.0)
     everyone = candidates.with_everyone(prior)[1]
-    assert {listed[i].aggregator for i in np.flatnonzero(everyone)} == set(MEMBERS)
+    assert {listed[i].aggregator for i in np.flatnonzero(everyone)} == set(recommended.MEMBERS)
 
 
 def test_members_are_everyone_and_the_better_half_under_several_pipelines_and_a_few_judges():
-    candidates = candidates_of("default", 40, symmetric=False)
+    candidates = recommended.candidates_of("default", 40, symmetric=False)
     members = {
         (candidate.aggregator, candidate.calibrator, candidate.k)
         for candidate, prior in zip(candidates.all(), candidates.prior(), strict=True)
         if prior > 0.0
     }
     everyone = {(*pipeline, k) for *pipeline, k in members if k == 40}
-    assert {aggregator for aggregator, _, _ in everyone} == set(MEMBERS) - set(get_args(Graded))
+    assert {aggregator for aggregator, _, _ in everyone} == set(recommended.MEMBERS) - set(
+        get_args(Graded)
+    )
     at_every_size = {"majority", "one_coin", "joint", "accuracy_weighted"}
     halves = {(*pipeline, 20) for *pipeline, _ in everyone if pipeline[0] in at_every_size}
     assert members - everyone - halves == {("one_coin", "temperature", k) for k in (3, 5, 10)}
@@ -331,28 +312,31 @@ def test_members_are_everyone_and_the_better_half_under_several_pipelines_and_a_
     ],
 )
 def test_a_panel_size_is_a_candidate_once(n_judges, wanted):
-    assert list(panels(n_judges)) == wanted
+    assert list(recommended.panels(n_judges)) == wanted
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", recommended.LISTS)
 def test_symmetric_drops_platt_which_temperature_equals(name):
-    as_given, symmetric = (candidates_of(name, 5, symmetric=flag).all() for flag in (False, True))
+    as_given, symmetric = (
+        recommended.candidates_of(name, 5, symmetric=flag).all() for flag in (False, True)
+    )
     assert [c for c in as_given if c.calibrator != "platt"] == list(symmetric)
     assert len(as_given) > len(symmetric)
 
 
 @pytest.mark.parametrize("n_judges", [1, 2, 5, 40])
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", recommended.LISTS)
 def test_no_list_has_a_panel_larger_than_the_judges(name, n_judges):
-    candidates = candidates_of(name, n_judges, symmetric=False).all()
+    candidates = recommended.candidates_of(name, n_judges, symmetric=False).all()
     assert {c.k for c in candidates if c.curator is None} <= set(range(1, n_judges + 1))
     assert ("all", "one_coin", "beta") in {(c.name, c.aggregator, c.calibrator) for c in candidates}
 
 
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", recommended.LISTS)
 def test_grades_add_panels_of_everyone_that_read_them(name):
     votes, grades = (
-        candidates_of(name, 9, symmetric=False, graded=flag).all() for flag in (False, True)
+        recommended.candidates_of(name, 9, symmetric=False, graded=flag).all()
+        for flag in (False, True)
     )
     assert grades[: len(votes)] == votes
     added = grades[len(votes) :]
@@ -361,62 +345,64 @@ def test_grades_add_panels_of_everyone_that_read_them(name):
 
 
 def test_a_budget_adds_panels_that_are_chosen_to_keep_within_it():
-    without, within = (candidates_of("default", 9, symmetric=True, budget=b) for b in (False, True))
+    without, within = (
+        recommended.candidates_of("default", 9, symmetric=True, budget=b) for b in (False, True)
+    )
     added = set(within.all()) - set(without.all())
     assert {c.curator for c in added} == {"budget"}
     assert {c.aggregator for c in added} == {"one_coin", "joint"}
 
 
 def terms(n_judges=6, n_folds=4, seed=0):
-    return Terms(n_folds, seed, Known(("",) * n_judges, None), Rules(seed=seed))
+    return recommended.Terms(n_folds, seed, Known(("",) * n_judges, None), Rules(seed=seed))
 
 
 def score(ballots, drawn, choices):
     return compete(ballots, drawn, choices, terms(ballots.n_judges))
 
 
-ODD = Candidates(
+ODD = recommended.Candidates(
     (
-        Family("one_coin", panels(6), ("none", "beta")),
-        Curation("above_chance", "one_coin", ("temperature",)),
-        Curation("forward", "joint", ("none", "temperature")),
+        recommended.Family("one_coin", recommended.panels(6), ("none", "beta")),
+        recommended.Curation("above_chance", "one_coin", ("temperature",)),
+        recommended.Curation("forward", "joint", ("none", "temperature")),
     )
 )
 
 
 def test_scores_are_in_the_order_of_the_candidates():
     ballots = make_ballots(1, 60, 6)
-    choices = candidates_of("default", 6, symmetric=False)
+    choices = recommended.candidates_of("default", 6, symmetric=False)
     drawn = split(ballots.units, 0)
     together = score(ballots, drawn, choices)
     for position, candidate in enumerate(choices.all()):
-        family = Family(
+        family = recommended.Family(
             candidate.aggregator, ((candidate.name, candidate.k),), (candidate.calibrator,)
         )
-        alone = score(ballots, drawn, Candidates((family,)))
+        alone = score(ballots, drawn, recommended.Candidates((family,)))
         np.testing.assert_allclose(together.items.nll[position], alone.items.nll[0], atol=1e-10)
         np.testing.assert_allclose(
             together.standing.losses[position], alone.standing.losses[0], atol=1e-10
         )
         assert together.standing.panels[position].sum() == candidate.k
-    assert choices.all()[0] == Candidate("top-1", 1, "majority", "none")
+    assert choices.all()[0] == recommended.Candidate("top-1", 1, "majority", "none")
 
 
 def test_absent_families_are_missing_votes_of_rows_that_nothing_was_fitted_to():
     ballots, groups = make_ballots(4, 60, 6), ((0, 1), (4,))
     margins = np.random.default_rng(4).choice([0.5, 1.0, 2.0], ballots.votes.shape)
     ballots = replace(ballots, margins=margins * (ballots.votes != 0))
-    choices = Candidates(
+    choices = recommended.Candidates(
         (
-            Family("one_coin", panels(6), ("none", "beta")),
-            Family("joint_monotone", (("all", 6),), ("temperature",)),
-            Family("one_coin_graded", (("all", 6),), ("none",)),
-            Family("joint_graded", (("all", 6),), ("none",)),
-            Curation("above_chance", "one_coin", ("temperature",)),
+            recommended.Family("one_coin", recommended.panels(6), ("none", "beta")),
+            recommended.Family("joint_monotone", (("all", 6),), ("temperature",)),
+            recommended.Family("one_coin_graded", (("all", 6),), ("none",)),
+            recommended.Family("joint_graded", (("all", 6),), ("none",)),
+            recommended.Curation("above_chance", "one_coin", ("temperature",)),
         )
     )
     rows = np.arange(0, 60, 2)
-    result = absent_losses(ballots, rows, choices, terms(), groups, (3, 1))
+    result = recommended.absent_losses(ballots, rows, choices, terms(), groups, (3, 1))
     halves = folds(ballots.units, rows, 2, seed=0, key=(3, 1, 71))
     wanted = []
     for half in halves:
@@ -430,9 +416,11 @@ def test_absent_families_are_missing_votes_of_rows_that_nothing_was_fitted_to():
 
 def test_absent_families_are_measured_on_so_many_rows_whatever_their_number():
     ballots = make_ballots(4, 8_000, 3)
-    one = Candidates((Family("one_coin", panels(3), ("none",)),))
+    one = recommended.Candidates(
+        (recommended.Family("one_coin", recommended.panels(3), ("none",)),)
+    )
     counted = [
-        absent_losses(ballots, np.arange(8_000), one, terms(3), groups, (0, 1)).shape[1]
+        recommended.absent_losses(ballots, np.arange(8_000), one, terms(3), groups, (0, 1)).shape[1]
         for groups in (((0,),), ((0,), (1,), (2,)), ((0,),) * 200)
     ]
     assert counted == [8_000, 12_000, 20_000]
@@ -446,7 +434,7 @@ def corrupted(ballots, rows):
     return Ballots(votes, signs, ballots.units, ballots.symmetric)
 
 
-@pytest.mark.parametrize("choices", [candidates_of("default", 6, symmetric=False), ODD])
+@pytest.mark.parametrize("choices", [recommended.candidates_of("default", 6, symmetric=False), ODD])
 def test_what_the_choice_sees_never_knows_other_rows(choices):
     ballots = make_ballots(2, 60, 6)
     drawn = split(ballots.units, 3)
@@ -462,8 +450,8 @@ def test_what_the_choice_sees_never_knows_other_rows(choices):
 def test_losses_are_those_of_inner_folds_fitted_on_the_other_folds(family):
     ballots = make_ballots(4, 50, 6)
     rows = np.arange(0, 50, 2)
-    choices = Candidates((family,))
-    standing = stand(ballots, rows, choices, terms(n_folds=5, seed=1), (0, 1))
+    choices = recommended.Candidates((family,))
+    standing = recommended.stand(ballots, rows, choices, terms(n_folds=5, seed=1), (0, 1))
     for inner in folds(ballots.units, rows, 5, seed=1, key=(0, 1)):
         held = compete(ballots, inner, choices, terms(n_folds=5, seed=1)).items.nll
         own = np.isin(rows, inner.evaluation)
@@ -483,9 +471,9 @@ def test_a_curated_candidate_is_the_panel_of_its_curator():
 def test_the_final_panel_has_the_judges_that_stood():
     ballots = make_ballots(6, 80, 6)
     names = tuple("abcdef")
-    standing = stand(ballots, np.arange(80), ODD, terms(), FINAL)
+    standing = recommended.stand(ballots, np.arange(80), ODD, terms(), recommended.FINAL)
     for candidate, panel in zip(ODD.all(), standing.panels, strict=True):
-        (model,) = final_members(ballots, names, [candidate], terms())
+        (model,) = recommended.final_members(ballots, names, [candidate], terms())
         assert set(model.judges) == {
             name for name, remaining in zip(names, panel, strict=True) if remaining
         }
@@ -503,9 +491,11 @@ def test_the_final_panel_has_the_judges_that_stood():
 @pytest.mark.parametrize("aggregator", ["joint", "stacking", "one_coin"])
 def test_candidates_that_share_a_rule_are_fitted_together_as_each_alone(aggregator):
     ballots, names = make_ballots(7, 60, 4, missing=0.2), tuple("abcd")
-    pair = [Candidate("all", 4, aggregator, name) for name in ("none", "temperature")]
-    together = final_members(ballots, names, pair, terms())
-    assert together == [final_members(ballots, names, [one], terms())[0] for one in pair]
+    pair = [recommended.Candidate("all", 4, aggregator, name) for name in ("none", "temperature")]
+    together = recommended.final_members(ballots, names, pair, terms())
+    assert together == [
+        recommended.final_members(ballots, names, [one], terms())[0] for one in pair
+    ]
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -517,14 +507,14 @@ def test_the_panel_that_is_taken_away_scores_as_the_one_that_competed(symmetric)
     signs = (first * second).astype(np.int8)
     ballots = Ballots(votes.astype(np.int8), signs, np.arange(160), symmetric)
     drawn = split(ballots.units, 0)
-    choices = candidates_of("wide", 3, symmetric=symmetric)
-    rules = Terms(4, 0, Known(("",) * 3, None), Rules(tables=False))
+    choices = recommended.candidates_of("wide", 3, symmetric=symmetric)
+    rules = recommended.Terms(4, 0, Known(("",) * 3, None), Rules(tables=False))
     held = compete(ballots, drawn, choices, rules)
     rows = rows_of(ballots, drawn.calibration)
     seen = np.where(ballots.votes == 0, -1, (ballots.votes + 1) // 2)[drawn.evaluation]
     right = ballots.signs[drawn.evaluation] > 0
     for position, candidate in enumerate(choices.all()):
-        (model,) = final_members(rows, ("a", "b", "c"), [candidate], rules)
+        (model,) = recommended.final_members(rows, ("a", "b", "c"), [candidate], rules)
         columns = ["abc".index(name) for name in model.judges]
         p = model.score(seen[:, columns].astype(np.int8))
         nll = -np.log(np.where(right, p, 1.0 - p)).mean()

@@ -1,7 +1,5 @@
 """The frontier: what each budget buys, and that nothing is picked by its shown score."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -12,7 +10,7 @@ import pytest
 
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare
-from judgepanel.studies.decide.cost import COST, Cost, CostSpec, readings, run_chunk
+from judgepanel.studies.decide.cost import COST, CostSpec, readings, run_chunk
 from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
@@ -33,9 +31,13 @@ def spec(splits=3, **more):
     return CostSpec(Settings(splits=splits), **({"points": 4, "steps": 2} | more))
 
 
+def frontier(given, splits=3, **more):
+    return run(COST, given, spec(splits, **more), jobs=1)
+
+
 @cache
-def result(aggregator="stacking") -> Cost:
-    return run(COST, votes(), spec(aggregator=aggregator), jobs=1)
+def result(aggregator="stacking"):
+    return frontier(votes(), aggregator=aggregator)
 
 
 def test_points_are_fixed_budgets_whose_panels_cost_no_more():
@@ -55,7 +57,7 @@ def test_points_are_fixed_budgets_whose_panels_cost_no_more():
 
 
 def test_under_joint_the_full_cost_buys_all_judges_scored_as_in_other_studies():
-    cost = run(COST, votes(), spec(2, points=2), jobs=1)
+    cost = frontier(votes(), 2, points=2)
     last = cost.points[-1]
     assert last.figures.verdict == "tie"
     assert last.figures.nll.value == cost.everyone.figures.nll.value
@@ -110,18 +112,18 @@ def test_labels_of_evaluation_rows_move_no_choice():
 
 
 def test_a_budget_has_a_point_of_its_own_and_a_poor_one_is_refused():
-    cost = run(COST, votes(), spec(2, budget=0.33, aggregator="one_coin"), jobs=1)
+    cost = frontier(votes(), 2, budget=0.33, aggregator="one_coin")
     assert cost.asked.budget == 0.33
     assert cost.asked.panel_cost <= 0.33
-    rich = run(COST, votes(), spec(2, budget=99.0, aggregator="one_coin"), jobs=1)
+    rich = frontier(votes(), 2, budget=99.0, aggregator="one_coin")
     assert rich.asked.budget == pytest.approx(sum(COSTS))
     assert any("pays for all judges" in line for line in rich.warnings)
     with pytest.raises(InputError, match=r"the cheapest, 'judge005', costs 0\.05"):
-        run(COST, votes(), spec(2, budget=0.01), jobs=1)
+        frontier(votes(), 2, budget=0.01)
 
 
 def test_without_costs_judges_are_counted_and_that_is_said():
-    cost = run(COST, votes(None), spec(2, aggregator="one_coin"), jobs=1)
+    cost = frontier(votes(None), 2, aggregator="one_coin")
     assert cost.counted
     assert cost.unit == "judges"
     assert [point.budget for point in cost.points] == [1, 2, 4, 7]
@@ -129,14 +131,14 @@ def test_without_costs_judges_are_counted_and_that_is_said():
 
 
 def test_free_judges_and_sparse_votes_and_a_single_judge_have_figures():
-    free = run(COST, votes((0.0,) * 7), spec(2, aggregator="one_coin"), jobs=1)
+    free = frontier(votes((0.0,) * 7), 2, aggregator="one_coin")
     assert free.full_cost == 0.0
     assert any("nothing to save" in line for line in free.warnings)
-    some = run(COST, votes((0.0, 0.0, 1, 1, 1, 1, 1), missing=0.4), spec(2, points=2), jobs=1)
+    some = frontier(votes((0.0, 0.0, 1, 1, 1, 1, 1), missing=0.4), 2, points=2)
     assert some.points[0].budget == 0.0
     assert any("% of the votes are there" in line for line in some.warnings)
     alone = votes().with_judges(votes().judges[:1])
-    cost = run(COST, alone, spec(2, aggregator="one_coin"), jobs=1)
+    cost = frontier(alone, 2, aggregator="one_coin")
     assert len(cost.points) == 1
     assert any("nothing to choose" in line for line in cost.warnings)
 
@@ -148,7 +150,7 @@ def test_calibrated_points_choose_anew_in_folds():
         cost.everyone.figures.nll.value, abs=0.02
     )
     assert np.isnan(cost.points[0].figures.optimism.value)
-    plain = run(COST, votes(), spec(2, aggregator="one_coin", calibrator="platt"), jobs=1)
+    plain = frontier(votes(), 2, aggregator="one_coin", calibrator="platt")
     assert np.isfinite(plain.points[0].figures.optimism.value)
 
 
@@ -161,7 +163,7 @@ def test_a_known_best_buy_is_found():
         cast[:, j] = np.where(rng.random(200) < 0.9, made.labels, 1 - made.labels)
     table = pd.DataFrame({"cost": [5.0, 5, 1, 5, 1, 5, 5]})
     made = replace(made, votes=cast, judge_table=table)
-    cost = run(COST, made, spec(3, budget=2.0, points=2), jobs=1)
+    cost = frontier(made, 3, budget=2.0, points=2)
     assert cost.asked.judges == ("judge002", "judge004")
     assert cost.asked.figures.stability == 1.0
     assert cost.asked.figures.nll.value < cost.everyone.figures.nll.value + 0.02

@@ -1,7 +1,5 @@
 """Costs of judges: columns of the judge table, and refusals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,15 +7,7 @@ import pandas as pd
 import pytest
 
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.panel.curator import (
-    affordable,
-    check_budget,
-    check_price,
-    column_of,
-    costs_of,
-    known_judges,
-    no_costs_note,
-)
+from judgepanel.studies.panel import curator
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
@@ -30,7 +20,7 @@ def votes(**columns):
 @pytest.mark.parametrize("name", ["cost", "cost_usd", "cost_per_item"])
 def test_a_column_may_carry_its_unit(name):
     made = votes(**{name: [1.0, 2.0, 0.0], "latency_s": [0.5, 2.0, 1.0]})
-    costs = costs_of(made, made.judges)
+    costs = curator.costs_of(made, made.judges)
     assert costs.cost.tolist() == [1, 2, 0]
     assert costs.unit == name.removeprefix("cost").removeprefix("_")
     assert not costs.counted
@@ -40,29 +30,29 @@ def test_a_column_may_carry_its_unit(name):
     assert costs.slowest(panels).tolist() == [2.0, 1.0]
     assert costs.in_turn(panels).tolist() == [2.5, 1.0]
     assert costs.latency_unit == "s"
-    assert no_costs_note(costs) == []
-    assert known_judges(made, prepare(made, Settings())).costs == (1.0, 2.0, 0.0)
+    assert curator.no_costs_note(costs) == []
+    assert curator.known_judges(made, prepare(made, Settings())).costs == (1.0, 2.0, 0.0)
 
 
 def test_several_units_are_none_but_a_plain_name_wins():
-    assert column_of(votes(cost_usd=[1] * 3, cost_eur=[1] * 3), "cost") is None
-    assert column_of(votes(cost_usd=[1] * 3, cost=[1] * 3), "cost") == "cost"
-    assert column_of(votes(), "cost") is None
+    assert curator.column_of(votes(cost_usd=[1] * 3, cost_eur=[1] * 3), "cost") is None
+    assert curator.column_of(votes(cost_usd=[1] * 3, cost=[1] * 3), "cost") == "cost"
+    assert curator.column_of(votes(), "cost") is None
 
 
 def test_costs_follow_the_names_that_are_asked_for():
     made = votes(cost=[1.0, 2.0, 4.0])
     turned = made.with_judges(made.judges[::-1])
     for entry in (made, turned):
-        assert costs_of(entry, made.judges[::-1]).cost.tolist() == [4, 2, 1]
+        assert curator.costs_of(entry, made.judges[::-1]).cost.tolist() == [4, 2, 1]
 
 
 def test_without_costs_every_judge_counts_one_and_that_is_said():
     for made in (votes(), votes(family=["a", "b", "c"])):
-        costs = costs_of(made, made.judges)
+        costs = curator.costs_of(made, made.judges)
         assert costs.counted
         assert costs.cost.tolist() == [1, 1, 1]
-        assert "every judge counts 1" in no_costs_note(costs)[0]
+        assert "every judge counts 1" in curator.no_costs_note(costs)[0]
         assert np.isnan(costs.latency).all()
 
 
@@ -70,32 +60,32 @@ def test_without_costs_every_judge_counts_one_and_that_is_said():
 def test_what_is_no_price_is_refused(wrong):
     made = votes(cost=["1", wrong, "2"])
     with pytest.raises(InputError, match=r"cost of judge judge001 is not a price.*0 or more"):
-        costs_of(made, made.judges)
+        curator.costs_of(made, made.judges)
 
 
 def test_an_unknown_cost_is_refused_with_the_names_unless_that_judge_is_left_out():
     made = votes(cost=[1.0, np.nan, 2.0])
     with pytest.raises(InputError, match=r"there is none of 'judge001'; allowed: .*leave"):
-        costs_of(made, made.judges)
-    assert costs_of(made, (made.judges[2], made.judges[0])).cost.tolist() == [2, 1]
+        curator.costs_of(made, made.judges)
+    assert curator.costs_of(made, (made.judges[2], made.judges[0])).cost.tolist() == [2, 1]
 
 
 def test_latencies_decide_nothing_and_stop_nothing():
     made = votes(cost=[1.0, 1.0, 1.0], latency=["1", "", "fast"])
-    assert np.isnan(costs_of(made, made.judges).latency).all()
+    assert np.isnan(curator.costs_of(made, made.judges).latency).all()
     made = votes(cost=[1.0, 1.0, 1.0], latency=[1.0, np.nan, 3.0])
-    costs = costs_of(made, made.judges)
+    costs = curator.costs_of(made, made.judges)
     both = costs.slowest(np.array([[True, True, False], [True, False, True]]))
     assert np.isnan(both[0])
     assert both[1] == 3.0
 
 
 def test_a_budget_is_met_up_to_rounding():
-    assert affordable(0.1 + 0.2, 0.3)
-    assert not affordable(0.301, 0.3)
-    check_budget(np.array([0.5, 0.3]), 0.3)
+    assert curator.affordable(0.1 + 0.2, 0.3)
+    assert not curator.affordable(0.301, 0.3)
+    curator.check_budget(np.array([0.5, 0.3]), 0.3)
     with pytest.raises(InputError, match=r"the cheapest, 'b', costs 0\.3 an item .*0\.2"):
-        check_budget(np.array([0.5, 0.3]), 0.2, ("a", "b"))
+        curator.check_budget(np.array([0.5, 0.3]), 0.2, ("a", "b"))
     for wrong in (-1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="budget is not a price"):
-            check_price(wrong)
+            curator.check_price(wrong)

@@ -1,7 +1,5 @@
 """Escalation: what it costs, what it keeps, and how its threshold is chosen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -14,7 +12,6 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.escalation import (
     ESCALATION,
-    Escalation,
     EscalationSpec,
     confidence_of,
     escalated_nll,
@@ -43,9 +40,13 @@ def spec(splits=3, **more):
     return EscalationSpec(Settings(splits=splits), **(given | more))
 
 
+def escalated(given, splits=3, **more):
+    return run(ESCALATION, given, spec(splits, **more), jobs=1)
+
+
 @cache
-def result(**more) -> Escalation:
-    return run(ESCALATION, votes(), spec(**more), jobs=1)
+def result(**more):
+    return escalated(votes(), **more)
 
 
 def test_the_ends_are_the_cheap_panel_and_all_judges_and_cost_lies_between():
@@ -146,20 +147,20 @@ def test_joint_panels_escalate_too():
 
 
 def test_without_costs_judges_are_counted_and_odd_panels_are_said():
-    counted = run(ESCALATION, votes(None), spec(2, cheapest=1), jobs=1)
+    counted = escalated(votes(None), 2, cheapest=1)
     assert counted.counted
     assert counted.alone.cost.value == 1.0
     assert "every judge counts 1" in counted.warnings[0]
-    little = run(ESCALATION, votes(), spec(2, share=0.001), jobs=1)
+    little = escalated(votes(), 2, share=0.001)
     assert little.cheap == ("judge005",)
     assert any("asks no judge" in line for line in little.warnings)
-    everyone = run(ESCALATION, votes(), spec(2, cheapest=99), jobs=1)
+    everyone = escalated(votes(), 2, cheapest=99)
     assert everyone.alone.delta.value == 0.0
     assert any("nothing to escalate to" in line for line in everyone.warnings)
-    free = run(ESCALATION, votes((0.0,) * 7), spec(2, cheapest=2), jobs=1)
+    free = escalated(votes((0.0,) * 7), 2, cheapest=2)
     assert free.recommended.cost.value == 0.0
 
 
 def test_a_judge_that_does_not_take_part_is_refused():
     with pytest.raises(InputError, match=r"does not take part.*'nobody'"):
-        run(ESCALATION, votes(), spec(2, cheap=("nobody",)), jobs=1)
+        escalated(votes(), 2, cheap=("nobody",))

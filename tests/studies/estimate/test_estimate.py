@@ -1,20 +1,27 @@
-"""Rates of groups from few labels: against the estimator itself, and on files that are odd."""
+"""Rates of groups from few labels, which items to label next, and what panels are worth."""
 
-from __future__ import annotations
-
+import itertools
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.present.decide.panel_worth import panel_worth_sentence
 from judgepanel.scoring.prediction_powered import Sample, estimate_rates
 from judgepanel.studies.contract import Chunk, Settings
-from judgepanel.studies.decide.estimate import ALL, ESTIMATE, Estimates, EstimateSpec
+from judgepanel.studies.decide.estimate import (
+    ALL,
+    ESTIMATE,
+    EstimateSpec,
+    allocated,
+    items_to_label,
+)
+from judgepanel.studies.decide.panel_worth import PANEL_WORTH, panel_sizes
 from judgepanel.studies.runner import run
 from judgepanel.studies.slices import groups_of, offered_features, usual_feature
-from judgepanel.votes import MISSING, InputError, VoteMatrix
+from judgepanel.votes import MISSING, InputError
+from tests.helpers import matrix_of
 
 REQUIRED = (
     *("group", "n_items", "n_labels", "rate", "rate_lo", "rate_hi", "labels_alone"),
@@ -22,13 +29,7 @@ REQUIRED = (
 )
 
 
-def panel(
-    n: int = 600,
-    n_labels: int = 90,
-    seed: int = 0,
-    rates: tuple[float, ...] = (0.5, 0.75),
-    features: dict[str, Any] | None = None,
-) -> tuple[VoteMatrix, np.ndarray]:
+def panel(n=600, n_labels=90, seed=0, rates=(0.5, 0.75), features=None):
     """A file of systems with pass rates, eight judges who favour label 1, and all its labels."""
     rng = np.random.default_rng(seed)
     system = np.arange(n) % len(rates)
@@ -39,28 +40,22 @@ def panel(
     shown = rng.choice(n, n_labels, replace=False)
     labels[shown] = truth[shown]
     named = {"system": [f"S{code}" for code in system], **(features or {})}
-    votes = VoteMatrix(
-        votes=np.where(right, truth[:, None], 1 - truth[:, None]).astype(np.int8),
-        labels=labels,
-        item_ids=tuple(f"i{k}" for k in range(n)),
-        judges=tuple("abcdefgh"),
-        task="pointwise",
-        features=pd.DataFrame(named),
-    )
-    return votes, truth
+    votes = np.where(right, truth[:, None], 1 - truth[:, None])
+    more = {"judges": tuple("abcdefgh"), "task": "pointwise", "features": pd.DataFrame(named)}
+    return matrix_of(votes, labels, **more), truth
 
 
-def estimated(votes: VoteMatrix, **options: Any) -> Estimates:
+def estimated(votes, **options):
     return run(ESTIMATE, votes, EstimateSpec(**options), jobs=1)
 
 
 @pytest.fixture(scope="module")
-def file() -> tuple[VoteMatrix, np.ndarray]:
+def file():
     return panel()
 
 
 @pytest.fixture(scope="module")
-def result(file) -> Estimates:
+def result(file):
     return estimated(file[0], by="system")
 
 
@@ -141,14 +136,6 @@ def test_a_fully_labelled_file_is_about_items_like_these():
     exact = estimated(votes, by="system", about="file")
     assert [float(end[0]) for end in exact.rate] == pytest.approx([truth.mean()] * 3)
     assert exact.decided.all()
-
-
-def test_permuted_judges_and_items_change_no_rate(file):
-    votes, _ = file
-    judges = estimated(votes.with_judges(tuple(reversed(votes.judges))), by="system")
-    assert judges.rate.value.tolist() == pytest.approx(
-        estimated(votes, by="system").rate.value.tolist(), abs=1e-9
-    )
 
 
 def test_another_seed_moves_rates_by_less_than_their_intervals(file):
@@ -295,7 +282,7 @@ def test_systems_are_offered_before_other_features():
     assert usual_feature(replace(votes, features=None)) is None
 
 
-def pairs_file(n: int = 800, n_labels: int = 120, seed: int = 0) -> VoteMatrix:
+def pairs_file(n=800, n_labels=120, seed=0):
     """Pairs of four systems, a the best and d the worst; judge mine is of the family of d."""
     rng = np.random.default_rng(seed)
     first = rng.integers(0, 4, n)
@@ -309,10 +296,9 @@ def pairs_file(n: int = 800, n_labels: int = 120, seed: int = 0) -> VoteMatrix:
     shown = rng.choice(n, n_labels, replace=False)
     labels[shown] = truth[shown]
     names = np.array(["a", "b", "c", "delta-7b"])
-    return VoteMatrix(
-        votes=votes,
-        labels=labels,
-        item_ids=tuple(f"i{k}" for k in range(n)),
+    return matrix_of(
+        votes,
+        labels,
         judges=("j1", "j2", "j3", "j4", "mine"),
         task="pairwise",
         features=pd.DataFrame({"model_a": names[first], "model_b": names[second]}),
@@ -390,7 +376,7 @@ def test_systems_that_share_prompts_and_were_labelled_unevenly_are_reweighted():
     assert result.rate.lo[0] < truth.mean() < result.rate.hi[0]
 
 
-def labelled_evenly_but_for(n: int, m: int) -> tuple[VoteMatrix, np.ndarray]:
+def labelled_evenly_but_for(n, m):
     """Votes of which n items of the first system and m of the second have a label."""
     votes, truth = panel()
     labels = np.full(600, MISSING, dtype=np.int8)
@@ -449,3 +435,124 @@ def test_judges_who_favour_no_family_are_rarely_said_to_once_all_is_labelled():
         result = estimated(replace(votes, labels=truth, judge_table=table), by="system")
         said += int((result.alone.own_family.lo > 0.0).sum())
     assert said <= 12  # of 120
+
+
+def test_labels_are_shared_out_as_the_best_of_all_ways_to():
+    variances, have, available = np.array([0.25, 0.09, 0.2]), np.array([5, 3, 0]), [9, 9, 4]
+    best = min(
+        (
+            way
+            for way in itertools.product(*(range(most + 1) for most in available))
+            if sum(way) == 8 and way[2]
+        ),
+        key=lambda way: float((variances / (have + np.array(way))).sum()),
+    )
+    assert tuple(allocated(variances, have, np.array(available), 8)) == best
+
+
+def test_unlabelled_items_are_drawn_once_without_their_votes():
+    votes, _ = panel()
+    spec = EstimateSpec(by="system")
+    result = run(ESTIMATE, votes, spec, jobs=1)
+    drawn = items_to_label(votes, spec, result, 50, seed=3)
+    assert list(drawn.columns) == ["id", "system", "label"]
+    assert drawn["id"].is_unique
+    assert (drawn["label"] == "").all()
+    free = {name for name, known in zip(votes.item_ids, votes.labelled, strict=True) if not known}
+    assert set(drawn["id"]) <= free
+    assert drawn.equals(items_to_label(votes, spec, result, 50, seed=3))
+    assert not drawn.equals(items_to_label(votes, spec, result, 50, seed=4))
+    assert set(items_to_label(votes, spec, result, len(free))["id"]) == free
+
+
+def test_a_group_without_labels_gets_some():
+    votes, _ = panel()
+    first = (votes.features["system"] == votes.features["system"].iloc[0]).to_numpy()
+    none = replace(votes, labels=np.where(first, -1, votes.labels).astype(np.int8))
+    spec = EstimateSpec(by="system")
+    result = run(ESTIMATE, none, spec, jobs=1)
+    drawn = items_to_label(none, spec, result, 40)
+    assert (drawn["system"] == votes.features["system"].iloc[0]).sum() >= 20
+
+
+def test_nothing_is_drawn_once_every_item_has_a_label():
+    votes, truth = panel()
+    votes = replace(votes, labels=truth)
+    result = run(ESTIMATE, votes, EstimateSpec(), jobs=1)
+    with pytest.raises(InputError, match="allowed: nothing: every item has a label"):
+        items_to_label(votes, EstimateSpec(), result, 1)
+
+
+@pytest.mark.parametrize("n", [0, 10_000])
+def test_more_items_than_there_are_cannot_be_drawn(n):
+    votes, _ = panel()
+    result = run(ESTIMATE, votes, EstimateSpec(), jobs=1)
+    with pytest.raises(InputError, match="cannot draw that many items"):
+        items_to_label(votes, EstimateSpec(), result, n)
+
+
+def worth_of(votes, **options):
+    return run(PANEL_WORTH, votes, EstimateSpec(**options), jobs=1)
+
+
+@pytest.fixture(scope="module")
+def worth():
+    return worth_of(panel()[0], by="system")
+
+
+@pytest.mark.parametrize(
+    ("n_judges", "sizes"),
+    [
+        (1, [1]),
+        (8, [1, 2, 3, 5, 8]),
+        (30, [1, 2, 3, 5, 10, 20, 30]),
+        (148, [1, 2, 3, 5, 10, 20, 30, 50, 100, 148]),
+    ],
+)
+def test_sizes_are_a_short_grid_up_to_all_judges(n_judges, sizes):
+    assert panel_sizes(n_judges).tolist() == sizes
+
+
+def test_all_judges_are_those_of_the_estimate(worth):
+    votes = panel()[0]
+    estimates = run(ESTIMATE, votes, EstimateSpec(by="system"), jobs=1)
+    assert list(worth.rate[-1]) == list(estimates.rate[0])
+    assert worth.worth[-1] == estimates.worth[0]
+
+
+def test_more_good_judges_are_worth_more(worth):
+    frame = worth.frame()
+    assert frame["k"].tolist() == [1, 2, 3, 5, 8]
+    assert frame["worth"].iloc[-1] > frame["worth"].iloc[0] > 1.0
+    assert frame["nll"].iloc[-1] < frame["nll"].iloc[0] < worth.null_nll
+    assert frame["worth_labels"].tolist() == (90 * frame["worth"]).tolist()
+    assert worth.summary()["narrowest"] == frame.loc[frame["worth"].idxmax(), "k"]
+
+
+def test_the_narrowest_panel_stands_beside_that_of_lowest_nll(worth):
+    apart = replace(worth, worth=np.array([1.1, 1.4, 2.0, 1.5, 1.3]), nll=np.arange(5.0, 0.0, -1))
+    assert panel_worth_sentence(apart) == (
+        "90 labels are worth most with the best 3 judges, 180; the NLL is lowest with all 8 judges."
+    )
+    same = replace(apart, nll=np.array([0.4, 0.3, 0.2, 0.3, 0.4]))
+    assert panel_worth_sentence(same).endswith(", 180, and the NLL is lowest there, too.")
+
+
+def test_panels_that_do_not_help_are_said_so(worth):
+    assert panel_worth_sentence(replace(worth, worth=np.ones(5))).startswith("No panel helps")
+
+
+def test_nothing_is_gained_once_all_items_are_labelled():
+    worth = worth_of(panel(n_labels=600)[0])
+    assert panel_worth_sentence(worth).startswith("Every item has a label")
+    assert worth.summary()["narrowest"] is None
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_labels_of_one_class_have_no_nll(label):
+    votes, _ = panel()
+    labels = np.where(votes.labels >= 0, label, MISSING).astype(np.int8)
+    worth = worth_of(replace(votes, labels=labels))
+    assert np.isnan(worth.nll).all()
+    assert worth.summary()["lowest_nll"] is None
+    assert "NLL" not in panel_worth_sentence(worth)

@@ -81,19 +81,17 @@ def test_constant_judges_are_marked_and_the_best_come_first():
     assert frame.loc[frame["constant"], "judge"].tolist() == ["judge001"]
 
 
-def judge(
-    name: str, read: int, unread: int = 0, both: int = 0, same: int = 0, first: int = 0
-) -> JudgeCoverage:
+def judge(name, read, unread=0, both=0, same=0, first=0):
     levels = (read, *[0] * (len(LEVELS) - 1))
     reasons = (*[0] * (len(REASONS) - 1), unread)
     return JudgeCoverage(name, read + unread, levels, reasons, 0, both, same, first)
 
 
-def coverage(*judges: JudgeCoverage) -> Coverage:
+def coverage(*judges):
     return Coverage(judges, ())
 
 
-def test_consistency_and_lean_are_shares_of_items_in_both_orders() -> None:
+def test_consistency_and_lean_are_shares_of_items_in_both_orders():
     result = positions(coverage(judge("x", 200, both=100, same=60, first=30), judge("y", 5)))
     assert result is not None
     assert result.judges == ("x",)
@@ -103,11 +101,11 @@ def test_consistency_and_lean_are_shares_of_items_in_both_orders() -> None:
     assert 0 < lean.lo < 0.2 < lean.hi < 0.4
 
 
-def test_without_both_orders_there_is_nothing_to_say() -> None:
+def test_without_both_orders_there_is_nothing_to_say():
     assert positions(coverage(judge("x", 20))) is None
 
 
-def test_lean_changes_its_sign_with_the_places() -> None:
+def test_lean_changes_its_sign_with_the_places():
     first, second, items = (np.array([n]) for n in (17, 4, 80))
     lo, hi = lean_interval(first, second, items)
     other_lo, other_hi = lean_interval(second, first, items)
@@ -115,7 +113,7 @@ def test_lean_changes_its_sign_with_the_places() -> None:
 
 
 @pytest.mark.parametrize(("items", "shares"), [(30, (0.1, 0.1)), (100, (0.3, 0.05)), (400, (0, 0))])
-def test_the_interval_of_the_lean_covers(items: int, shares: tuple[float, float]) -> None:
+def test_the_interval_of_the_lean_covers(items, shares):
     rng = np.random.default_rng(3)
     first, second, _ = rng.multinomial(items, [*shares, 1 - sum(shares)], size=4_000).T
     lo, hi = lean_interval(first, second, np.full(4_000, items))
@@ -123,7 +121,7 @@ def test_the_interval_of_the_lean_covers(items: int, shares: tuple[float, float]
     assert ((lo <= true) & (true <= hi)).mean() >= 0.93
 
 
-def test_the_sentence_names_the_least_consistent_and_counts_who_leans() -> None:
+def test_the_sentence_names_the_least_consistent_and_counts_who_leans():
     result = positions(
         coverage(
             judge("steady", 200, both=100, same=99, first=1),
@@ -145,13 +143,13 @@ def test_the_sentence_names_the_least_consistent_and_counts_who_leans() -> None:
 @pytest.mark.parametrize(
     ("unread", "outcome"), [(10, "pass"), (11, "review"), (29, "review"), (30, "fail")]
 )
-def test_p1_on_outputs_follows_the_papers_thresholds(unread: int, outcome: str) -> None:
+def test_p1_on_outputs_follows_the_papers_thresholds(unread, outcome):
     outputs = check_outputs(coverage(judge("x", 100), judge("y", 100 - unread, unread)))
     assert (outputs.code, outputs.outcome) == ("P1", outcome)
     assert f"'y': {100 - unread} %" in outputs.why
 
 
-def test_the_answer_names_the_judge_that_is_read_least() -> None:
+def test_the_answer_names_the_judge_that_is_read_least():
     sentence = coverage_sentence(coverage(judge("x", 100), judge("y", 54, 46)))
     assert sentence == "77.0 % of 200 outputs are read as a verdict; y the least, 54 %."
     assert (
@@ -159,7 +157,7 @@ def test_the_answer_names_the_judge_that_is_read_least() -> None:
     )
 
 
-def test_one_item_makes_nobody_the_least_consistent() -> None:
+def test_one_item_makes_nobody_the_least_consistent():
     result = positions(
         coverage(judge("once", 2, both=1, same=0, first=1), judge("often", 200, both=100, same=50))
     )

@@ -15,9 +15,9 @@ from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand import judges as module
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec, merge, run_chunk
-from judgepanel.votes import VoteMatrix, load_votes
+from judgepanel.votes import load_votes
 from judgepanel.votes.companions import JUDGE_COLUMN
-from tests.helpers import flip_items, make_votes, signed
+from tests.helpers import flip_items, make_votes, matrix_of, signed
 from tests.kernels.judges.test_redundancy import panel
 
 SPEC = JudgesSpec(Settings(splits=12))
@@ -32,14 +32,7 @@ def family_votes(seed=0, n_items=400, *, missing=0.0, codes=CODES, **kwargs):
     votes = np.where(right == 0, -1, np.where(right > 0, labels[:, None], 1 - labels[:, None]))
     names = tuple(f"judge{j:02d}" for j in range(len(codes)))
     table = pd.DataFrame({JUDGE_COLUMN: names, "family": [f"fam{code}" for code in codes]})
-    return VoteMatrix(
-        votes=votes.astype(np.int8),
-        labels=labels,
-        item_ids=tuple(f"i{i}" for i in range(n_items)),
-        judges=names,
-        judge_table=table,
-        **kwargs,
-    )
+    return matrix_of(votes, labels, judges=names, judge_table=table, **kwargs)
 
 
 def study(votes, spec=SPEC):

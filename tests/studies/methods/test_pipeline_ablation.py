@@ -12,13 +12,7 @@ from judgepanel.scoring.conformal import BOTH, covers, set_sizes
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.paper.pipeline_ablation import (
-    BEFORE,
-    PIPELINE_ABLATION,
-    STEP_WORDS,
-    PipelineAblationSpec,
-    features_of,
-)
+from judgepanel.studies.paper import pipeline_ablation
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, load_votes
 from tests.helpers import flip_items, make_votes
@@ -38,13 +32,13 @@ def with_features(votes, seed=0):
 
 
 def spec_of(splits=10, panels=(3,), calibrator="beta", aggregator="one_coin", **shared):
-    return PipelineAblationSpec(
+    return pipeline_ablation.PipelineAblationSpec(
         Settings(splits=splits, **shared), aggregator, calibrator, panels=panels
     )
 
 
 def ablation(votes, spec=None, jobs=1):
-    return run(PIPELINE_ABLATION, votes, spec or spec_of(), jobs=jobs)
+    return run(pipeline_ablation.PIPELINE_ABLATION, votes, spec or spec_of(), jobs=jobs)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +55,7 @@ class TestNumbers:
     def test_they_are_means_over_items_of_their_means_over_splits(self, votes, result):
         spec = spec_of()
         prepared = prepare(votes, spec.settings)
-        ballots, features = prepared.ballots, features_of(prepared, None)
+        ballots, features = prepared.ballots, pipeline_ablation.features_of(prepared, None)
         nll, times = np.zeros((2, 5, 90)), np.zeros(90)
         covered, size, kinds = np.zeros((2, 2, 90)), np.zeros((2, 2, 90)), np.zeros((2, 2, 4, 90))
         for number in range(10):
@@ -87,11 +81,11 @@ class TestNumbers:
 
     def test_differences_are_to_the_step_before(self, result):
         for i, step in enumerate(STEPS):
-            before = STEPS.index(BEFORE[step])
+            before = STEPS.index(pipeline_ablation.BEFORE[step])
             nll = result.nll.value
             np.testing.assert_allclose(result.delta.value[:, i], nll[:, i] - nll[:, before])
         assert not result.delta.value[:, 0].any()
-        assert set(BEFORE) == set(STEP_WORDS) == set(STEPS)
+        assert set(pipeline_ablation.BEFORE) == set(pipeline_ablation.STEP_WORDS) == set(STEPS)
         behind, alone = (result.nll.value[:, STEPS.index(step)] for step in ("1-3", "1+3"))
         np.testing.assert_allclose(result.residual_delta.value, behind - alone)
 

@@ -1,7 +1,5 @@
 """The best panel under a budget: its cost, the rows that it may use, and what it finds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 
@@ -35,7 +33,7 @@ RULES = Rules(calibrator="temperature", folds=3, steps=4)
 AGGREGATORS = ("one_coin", "majority", "joint")
 
 
-def evidence(ballots, cost, rules=RULES) -> Evidence:
+def evidence(ballots, cost, rules=RULES):
     return Evidence(
         ballots, Known(("",) * ballots.n_judges, tuple(map(float, cost))), rules, (0, 1)
     )

@@ -1,4 +1,4 @@
-"""A panel picked by hand against another, on the same splits."""
+"""A panel picked by hand against another on the same splits; what two analyses share."""
 
 from dataclasses import replace
 
@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.decide.what_if import SPLITS, WHAT_IF, WhatIfSpec
+from judgepanel.studies.decide import what_if
 from judgepanel.studies.panel import recommended
 from judgepanel.studies.panel.recommended import average_on, compete
 from judgepanel.studies.runner import run
@@ -27,11 +28,11 @@ def votes():
 
 def spec_of(splits=4, **options):
     options = {"keep": FEW, "aggregator": "one_coin", "calibrator": "beta", **options}
-    return WhatIfSpec(settings=Settings(splits=splits), **options)
+    return what_if.WhatIfSpec(settings=Settings(splits=splits), **options)
 
 
 def found_for(votes, **options):
-    return run(WHAT_IF, votes, spec_of(**options), jobs=1)
+    return run(what_if.WHAT_IF, votes, spec_of(**options), jobs=1)
 
 
 def check_levels(votes, result, nll_of):
@@ -123,10 +124,70 @@ def test_costs_are_summed_where_they_are_known(votes):
 
 
 def test_it_takes_no_more_splits_than_somebody_can_wait_for(votes):
-    assert WHAT_IF.rounds(spec_of(splits=100)) == SPLITS
-    assert WHAT_IF.rounds(spec_of(splits=4)) == 4
+    assert what_if.WHAT_IF.rounds(spec_of(splits=100)) == what_if.SPLITS
+    assert what_if.WHAT_IF.rounds(spec_of(splits=4)) == 4
 
 
 def test_an_unknown_judge_is_named(votes):
     with pytest.raises(InputError, match="nobody"):
         found_for(votes, keep=("nobody",))
+
+
+QUICK = Settings(splits=4)
+VOTES = make_votes(2, 80, 6)
+SIX = VOTES.judges
+
+
+def side(votes=VOTES, settings=QUICK, name="a"):
+    return what_if.Side(name, "votes.csv", "2025-01-31T09:30:12.5+00:00", votes, settings)
+
+
+def of(judges):
+    return replace(QUICK, judges=tuple(judges))
+
+
+def with_vote_changed(votes, judge):
+    cells = votes.votes.copy()
+    row = int(np.flatnonzero(cells[:, judge] >= 0)[0])
+    cells[row, judge] = 1 - cells[row, judge]
+    return replace(votes, votes=cells)
+
+
+def difference(before, after):
+    """The paired result of two sides, by the study that the page runs."""
+    overlap = what_if.relation(before, after)
+    host = after if overlap.host == "after" else before
+    return run(what_if.WHAT_IF, host.votes, what_if.paired_spec(before, after, overlap), jobs=1)
+
+
+def shuffled(votes, seed=1):
+    return votes.with_items(np.random.default_rng(seed).permutation(votes.n_items))
+
+
+def test_the_difference_is_that_of_the_two_analyses_on_their_own():
+    before, after = side(VOTES.with_judges(SIX[:4])), side()
+    pair = difference(before, after)
+    for entry, figures in ((before, pair.against), (after, pair.kept)):
+        decided = run(RECOMMEND, entry.votes, RecommendSpec(entry.settings), jobs=1)
+        assert tuple(decided.nll) == pytest.approx(tuple(figures.nll))
+    assert pair.delta.value == pytest.approx(pair.kept.nll.value - pair.against.nll.value)
+    back = difference(after, before)
+    assert tuple(back.delta) == pytest.approx(tuple(-pair.delta))
+
+
+def test_two_choices_of_judges_of_one_file_are_measured_on_both_alone():
+    before, after = side(settings=of(SIX[:3])), side(settings=of(SIX[2:5]))
+    overlap = what_if.relation(before, after)
+    assert (overlap.judges_both, overlap.host) == (SIX[2:3], "after")
+    assert what_if.paired_spec(before, after, overlap).settings.judges == SIX[:5]
+
+
+def test_the_order_of_the_items_and_those_without_a_label_do_not_matter():
+    few = VOTES.with_judges(SIX[:4])
+    assert what_if.relation(side(few), side(shuffled(VOTES))).host == "after"
+    labels = VOTES.labels.copy()
+    labels[:10] = -1
+    part = replace(VOTES, labels=labels)
+    known = part.with_items(part.labelled).with_judges(SIX[:4])
+    overlap = what_if.relation(side(known), side(part))
+    assert (overlap.host, overlap.shared, overlap.same_items) == ("after", 70, True)

@@ -1,7 +1,5 @@
 """Damaged votes: which are hit, that both arms get the same, and that fits are as described."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -21,7 +19,6 @@ from judgepanel.studies.trust.corruption import (
     CORRUPTION,
     DRAWS,
     Condition,
-    Corruption,
     CorruptionSpec,
     Damaged,
     draw_damage,
@@ -33,10 +30,14 @@ from tests.helpers import make_ballots, make_votes
 SETTINGS = Settings(splits=6)
 
 
-def spec(**options) -> CorruptionSpec:
+def spec(**options):
     return CorruptionSpec(
         **{"settings": SETTINGS, "panels": (3,), "flips": (0.1, 0.4), "absent": (0.4,), **options}
     )
+
+
+def damaged_by(given, **options):
+    return run(CORRUPTION, given, spec(**options), jobs=1)
 
 
 @cache
@@ -45,8 +46,8 @@ def votes():
 
 
 @cache
-def result() -> Corruption:
-    return run(CORRUPTION, votes(), spec(), jobs=1)
+def result():
+    return damaged_by(votes())
 
 
 def test_a_higher_level_flips_the_same_votes_and_more_and_leaves_missing_ones_alone():
@@ -150,9 +151,7 @@ def test_under_a_condition_the_recommended_panel_is_fitted_on_its_side_of_the_vo
     recommendation = run(RECOMMEND, votes(), RecommendSpec(wanted.settings), jobs=1)
     assert corruption.arms == ("top-3 by one-coin", "the recommended panel")
     assert corruption.nll.value[1, 0] == pytest.approx(float(recommendation.nll.value), rel=1e-9)
-    few = run(
-        CORRUPTION, votes(), spec(settings=Settings(splits=2), calibrator="temperature"), jobs=1
-    )
+    few = damaged_by(votes(), settings=Settings(splits=2), calibrator="temperature")
     np.testing.assert_array_equal(corruption.nll.value[0], few.nll.value[0])
     partial = run_chunk(votes(), wanted, Chunk(0, 1, 1))
     ballots, plan = prepare(votes(), wanted.settings).ballots, wanted.conditions(9)
@@ -181,7 +180,7 @@ def test_what_was_changed_is_counted():
 
 def test_flips_cost_every_panel_and_less_where_the_fit_has_seen_them():
     alike = make_votes(5, 300, 25, low=0.68, high=0.72, missing=0.0)
-    corruption = run(CORRUPTION, alike, spec(settings=Settings(splits=10)), jobs=1)
+    corruption = damaged_by(alike, settings=Settings(splits=10))
     late, seen = (
         corruption.of("concentrated_evaluation")[-1],
         corruption.of("concentrated_both")[-1],
@@ -195,7 +194,7 @@ def test_flips_cost_every_panel_and_less_where_the_fit_has_seen_them():
 def test_the_better_of_two_panels_has_more_to_lose():
     """Nobody falls far below the base rate, so 'degrades slower' is not 'is better'."""
     alike = make_votes(5, 300, 25, low=0.68, high=0.72, missing=0.0)
-    corruption = run(CORRUPTION, alike, spec(settings=Settings(splits=10)), jobs=1)
+    corruption = damaged_by(alike, settings=Settings(splits=10))
     worst = corruption.of("random_both")[-1]
     assert corruption.slower(0, worst) == "the top k"
     assert corruption.delta.value[0, worst] > 0
@@ -216,7 +215,7 @@ def test_the_gap_is_the_difference_of_rises_and_decides_by_its_band():
 
 
 def test_one_judge_alone_cannot_stay_away():
-    corruption = run(CORRUPTION, make_votes(3, 80, 1), spec(), jobs=1)
+    corruption = damaged_by(make_votes(3, 80, 1))
     assert "absent" not in corruption.scenarios
     assert any("only one judge" in text for text in corruption.warnings)
     assert len(corruption.frame()) == len(corruption.scenarios)

