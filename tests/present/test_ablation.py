@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgepanel.present.paper.pipeline_ablation import (
+from judgepanel.present.paper.pipeline import (
     ablation_figure,
     ablation_sentence,
     ablation_table,

@@ -13,7 +13,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import CURATE_FILL
 from judgepanel.present.blocks import Answer
-from judgepanel.present.paper.permutation import permutation_figure, permutation_sentence
+from judgepanel.present.paper.theory import permutation_figure, permutation_sentence
 from judgepanel.present.trust.difficulty_transfer import (
     difficulty_sentence,
     remedy_sentence,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from judgepanel.present.decide.panel_worth import panel_worth_sentence
+from judgepanel.present.decide.estimate import panel_worth_sentence
 from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec
 from judgepanel.studies.decide.panel_worth import PANEL_WORTH, PanelWorth, panel_sizes
 from judgepanel.studies.runner import run
