@@ -48,8 +48,8 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
         RECOMMENDED_PAGE: (
             "decide.recommend",
             "decide.value",
-            "decide.cost",
-            "decide.escalation",
+            "decide.cost:cost",
+            "decide.cost:escalation",
             "decide.curators",
             "decide.what_if",
         ),
@@ -63,8 +63,8 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
         BUDGET_PAGE: ("trust.label_budget",),
         SCOPE_PAGE: ("trust.scope", "trust.group_change"),
         ROBUSTNESS_PAGE: (
-            "trust.difficulty_transfer",
-            "trust.slice_transfer",
+            "trust.transfer:difficulty_transfer",
+            "trust.transfer:slice_transfer",
             "trust.corruption",
         ),
         JUDGES_PAGE: ("understand.judges:judges", "understand.judges:agreement"),
