@@ -47,11 +47,11 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
         CURVE_PAGE: ("decide.panel_curve",),
         RECOMMENDED_PAGE: (
             "decide.recommend",
-            "decide.value",
+            "decide.value:value",
             "decide.cost:cost",
             "decide.cost:escalation",
             "decide.curators",
-            "decide.what_if",
+            "decide.value:what_if",
         ),
         ESTIMATE_PAGE: ("decide.estimate:estimate", "decide.estimate:panel_worth"),
         CONFIDENCE_PAGE: (

@@ -55,7 +55,7 @@ from judgepanel.present.decide.recommend import (
     is_doubtful,
     recommendation_sentence,
 )
-from judgepanel.present.decide.what_if import (
+from judgepanel.present.decide.value import (
     editor_sentence,
     picked_panel_sentence,
     picked_spec,
