@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.arrays import Floats
-from judgepanel.present.paper.reliability_weighting import signal_name
+from judgepanel.present.paper.pipeline import signal_name
 from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import estimate
 from judgepanel.studies.contract import Settings

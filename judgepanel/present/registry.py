@@ -47,54 +47,54 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
         CURVE_PAGE: ("decide.panel_curve",),
         RECOMMENDED_PAGE: (
             "decide.recommend",
-            "decide.value",
-            "decide.cost",
-            "decide.escalation",
+            "decide.value:value",
+            "decide.cost:cost",
+            "decide.cost:escalation",
             "decide.curators",
-            "decide.what_if",
+            "decide.value:what_if",
         ),
-        ESTIMATE_PAGE: ("decide.estimate", "decide.panel_worth"),
+        ESTIMATE_PAGE: ("decide.estimate:estimate", "decide.estimate:panel_worth"),
         CONFIDENCE_PAGE: (
             "trust.reliability",
-            "trust.selective",
-            "trust.conformal",
-            "trust.items",
+            "trust.certainty:selective",
+            "trust.certainty:conformal",
+            "trust.certainty:items",
         ),
         BUDGET_PAGE: ("trust.label_budget",),
         SCOPE_PAGE: ("trust.scope", "trust.group_change"),
         ROBUSTNESS_PAGE: (
-            "trust.difficulty_transfer",
-            "trust.slice_transfer",
+            "trust.transfer:difficulty_transfer",
+            "trust.transfer:slice_transfer",
             "trust.corruption",
         ),
-        JUDGES_PAGE: ("understand.judges", "understand.agreement"),
+        JUDGES_PAGE: ("understand.judges:judges", "understand.judges:agreement"),
         METHODS_PAGE: ("understand.method_grid",),
         PAPER_PAGE: (
             "paper.claim",
-            "paper.pipeline_ablation",
-            "paper.calibrator_design",
-            "paper.reliability_weighting",
-            "paper.jury",
-            "paper.distortion",
-            "paper.narrow_band",
+            "paper.pipeline:pipeline_ablation",
+            "paper.pipeline:calibrator_design",
+            "paper.pipeline:reliability_weighting",
+            "paper.theory:jury",
+            "paper.pipeline:distortion",
+            "paper.theory:narrow_band",
             "paper.fraction_sweep",
-            "paper.variance_decomposition",
-            "paper.permutation",
+            "paper.theory:variance_decomposition",
+            "paper.theory:permutation",
         ),
     }
 )
-"""Modules below ``judgepanel.present``, named after the studies that they present, by page and in
-the order of its sections."""
+"""Modules below ``judgepanel.present``, by page and in the order of its sections: named after the
+study that they present, or followed by it where they present several."""
 
 
-def _name(module: str) -> str:
-    return module.rpartition(".")[2]
+def _name(place: str) -> str:
+    return place.replace(":", ".").rpartition(".")[2]
 
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
-        _name(module): f"judgepanel.present.{module}"
-        for module in chain.from_iterable(_PRESENTED.values())
+        _name(place): f"judgepanel.present.{place.partition(':')[0]}"
+        for place in chain.from_iterable(_PRESENTED.values())
     }
 )
 
@@ -106,7 +106,9 @@ class _ByName(Mapping[str, Value]):
         self._of = of
 
     def __getitem__(self, name: str) -> Value:
-        return self._of(import_module(_MODULES[name]).ENTRY)
+        presented = vars(import_module(_MODULES[name]))
+        entries = presented.get("ENTRIES") or (presented["ENTRY"],)
+        return self._of(next(entry for entry in entries if entry.name == name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(_MODULES)
@@ -122,7 +124,7 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = _ByName(lambda entry: entry.study)
 
 def entries_of(page: Page) -> tuple[Entry, ...]:
     """Return the studies of a page, in order."""
-    return tuple(ENTRIES[_name(module)] for module in _PRESENTED.get(page, ()))
+    return tuple(ENTRIES[_name(place)] for place in _PRESENTED.get(page, ()))
 
 
 def default_specs(

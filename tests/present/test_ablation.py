@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.present.paper.pipeline_ablation import (
+from judgepanel.present.paper.pipeline import (
     ablation_figure,
     ablation_sentence,
     ablation_table,

@@ -5,7 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from judgepanel.present.blocks import Table, flat
-from judgepanel.present.understand.agreement import agreement_sentence, doubt_sentence, present
+from judgepanel.present.understand.judges import (
+    agreement_sentence,
+    doubt_sentence,
+    present_agreement,
+)
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand.agreement import AGREEMENT, AgreementSpec
@@ -51,7 +55,9 @@ def test_a_wrong_label_is_the_first_in_doubt():
     result = result_of(replace(votes, labels=labels))
     assert result.doubt[0] == votes.item_ids[place]
     assert "contradict" in doubt_sentence(result)
-    tables = [block for block in flat(present(result, AS_GIVEN)) if isinstance(block, Table)]
+    tables = [
+        block for block in flat(present_agreement(result, AS_GIVEN)) if isinstance(block, Table)
+    ]
     assert list(tables[1].columns) == ["item", "label", "panel", "votes for 1"]
 
 

@@ -9,19 +9,21 @@ import pandas as pd
 import pytest
 
 from judgepanel.present.blocks import Answer, Heading, Method, Paragraph, Table
-from judgepanel.present.trust import conformal, items, reliability, selective
-from judgepanel.present.trust.conformal import (
+from judgepanel.present.trust import certainty, reliability
+from judgepanel.present.trust.certainty import (
     ConformalView,
+    ItemsView,
     conformal_sentence,
     coverage_figure,
     coverage_table,
     groups_sentence,
-    kinds_table,
-)
-from judgepanel.present.trust.items import (
-    ItemsView,
     item_table,
     items_sentence,
+    kinds_table,
+    present_selective,
+    selective_figure,
+    selective_sentence,
+    selective_table,
     strata_figure,
     strata_table,
 )
@@ -35,12 +37,6 @@ from judgepanel.present.trust.reliability import (
     reliability_figure,
     reliability_sentence,
     slope_sentence,
-)
-from judgepanel.present.trust.selective import (
-    present,
-    selective_figure,
-    selective_sentence,
-    selective_table,
 )
 from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
@@ -56,9 +52,9 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=6)
 STUDIES = (
     (RELIABILITY, ReliabilitySpec, reliability.present),
-    (SELECTIVE, SelectiveSpec, selective.present),
-    (CONFORMAL, ConformalSpec, conformal.present),
-    (ITEMS, ItemsSpec, items.present),
+    (SELECTIVE, SelectiveSpec, certainty.present_selective),
+    (CONFORMAL, ConformalSpec, certainty.present_conformal),
+    (ITEMS, ItemsSpec, certainty.present_items),
 )
 
 
@@ -300,7 +296,9 @@ def test_without_a_calibrator_there_is_one_curve(options, name):
     result = run(SELECTIVE, VOTES, spec, jobs=1)
     names = [line.name for line in selective_figure(result).data]
     assert names == ["95 % interval", name, "stated confidence"]
-    words = [block.text for block in present(result, spec) if isinstance(block, Paragraph)]
+    words = [
+        block.text for block in present_selective(result, spec) if isinstance(block, Paragraph)
+    ]
     assert not any("calibrator" in text for text in words)
 
 

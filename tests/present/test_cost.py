@@ -10,19 +10,17 @@ import pytest
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.cost import (
     amount,
+    cheap_sentence,
     cost_figure,
     cost_sentence,
     cost_table,
+    escalation_figure,
+    escalation_sentence,
+    escalation_table,
     panel_sentence,
     panels_table,
     present,
     price_sentence,
-)
-from judgepanel.present.decide.escalation import (
-    cheap_sentence,
-    escalation_figure,
-    escalation_sentence,
-    escalation_table,
     promise_sentence,
 )
 from judgepanel.render.text import terminal_text

@@ -10,7 +10,6 @@ import pytest
 
 from judgepanel.present.blocks import Table, flat
 from judgepanel.present.decide.estimate import (
-    ENTRY,
     default_specs,
     estimate_sentence,
     judges_sentence,
@@ -18,6 +17,7 @@ from judgepanel.present.decide.estimate import (
     present,
     worth_sentence,
 )
+from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec
@@ -156,7 +156,7 @@ def test_pages_group_by_system_at_first():
     votes = votes_of((0.5, 0.8))
     (spec,) = default_specs(votes, Settings(), Pipeline())
     assert spec.by == "system"
-    assert ENTRY.specs(votes, Settings()) == (spec,)
+    assert ENTRIES[ESTIMATE.name].specs(votes, Settings()) == (spec,)
 
 
 def test_systems_that_met_in_pairs_have_their_own_tables():

@@ -13,7 +13,7 @@ from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.present.blocks import Figure, Table
 from judgepanel.present.decide.recommend import decision_sentence
-from judgepanel.present.paper.calibrator_design import design_figure, design_sentence, design_table
+from judgepanel.present.paper.pipeline import design_figure, design_sentence, design_table
 from judgepanel.present.understand.method_grid import (
     MethodGridView,
     grid_choice_sentence,

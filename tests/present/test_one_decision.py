@@ -23,7 +23,7 @@ from judgepanel.present.decide.recommend import (
     recommendation_sentence,
     rival_sentence,
 )
-from judgepanel.present.decide.what_if import picked_spec, what_if_spec
+from judgepanel.present.decide.value import picked_spec, what_if_spec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import pipeline_of, study_blocks
 from judgepanel.present.trust.scope import ScopeView

@@ -10,21 +10,19 @@ from judgepanel.decision.absence import GroupAbsence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.figures.style import CURATE_FILL
 from judgepanel.present.blocks import Answer
-from judgepanel.present.paper.permutation import permutation_figure, permutation_sentence
-from judgepanel.present.trust.difficulty_transfer import (
+from judgepanel.present.paper.theory import permutation_figure, permutation_sentence
+from judgepanel.present.trust.transfer import (
     difficulty_sentence,
     remedy_sentence,
-    transfer_figure,
-    transfer_sentence,
-    transfer_table,
-)
-from judgepanel.present.trust.slice_transfer import present as slices_present
-from judgepanel.present.trust.slice_transfer import (
     slice_figure,
     slice_sentence,
     slice_table,
+    transfer_figure,
+    transfer_sentence,
+    transfer_table,
     worst_finding,
 )
+from judgepanel.present.trust.transfer import present_slices as slices_present
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.permutation import PERMUTATION, PermutationSpec

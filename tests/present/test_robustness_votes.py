@@ -9,20 +9,23 @@ import pandas as pd
 import pytest
 
 from judgepanel.present.blocks import Answer
-from judgepanel.present.paper.distortion import (
+from judgepanel.present.paper.pipeline import (
     DISTORTION_NAMES,
     distortion_figure,
     distortion_sentence,
+    weighting_figure,
+    weighting_sentence,
 )
-from judgepanel.present.paper.jury import (
+from judgepanel.present.paper.theory import (
     FLOOR,
+    band_figure,
+    band_sentence,
     bound_sentence,
     jury_figure,
     jury_sentence,
     jury_table,
+    placed_sentence,
 )
-from judgepanel.present.paper.narrow_band import band_figure, band_sentence, placed_sentence
-from judgepanel.present.paper.reliability_weighting import weighting_figure, weighting_sentence
 from judgepanel.present.trust import corruption
 from judgepanel.present.trust.corruption import (
     SCENARIO_NAMES,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Table
-from judgepanel.present.paper.variance_decomposition import (
+from judgepanel.present.paper.theory import (
     ability_figure,
     ability_table,
     share_figure,

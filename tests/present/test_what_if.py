@@ -9,13 +9,13 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.blocks import Answer, Caveat, Method, Paragraph
-from judgepanel.present.decide.what_if import (
+from judgepanel.present.decide.value import (
     BY_HAND,
     compared_sentence,
     editor_sentence,
     picked_panel_sentence,
     picked_spec,
-    present,
+    present_what_if,
     what_if_figure,
     what_if_sentence,
     what_if_spec,
@@ -65,14 +65,14 @@ def test_the_table_has_both_panels_and_costs_where_they_are_known():
 
 
 def test_that_picking_by_hand_flatters_limits_the_answer():
-    answer, limit, *_ = present(result(), WhatIfSpec(Settings(splits=3)))
+    answer, limit, *_ = present_what_if(result(), WhatIfSpec(Settings(splits=3)))
     assert answer == Answer(what_if_sentence(result()))
     assert limit == Caveat(BY_HAND)
 
 
 def test_fewer_splits_than_elsewhere_are_told():
     def quiet(splits):
-        blocks = present(result(), WhatIfSpec(Settings(splits=splits)))
+        blocks = present_what_if(result(), WhatIfSpec(Settings(splits=splits)))
         return [block.text for block in blocks if isinstance(block, Paragraph) and block.quiet]
 
     assert quiet(3) == []
@@ -95,7 +95,7 @@ def test_the_pipeline_of_both_panels_is_named():
     assert under == "Both panels are under one-coin + temperature."
     averaged = compared_sentence(replace(result(), aggregator="average", calibrator="none"))
     assert averaged.startswith("Each panel is what is recommended from its judges, an average")
-    blocks = present(result(), WhatIfSpec(Settings(splits=3)))
+    blocks = present_what_if(result(), WhatIfSpec(Settings(splits=3)))
     assert Paragraph(under) in blocks
 
 
@@ -103,7 +103,7 @@ def test_an_average_has_no_constant_score():
     def method(outcome):
         (block,) = (
             block
-            for block in present(outcome, WhatIfSpec(Settings(splits=3)))
+            for block in present_what_if(outcome, WhatIfSpec(Settings(splits=3)))
             if isinstance(block, Method)
         )
         return block.text

@@ -1,4 +1,4 @@
-"""Presentation of the cost study."""
+"""Presentation of cost: the best panel at each price, and asking all judges only where needed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
@@ -22,12 +23,19 @@ from judgepanel.figures.style import (
     escaped,
     laid_out,
     mark_all_judges,
+    mark_chosen,
 )
 from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
 from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.cost import COST, Cost, CostPoint, CostSpec
+from judgepanel.studies.decide.escalation import (
+    ESCALATION,
+    Escalation,
+    EscalationFigures,
+    EscalationSpec,
+)
 from judgepanel.studies.panel.curator import WRITTEN
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, text
@@ -39,6 +47,7 @@ from judgepanel.words.text import (
     one_line,
     percent,
     sig,
+    signed,
     with_interval,
 )
 
@@ -167,19 +176,28 @@ def _step(result: Cost, point: CostPoint, after: CostPoint, name: str) -> str:
     )
 
 
+def _named(judges: tuple[str, ...]) -> str:
+    """Return the names of the first few judges, and how many more there are."""
+    names = [one_line(name) for name in judges[:_NAMED]]
+    if len(judges) > _NAMED:
+        names.append(f"{len(judges) - _NAMED} more")
+    return listed(names)
+
+
+def _stable(stability: float) -> str:
+    if not math.isfinite(stability):
+        return ""
+    return f" Stability over splits {fixed(stability, 2)}."
+
+
 def panel_sentence(result: Cost, point: CostPoint) -> str:
     """Name the judges in the panel of a point, as chosen on all labelled items."""
-    names = [one_line(name) for name in point.judges[:_NAMED]]
-    if len(point.judges) > _NAMED:
-        names.append(f"{len(point.judges) - _NAMED} more")
-    agree = point.figures.stability
-    stable = f" Stability over splits {fixed(agree, 2)}." if math.isfinite(agree) else ""
     slow = point.panel_slowest
     late = f"; slowest {amount(slow, result.latency_unit)}" if math.isfinite(slow) else ""
     return (
-        f"Under {amount(point.budget, result.unit)}: {listed(names)} "
+        f"Under {amount(point.budget, result.unit)}: {_named(point.judges)} "
         f"({counted(len(point.judges), 'judge')}, {amount(point.panel_cost, result.unit)}{late})."
-        f"{stable}"
+        f"{_stable(point.figures.stability)}"
     )
 
 
@@ -343,6 +361,184 @@ def cost_spec(spec: RecommendSpec, recommendation: Recommendation) -> CostSpec:
     return CostSpec(spec.settings, aggregator, model.calibrator, budget=spec.budget)
 
 
-ENTRY = Entry(
-    COST, present, after=cost_spec, single="every budget would need recommendations of its own"
+_OUTCOMES = {
+    "keep all": "that is shown to be worse than asking all judges",
+    "curate": "that is shown to be better than asking all judges",
+    "no loss from keeping": "asking all judges loses nothing against it",
+    "no loss from curating": "at most 2 % is lost",
+    "undecided": "whether that loses NLL is undecided",
+    "tie": "the same probabilities as asking all judges",
+}
+_VERDICTS = {
+    "keep all": "ask all judges",
+    "curate": "escalate",
+    "no loss from keeping": "no loss from asking all judges",
+    "no loss from curating": "no loss from escalating",
+    "undecided": "undecided",
+    "tie": "tie",
+}
+
+
+def escalation_sentence(result: Escalation) -> str:
+    """Return the cost and NLL of the recommended threshold."""
+    text = _escalation_answer(result)
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def _escalation_answer(result: Escalation) -> str:
+    if result.n_judges == 1:
+        return "There is only one judge, so there is none to escalate to."
+    if len(result.cheap) == result.n_judges:
+        return "The cheap panel is all judges, so there is nothing to escalate to."
+    row = result.recommended
+    if not math.isfinite(row.nll.lo):
+        return "Not enough splits yet to say."
+    if min(row.nll.lo, result.full.nll.lo) >= result.null_nll:
+        return (
+            f"Neither all judges nor escalation beat the base rate (NLL "
+            f"{fixed(result.null_nll, 3)}), so there is nothing to save."
+        )
+    change = with_interval(*row.delta, sign=True)
+    if row.threshold == 1.0:
+        return (
+            f"Ask all {result.n_judges} judges about every item: no threshold below 1 kept "
+            f"within {percent(result.tolerance)} of their NLL on calibration rows in most splits. "
+            f"Choosing the threshold there costs {_per_item(result, row)} an item and changes NLL "
+            f"by {change}; {_OUTCOMES[row.verdict]}."
+        )
+    costs = [
+        "" if result.unit == "judges" else f" ({amount(cost, result.unit)})"
+        for cost in (result.cheap_cost, result.full_cost)
+    ]
+    cheap = f"{sig(result.cheap_size, 2)} {'judge' if result.cheap_size == 1.0 else 'judges'}"
+    asked = percent(float(row.escalated.value))
+    return (
+        f"Ask {cheap}{costs[0]} first, and all {result.n_judges}{costs[1]} "
+        f"where the confidence is below {sig(row.threshold)}. Then {asked} of the "
+        f"items go to all, and an item costs {_per_item(result, row)}. NLL changes by {change}: "
+        f"{_OUTCOMES[row.verdict]}."
+    )
+
+
+def _per_item(result: Escalation, row: EscalationFigures) -> str:
+    cost = float(row.cost.value)
+    share = cost / result.full_cost if result.full_cost > 0.0 else 1.0
+    return f"{amount(cost, result.unit)} ({percent(share)})"
+
+
+def promise_sentence(result: Escalation) -> str:
+    """Compare the threshold's promised and achieved NLL; empty without splits."""
+    row = result.recommended
+    if not math.isfinite(row.nll.lo) or len(result.cheap) == result.n_judges:
+        return ""
+    delta = float(row.delta.value)
+    return (
+        f"The threshold was chosen on calibration rows in every split (mostly "
+        f"{sig(float(result.threshold.lo))} to {sig(float(result.threshold.hi))}). There it lost "
+        f"{signed(delta - result.optimism)} NLL against all judges, on new items "
+        f"{signed(delta)}: a selection bias of {signed(result.optimism)}."
+    )
+
+
+def cheap_sentence(result: Escalation) -> str:
+    """Name the judges in the cheap panel, as chosen on all labelled items."""
+    return (
+        f"The cheap panel is {result.cheap_how}: {_named(result.cheap)}.{_stable(result.stability)}"
+    )
+
+
+def escalation_table(result: Escalation) -> dict[str, Column]:
+    """Return every threshold, ascending, then the recommended one."""
+    rows = (*result.rows, result.recommended)
+    last = len(result.rows) - 1
+    names = [sig(row.threshold) for row in result.rows]
+    names[0], names[last] = "never (0.5)", "always (1)"
+    nll = Interval.stacked(row.nll for row in rows)
+    table = {
+        "ask all below": text([*names, "chosen"]),
+        "asked": levels(Interval.stacked(row.escalated for row in rows), of="escalated"),
+        "cost": Column(
+            np.array([row.cost.value for row in rows]),
+            "significant",
+            {place: _per_item(result, row) for place, row in enumerate(rows)},
+        ),
+        "accuracy": levels(Interval.stacked(row.accuracy for row in rows)),
+        "NLL": levels(nll),
+        "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
+        "against all judges": differences(
+            Interval.stacked(row.delta for row in rows), {last: "reference"}, of="delta"
+        ),
+        "verdict": text(
+            [
+                "reference" if place == last else _VERDICTS[row.verdict]
+                for place, row in enumerate(rows)
+            ]
+        ),
+        "chosen in": numbers(
+            [*(row.chosen_share for row in result.rows), np.nan], "share", of="chosen_share"
+        ),
+    }
+    if any(math.isfinite(row.latency) for row in rows):
+        table["latency"] = amounts([row.latency for row in rows], result.latency_unit)
+    return table
+
+
+def escalation_figure(result: Escalation) -> go.Figure:
+    """Draw NLL above accuracy against cost, with the recommended threshold marked."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    chosen = result.recommended
+    look, cost = Look(INCLUDE, INCLUDE, "circle", "solid", 2.0, 8), float(chosen.cost.value)
+    for row, metric in enumerate(("nll", "accuracy"), start=1):
+        place = {"showlegend": row == 1, "row": row, "col": 1}
+        add_series(
+            figure,
+            [figures.cost.value for figures in result.rows],
+            Interval.stacked(getattr(figures, metric) for figures in result.rows),
+            look,
+            "ask all below a threshold, 95 %",
+            "below %{text}: cost %{x:.3g}, %{y:.3f}<br>%{customdata:.0%} of items",
+            text=[f"{figures.threshold:g}" for figures in result.rows],
+            customdata=[figures.escalated.value for figures in result.rows],
+            **place,
+        )
+        name, hover = "threshold chosen on calibration rows", "chosen: cost %{x:.3g}, %{y:.3f}"
+        mark_chosen(figure, cost, float(getattr(chosen, metric).value), name, hover, **place)
+    laid_out(figure, x="", y="NLL (nats per item)", height=560)
+    figure.update_yaxes(title="accuracy", automargin=True, zeroline=False, row=2, col=1)
+    axis = cost_axis(result.unit, counted=result.counted)
+    figure.update_xaxes(title=axis, automargin=True, showgrid=False, row=2, col=1)
+    figure.update_xaxes(title="", row=1, col=1)
+    return figure
+
+
+def present_escalation(result: Escalation, spec: EscalationSpec) -> list[Block]:
+    """Present every confidence threshold, and the cheap panel."""
+    return [
+        Answer(escalation_sentence(result)),
+        *paragraphs(promise_sentence(result), cheap_sentence(result)),
+        drawing("NLL for every threshold of confidence", escalation_figure, result),
+        Table(escalation_table(result)),
+        Method(
+            "Thresholds were fixed in advance; in every split the recommended one is chosen on the "
+            "calibration items."
+        ),
+    ]
+
+
+def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> EscalationSpec:
+    """Return the spec with the heaviest recommended pipeline for the cheap and the full panel."""
+    model = recommendation.model.main
+    return EscalationSpec(spec.settings, of_votes(model.aggregator), model.calibrator)
+
+
+ENTRIES = (
+    Entry(
+        COST, present, after=cost_spec, single="every budget would need recommendations of its own"
+    ),
+    Entry(
+        ESCALATION,
+        present_escalation,
+        after=escalation_spec,
+        single="every fold on which a threshold is chosen would need recommendations of its own",
+    ),
 )

@@ -1,4 +1,4 @@
-"""Presentation of rates from many votes and few labels: groups, differences, worth of the panel."""
+"""Presentation of rates from many votes and few labels: groups, differences, worth of panels."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from judgepanel.present.study import Entry, Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.estimate import ESTIMATE, REACH, UNFAIR, Estimates, EstimateSpec
+from judgepanel.studies.decide.panel_worth import PANEL_WORTH, PanelWorth
 from judgepanel.studies.slices import SYSTEM, usual_feature
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.cells import SYSTEM_NAMES
@@ -411,4 +412,57 @@ def _better(result: Estimates, old: str, new: str) -> bool:
     return False
 
 
-ENTRY = Entry(ESTIMATE, present, default_specs)
+def panel_worth_sentence(result: PanelWorth) -> str:
+    """Return the size that answers narrowest beside that of lowest NLL."""
+    sentence = _sentence(result)
+    return f"{sentence} {CODING}" if result.measures_coding else sentence
+
+
+def _sentence(result: PanelWorth) -> str:
+    place = result.narrowest
+    if not np.isfinite(result.worth[place]):
+        return "No item has a label, so there is no rate."
+    if result.all_labelled:
+        return "Every item has a label, so the votes add nothing to the labels."
+    if result.worth[place] < LITTLE:
+        return "No panel helps: labels alone give as narrow an interval."
+    labels = counted(result.n_labels, "label")
+    most = (
+        f"{labels} are worth most with {_panel(result, place)}, {result.worth_labels[place]:,.0f}"
+    )
+    if result.lowest < 0:
+        return f"{most}."
+    if result.lowest == place:
+        return f"{most}, and the NLL is lowest there, too."
+    return f"{most}; the NLL is lowest with {_panel(result, result.lowest)}."
+
+
+def _panel(result: PanelWorth, place: int) -> str:
+    k, n = int(result.k[place]), int(result.k[-1])
+    if k == n:
+        return f"all {n:,} judges"
+    return "the best judge" if k == 1 else f"the best {k:,} judges"
+
+
+def present_worth(result: PanelWorth, spec: EstimateSpec) -> list[Block]:
+    """Present worth and NLL by panel size."""
+    return [
+        Answer(panel_worth_sentence(result)),
+        Table(
+            result_table(result),
+            "Panels of the best judges. Differences of a few per cent are chance.",
+        ),
+        Method(
+            "The best judges are those whose votes correlate most with the labels. They are chosen "
+            "and fitted on nine tenths of the labels and predict the others, as all judges do in "
+            "the estimate. 'Labels' is how many labels alone would give an interval as narrow. "
+            "NLL is that of the same proxies on labelled items. The size is chosen in hindsight: "
+            "the estimate uses all judges, whose weights are chosen out of fold."
+        ),
+    ]
+
+
+ENTRIES = (
+    Entry(ESTIMATE, present, default_specs),
+    Entry(PANEL_WORTH, present_worth, default_specs),
+)

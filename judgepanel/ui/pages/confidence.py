@@ -15,8 +15,7 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.pages import CONFIDENCE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline, described_table, pipeline_of
-from judgepanel.present.trust.conformal import ConformalView
-from judgepanel.present.trust.items import ItemsView, item_table
+from judgepanel.present.trust.certainty import ConformalView, ItemsView, item_table
 from judgepanel.present.trust.reliability import (
     GROUPING_NAMES,
     ReliabilityView,

@@ -38,7 +38,7 @@ from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui.frame import START, PageContext, answer, caption
-from judgepanel.ui.pages.recommended_cards import draw_cards, draw_only_card
+from judgepanel.ui.pages.recommended import draw_cards, draw_only_card
 from judgepanel.ui.pipeline import in_use, known_recommendation
 from judgepanel.ui.render import draw_blocks, how, section_answer, small
 from judgepanel.ui.session import link_parameters

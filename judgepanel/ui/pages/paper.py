@@ -12,7 +12,6 @@ import streamlit as st
 
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.present.pages import PAPER_PAGE
-from judgepanel.present.paper.calibrator_design import CalibratorDesignView
 from judgepanel.present.paper.claim import (
     DATA_SETS,
     JOINT_TITLE,
@@ -24,9 +23,9 @@ from judgepanel.present.paper.claim import (
     sources,
     tone,
 )
-from judgepanel.present.paper.distortion import DistortionView
 from judgepanel.present.paper.fraction_sweep import SweepView
-from judgepanel.present.paper.narrow_band import NarrowBandView
+from judgepanel.present.paper.pipeline import CalibratorDesignView, DistortionView
+from judgepanel.present.paper.theory import NarrowBandView
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Entry, Pipeline
 from judgepanel.present.trust.label_budget import FIRST_PANEL

@@ -1,5 +1,7 @@
 """Recommended panel: which judges, which pipeline, why, at what cost; its files.
 
+The two cards, Best and Lean, side by side.
+
 What if: tick judges on and off, and see the effect on items that the panel has not seen.
 """
 
@@ -16,9 +18,16 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from judgepanel.arrays import Bools
-from judgepanel.decision.lean import CARD_NAMES
+from judgepanel.decision.lean import CARD_NAMES, PanelInUse
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
-from judgepanel.decision.recommend_result import Recommendation, cost_of, shared_run
+from judgepanel.decision.recommend_result import (
+    Card,
+    Cards,
+    Recommendation,
+    cards_of,
+    cost_of,
+    shared_run,
+)
 from judgepanel.present.blocks import (
     Block,
     Caveat,
@@ -28,13 +37,25 @@ from judgepanel.present.blocks import (
     flat,
 )
 from judgepanel.present.decide.candidate_rows import RecommendationView
+from judgepanel.present.decide.cards import (
+    ALONE,
+    alone_words,
+    difference_words,
+    judges_words,
+    no_smaller_sentence,
+    price_words,
+    rule_sentence,
+    sure_words,
+    title_words,
+    use_words,
+)
 from judgepanel.present.decide.recommend import (
     WAYS_TITLE,
     curating_is_safe,
     is_doubtful,
     recommendation_sentence,
 )
-from judgepanel.present.decide.what_if import (
+from judgepanel.present.decide.value import (
     editor_sentence,
     picked_panel_sentence,
     picked_spec,
@@ -42,15 +63,16 @@ from judgepanel.present.decide.what_if import (
 )
 from judgepanel.present.pages import NEW_VOTES_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES
+from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
 from judgepanel.studies.contract import prepare
 from judgepanel.studies.decide.cost import COST
 from judgepanel.studies.decide.curators import CURATORS_STUDY
 from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
-from judgepanel.studies.panel.curator import known_judges
+from judgepanel.studies.panel.curator import known_judges, prices_of
 from judgepanel.ui.frame import PageContext, answer, caption, problem, show_errors
+from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.pages.recommended_cards import draw_cards
 from judgepanel.ui.pages.recommended_take import (
     WORTH,
     costs,
@@ -77,7 +99,7 @@ from judgepanel.ui.render import (
     show_study,
 )
 from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import is_reader, judges_of, link_parameters, open_with
+from judgepanel.ui.session import is_reader, judges_of, link_parameters, open_with, workspace
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import InputError
 from judgepanel.words.sentences import recommend_command, so_far
@@ -444,3 +466,102 @@ def _tone(result: Recommendation) -> str:
     if result.keeps_all:
         return "keep"
     return "curate" if result.price is not None or curating_is_safe(result) else "open"
+
+
+_HELP = "All pages, downloads and the report then use it."
+_PREFER = {name: prefer for prefer, name in CARD_NAMES.items()}
+
+
+def draw_cards(
+    context: PageContext, result: Recommendation, price: float, shown: str, *, brief: bool = False
+) -> None:
+    """Draw both cards, how they differ, and the rule that recommends one of them.
+
+    ``shown`` is the preference that the page shows, which a visitor may look at without using it.
+    With ``brief`` cards have no NLL, no cost and no difference, and a single card no rule.
+    """
+    cards = cards_of(result, price)
+    columns = st.columns(2) if cards.lean is not None else [st.container()]
+    for column, card in zip(columns, cards.all, strict=True):
+        with (
+            column,
+            st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"),
+        ):
+            _card(result, cards, card, prices_of(context.votes)[1], brief=brief)
+            _choice(context, cards, card, shown, brief=brief)
+    lines = [] if brief and cards.lean is None else [rule_sentence(cards)]
+    if cards.lean is not None and not brief:
+        lines.append(f"Lean against Best: {difference_words(cards)}")
+    _notes([*lines, _alone(result, cards)])
+
+
+def draw_only_card(result: Recommendation, cards: Cards) -> None:
+    """Draw the panel that is Best and Lean where the answer above names its judges."""
+    st.html(
+        '<p class="jp-text"><span class="jp-badge">Recommended</span> '
+        f"<b>{with_terms(sure_words(result, cards.best), 1000)}</b> "
+        f"{with_terms(no_smaller_sentence(cards), 1000)}</p>"
+    )
+    _notes([_alone(result, cards)])
+
+
+def _alone(result: Recommendation, cards: Cards) -> str:
+    words = alone_words(result, cards, nll=False)
+    return words and f"{ALONE}: {words}"
+
+
+def _notes(lines: list[str]) -> None:
+    texts = [f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines if line]
+    if texts:
+        st.html("".join(texts))
+
+
+def _card(result: Recommendation, cards: Cards, card: Card, unit: str, *, brief: bool) -> None:
+    title, meaning = title_words(cards, card)
+    badge = ' <span class="jp-badge">Recommended</span>' * (card.name == cards.marked)
+    use = use_words(result, card)
+    st.html(
+        f'<p class="jp-note"><b>{in_html(title)}</b>: {in_html(meaning)}{badge}</p>'
+        f'<p class="jp-text">{with_terms(judges_words(result, card), 1000)}</p>'
+        + f'<p class="jp-text"><b>{with_terms(use, 1000)}</b></p>' * bool(use)
+        + f'<p class="jp-reading">{with_terms(price_words(card, unit), 1000)}</p>' * (not brief)
+    )
+
+
+def _is_used(context: PageContext, cards: Cards, card: Card) -> bool:
+    """Whether the analysis uses the panel of this card."""
+    analysis, prefer = context.analysis, _PREFER[card.name]
+    return analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
+
+
+def _choice(context: PageContext, cards: Cards, card: Card, shown: str, *, brief: bool) -> None:
+    if cards.lean is None:
+        return  # There is nothing to choose.
+    prefer = _PREFER[card.name]
+    used = _is_used(context, cards, card)
+    if used:
+        whose = "The owner's choice" if is_reader() else "In use"
+        st.html(f'<p class="jp-note"><b>{whose}</b></p>')
+    if is_reader() and brief:
+        return  # The other panel can be looked at on its page.
+    if not used and is_reader() and shown == prefer:
+        st.html('<p class="jp-note"><b>Shown below</b>, not in use</p>')
+    elif (not used and not is_reader()) or (is_reader() and shown != prefer):
+        st.button(
+            "Look at this panel" if is_reader() else "Use this panel",
+            key=f"use-{card.name.lower()}",
+            on_click=_use,
+            args=(context, prefer, cards.price),
+            help="This page then shows it." if is_reader() else _HELP,
+        )
+
+
+def _use(context: PageContext, prefer: PanelInUse, price: float) -> None:
+    st.session_state["prefer"] = prefer
+    st.session_state["candidate"] = ""
+    if is_reader():
+        return
+    try:
+        workspace().use_panel(context.analysis.id, prefer, price)
+    except (NotFound, SignInFirst, ServerProblem):
+        return  # The page, which is drawn next, says what is wrong.

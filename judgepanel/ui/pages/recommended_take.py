@@ -30,8 +30,7 @@ from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.blocks import Document
 from judgepanel.present.decide.candidate_rows import weights_frame
 from judgepanel.present.decide.cards import WAYS, price_text
-from judgepanel.present.decide.cost import cost_spec
-from judgepanel.present.decide.escalation import escalation_spec
+from judgepanel.present.decide.cost import cost_spec, escalation_spec
 from judgepanel.present.decide.value import ValueView, value_spec
 from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.recommendation_report import recommendation_report

@@ -15,10 +15,16 @@ from judgepanel.kernels.evaluation import METHODS
 from judgepanel.present.pages import ROBUSTNESS_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import REFITTED, Entry, Pipeline, pipeline_of
-from judgepanel.present.trust import difficulty_transfer, slice_transfer
 from judgepanel.present.trust.corruption import SCENARIO_NAMES, CorruptionView
-from judgepanel.present.trust.difficulty_transfer import CARRIED, METHOD_NAMES, TransferView
-from judgepanel.present.trust.slice_transfer import worst_finding
+from judgepanel.present.trust.transfer import (
+    CARRIED,
+    METHOD_NAMES,
+    TransferView,
+    first_feature,
+    slice_spec,
+    transfer_specs,
+    worst_finding,
+)
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.corruption import CORRUPTION, SCENARIOS
@@ -53,7 +59,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     fold = folded()
     with fold:
         pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
-    (spec,) = difficulty_transfer.default_specs(context.votes, context.analysis.settings, pipeline)
+    (spec,) = transfer_specs(context.votes, context.analysis.settings, pipeline)
     view = TransferView(_calibrator(pipeline), method)
     pipeline_note(
         context,
@@ -159,13 +165,13 @@ def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
 def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
     if chosen not in features_of(context):
-        chosen = slice_transfer.first_feature(context.votes, context.analysis.settings)
-    return slice_transfer.slice_spec(context.analysis.settings, pipeline, chosen)
+        chosen = first_feature(context.votes, context.analysis.settings)
+    return slice_spec(context.analysis.settings, pipeline, chosen)
 
 
 def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
     names = features_of(context)
-    first = slice_transfer.first_feature(context.votes, context.analysis.settings)
+    first = first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
         st.selectbox(
             "Slices by",

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.present.decide.panel_worth import panel_worth_sentence
+from judgepanel.present.decide.estimate import panel_worth_sentence
 from judgepanel.scoring.prediction_powered import Sample, estimate_rates
 from judgepanel.studies.contract import Chunk, Settings
 from judgepanel.studies.decide.estimate import (

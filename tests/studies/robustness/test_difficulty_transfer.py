@@ -9,8 +9,7 @@ import pytest
 
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.residual import disagreement
-from judgepanel.present.trust.difficulty_transfer import present
-from judgepanel.present.trust.slice_transfer import worst_finding
+from judgepanel.present.trust.transfer import present_transfer, worst_finding
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.codec import to_plain
@@ -214,7 +213,7 @@ def test_splits_with_easy_or_hard_items_on_one_side_give_a_result_without_figure
     usable = merge(votes(), wanted, reduce(combine, [p for p in parts if not p.skipped]))
     assert to_plain(whole.nll) == to_plain(usable.nll)
     assert (whole.n_splits, usable.n_splits) == (8, 8 - len(unusable))
-    sentence, *_ = present(empty, wanted)
+    sentence, *_ = present_transfer(empty, wanted)
     assert sentence.text == NO_SPLIT
     assert worst_finding(empty, "beta").sentence == NO_SPLIT
 

@@ -1,0 +1,114 @@
+"""`import` and `simulate`: write votes from what another tool wrote, or from a simulated panel."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+
+from judgepanel.cli.reading import check_out
+from judgepanel.votes import TASKS, InputError, load_votes
+from judgepanel.votes.errors import in_terminal
+from judgepanel.votes.imports import KINDS, read_kind, source_of
+from judgepanel.votes.load import check_labels
+from judgepanel.votes.simulate import SIMULATED, SimulationSpec, sample_votes, simulate, write_panel
+from judgepanel.votes.table import check_size
+from judgepanel.words.outputs import coverage_sentence, write_whole
+from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.text import counted, printable
+
+
+def add_options(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the options of one of the two commands."""
+    if name == "import":
+        _import_options(parser)
+    else:
+        _simulation_options(parser)
+
+
+def _import_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
+    parser.add_argument(
+        "--task", choices=TASKS, help="what is read of a folder with pairs and single responses"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at the first file that cannot be read"
+    )
+    parser.set_defaults(command=run_import)
+
+
+def run_import(options: argparse.Namespace) -> None:
+    """Run the command: read, write, and report what was read and what was not."""
+    check_out(options, ".jsonl")
+    source = source_of(options.path)
+    outcome = read_kind(source, options.kind, options.task, strict=options.strict)
+    lines = outcome.lines(options.path.name)
+    write_whole(options.out, lines)
+    rows = counted(lines.count(b"\n"), "row")
+    print(printable(f"{rows} written to {options.out.name}."))
+    for note in outcome.left_out.notes(most=None):
+        print(printable(note))
+    if outcome.task == "pointwise":
+        print("Every item passes or does not: read the file with --task pointwise.")
+    try:
+        loaded = load_votes(options.out, task=outcome.task, need_labels=False)
+    except InputError as error:
+        options.notes.append(f"Studying these votes needs more: {error}")
+        return
+    try:
+        check_labels(loaded.votes.labels, loaded.votes.task, loaded.roles.label_column)
+    except InputError as error:
+        options.notes.append(f"Studying these votes needs more: {error}")
+    options.notes += loaded.warnings
+    print(printable(in_terminal(loaded.reading.sentence)))
+    print(votes_sentence(loaded.votes))
+    if loaded.coverage is not None:
+        print(printable(coverage_sentence(loaded.coverage)))
+
+
+_OPTION_TYPES = {int: int, float: float}
+
+
+def _simulation_options(parser: argparse.ArgumentParser) -> None:
+    """Add a sample, or all fields of a simulation."""
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
+    defaults = SimulationSpec()
+    for option in fields(SimulationSpec):
+        value = getattr(defaults, option.name)
+        if type(value) in _OPTION_TYPES or isinstance(value, str):
+            parser.add_argument(
+                "--" + option.name.replace("_", "-"), type=type(value), default=None, metavar="X"
+            )
+    parser.set_defaults(command=run_simulate)
+
+
+def run_simulate(options: argparse.Namespace) -> None:
+    """Run the command: simulate, write complete files, and print."""
+    check_out(options)
+    spec_options = {
+        option.name: getattr(options, option.name)
+        for option in fields(SimulationSpec)
+        if getattr(options, option.name, None) is not None
+    }
+    if options.sample is not None and spec_options:
+        raise InputError(
+            "a sample is fixed",
+            value=", ".join(spec_options),
+            allowed="--sample alone, or options alone",
+        )
+    spec = None if options.sample else SimulationSpec(**spec_options)
+    if spec is not None:
+        check_size(spec.n_items, spec.n_judges)
+    votes = sample_votes(options.sample) if spec is None else simulate(spec)
+    target = options.out.resolve()
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".simulate-") as beside:
+        write_panel(votes, Path(beside) / target.name)
+        files = sorted(Path(beside).iterdir(), key=lambda path: path.name != target.name)
+        for file in files:
+            write_whole(target.parent / file.name, file.read_bytes())
+    print(votes_sentence(votes))
+    print(printable("Written: " + " and, beside it, ".join(file.name for file in files) + "."))

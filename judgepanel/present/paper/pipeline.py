@@ -1,0 +1,540 @@
+"""The paper's pipeline: what each step, weight and calibrator adds, and what distortions break."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from judgepanel.figures.dots import MOST_PANELS, dots
+from judgepanel.figures.style import (
+    BAND_OPACITY,
+    CURATE_FILL,
+    CURATE_LINE,
+    DOTTED,
+    INCLUDE,
+    NEUTRAL,
+    Look,
+    add_base_rate,
+    add_series,
+    escaped,
+    laid_out,
+    with_opacity,
+)
+from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
+from judgepanel.present.study import Entry, under_pipeline
+from judgepanel.studies.accumulate import arm_name
+from judgepanel.studies.paper.calibrator_design import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesign,
+    CalibratorDesignSpec,
+)
+from judgepanel.studies.paper.distortion import DISTORTION, Distortion, DistortionSpec
+from judgepanel.studies.paper.pipeline_ablation import (
+    PIPELINE_ABLATION,
+    STEP_WORDS,
+    PipelineAblation,
+    PipelineAblationSpec,
+)
+from judgepanel.studies.paper.reliability_weighting import (
+    AGREEMENT,
+    COVERAGE,
+    RANDOM,
+    RELIABILITY_WEIGHTING,
+    ReliabilityWeighting,
+    ReliabilityWeightingSpec,
+)
+from judgepanel.words.sentences import (
+    AGGREGATOR_NAMES,
+    CALIBRATED,
+    CALIBRATOR_NAMES,
+    CODING,
+    pipeline_name,
+)
+from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
+from judgepanel.words.text import (
+    all_judges,
+    capital,
+    counted,
+    fixed,
+    level,
+    listed,
+    one_line,
+    percent,
+    sig,
+    with_interval,
+)
+
+
+def ablation_sentence(result: PipelineAblation) -> str:
+    """Name the step that changes the NLL of all judges most, and say whether any step hurts."""
+    if result.n_splits < 2:
+        return "Not enough splits yet to say."
+    first = float(result.nll.value[-1, 0])
+    who = all_judges(result.n_judges)
+    text = (
+        f"With {AGGREGATOR_NAMES[result.aggregator]} on {who} the raw score has NLL "
+        f"{fixed(first, 3)} (base rate: {fixed(result.null_nll, 3)}). "
+        f"{capital(_change(result, '1-2', _correction(result)))}; then "
+        f"{_change(result, '1-3', CALIBRATED[result.calibrator])}. "
+    )
+    behind = result.residual_delta[-1]
+    if result.features and (behind.above() or behind.below()):
+        alone = fixed(float(result.nll.value[-1, result.steps.index("1+3")]), 3)
+        text += f"Without the correction {CALIBRATED[result.calibrator]} alone gets {alone}. "
+    held = " and ".join(
+        f"sets at the {percent(level)} level hold {percent(float(result.coverage.value[i, -1]), 3)}"
+        for i, level in enumerate(result.levels)
+    )
+    text += f"Of the labels of held-out items, {held}."
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def _correction(result: PipelineAblation) -> str:
+    if not result.features:
+        return "the residual correction"
+    return f"correcting with {counted(len(result.features), 'item feature')}"
+
+
+def _change(result: PipelineAblation, step: str, words: str) -> str:
+    """Return a step's effect on the NLL of all judges."""
+    delta = result.delta[-1, result.steps.index(step)]
+    if delta.below():
+        return f"{words} lowers it by {with_interval(*-delta)}"
+    if delta.above():
+        return f"{words} raises it by {with_interval(*delta)}"
+    return f"{words} changes little: {with_interval(*delta, sign=True)}"
+
+
+def ablation_table(result: PipelineAblation) -> dict[str, Column]:
+    """Return every step and panel, all judges first; sets are in the rows of step 1-4."""
+    n_panels, n_steps = result.nll.shape
+    with_sets = np.array(result.steps) == "1-4"
+    panels = [_panel_name(result, p) for p in reversed(range(n_panels))]
+    nll = result.nll[::-1].reshape(-1)
+    columns = {
+        "panel": text([panel for panel in panels for _ in result.steps]),
+        "steps": text(result.steps * n_panels),
+        "what": text([STEP_WORDS[step] for step in result.steps] * n_panels),
+        "NLL": levels(nll),
+        "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
+        "against what it builds on": differences(
+            result.delta.where(np.arange(n_steps) > 0)[::-1].reshape(-1)
+        ),
+        "Brier": numbers(result.brier.value[::-1].ravel()),
+        "ECE": numbers(result.ece.value[::-1].ravel()),
+        "accuracy": numbers(result.accuracy.value[::-1].ravel(), "share"),
+    }
+    for i, promised in enumerate(result.levels):
+        coverage, size = (
+            np.where(with_sets, figure.value[i, ::-1, None], np.nan).ravel()
+            for figure in (result.coverage, result.size)
+        )
+        columns |= {
+            f"covered at {percent(promised)}": numbers(coverage, "share"),
+            f"set size at {percent(promised)}": numbers(size),
+        }
+    return columns
+
+
+def ablation_figure(result: PipelineAblation) -> go.Figure:
+    """Draw NLL after each step, for all judges and the largest smaller panels."""
+    steps = [f"{step.replace('-', '–')}: {STEP_WORDS[step]}" for step in result.steps]
+    panels = list(reversed(range(len(result.k))))[:MOST_PANELS]
+    return dots(steps, {_panel_name(result, p): result.nll[p] for p in panels}, result.null_nll)
+
+
+def _panel_name(result: PipelineAblation, p: int) -> str:
+    k = int(result.k[p])
+    return f"all {k}" if k == result.n_judges else arm_name(k)
+
+
+def present_ablation(result: PipelineAblation, spec: PipelineAblationSpec) -> list[Block]:
+    """Present the NLL after every step, and every step's figures on every panel."""
+    return [
+        Answer(ablation_sentence(result)),
+        drawing("NLL after each step of the pipeline", ablation_figure, result),
+        Table(ablation_table(result)),
+        Method(
+            "The steps of the paper: 1 sums the votes, 2 corrects the score with item features "
+            "where there are any, 3 calibrates, 4 adds conformal sets from a slice of the "
+            f"calibration items ({result.n_slice:,.0f} here) that nothing else was fitted to. "
+            "Every step sees calibration items only; each step's figures are scores of the "
+            "held-out items."
+        ),
+    ]
+
+
+_ROW_WEIGHTING = 32
+_LABEL = 24
+_SIGNAL_NAMES = {
+    (AGREEMENT, "high"): "items judges agree on",
+    (AGREEMENT, "low"): "items judges disagree on",
+    (COVERAGE, "high"): "items with many votes",
+    (COVERAGE, "low"): "items with few votes",
+    (RANDOM, "high"): "random items (a placebo)",
+}
+
+
+def signal_name(result: ReliabilityWeighting, i: int) -> str:
+    """Describe the comparisons to which a signal gives more weight; features are untrusted text."""
+    name, favours = result.signals[i], result.favours[i]
+    if result.features[i]:
+        return f"{favours} {one_line(name)}"
+    return _SIGNAL_NAMES[name, favours]
+
+
+def weighting_sentence(result: ReliabilityWeighting) -> str:
+    """Return the effect of weighting comparisons on the NLL."""
+    n = len(result.signals)
+    same = result.absolute.count("equivalent")
+    parts = []
+    helps, hurts = result.band.below(), result.band.above()
+    for word, clear, size in (("lowers", helps, -result.band), ("raises", hurts, result.band)):
+        places = np.flatnonzero(clear)
+        if len(places):
+            best = int(places[np.argmax(size.value[places])])
+            effect = f"Giving more weight to {signal_name(result, best)} {word} NLL by "
+            effect += with_interval(*size[best])
+            parts.append(
+                f"{effect}, more than {counted(len(places) - 1, 'other weighting')} that do so."
+                if len(places) > 1
+                else f"{effect}."
+            )
+    if not parts:
+        parts.append("No weighting of the comparisons is shown to change the NLL.")
+    parts.append(
+        f"{same} of {counted(n, 'weighting')} {'is' if same == 1 else 'are'} shown to change it by "
+        f"less than {result.margin:g}. Unweighted, NLL is {level(*result.base_nll)}, base rate "
+        f"{fixed(result.null_nll, 3)}."
+    )
+    return " ".join([*parts, CODING] if result.measures_coding else parts)
+
+
+def weighting_table(result: ReliabilityWeighting) -> dict[str, Column]:
+    """One row per signal: effect, both equivalence tests and the plain paired one."""
+    n = len(result.signals)
+    return {
+        "what counts for more": text([signal_name(result, i) for i in range(n)], of="favours"),
+        "NLL": numbers(result.nll),
+        "difference": differences(result.delta, of="delta"),
+        "all rows together": ends(result.band, sign=True),
+        "p of no effect": numbers(result.p, "p", of="p"),
+        f"within {result.margin:g}": text(result.absolute),
+        "TOST p": numbers(result.p_absolute, "p", of="tost_p"),
+        f"within {sig(result.relative_margin, 2)}": text(result.relative),
+        "its TOST p": numbers(result.p_relative, "p", of="relative_tost_p"),
+        "paired TOST p, panels as given": numbers(result.p_plain, "p", of="plain_tost_p"),
+        "base rate": numbers(np.full(n, result.null_nll), of="null_nll"),
+    }
+
+
+def weighting_figure(result: ReliabilityWeighting) -> go.Figure:
+    """Draw effects of all signals with 95 % intervals; the band is the margin of no effect."""
+    figure = go.Figure()
+    n = len(result.signals)
+    names = [signal_name(result, i) for i in range(n)]
+    rows = np.arange(n)[::-1]
+    figure.add_vrect(
+        x0=-result.margin,
+        x1=result.margin,
+        fillcolor=with_opacity(NEUTRAL, BAND_OPACITY),
+        line={"width": 0},
+    )
+    figure.add_vline(x=0.0, line=DOTTED)
+    add_series(
+        figure,
+        result.delta,
+        rows,
+        Look(INCLUDE, INCLUDE, "circle", ""),
+        "change",
+        "%{text}: %{x:+.4f}",
+        text=[escaped(name) for name in names],
+        showlegend=False,
+    )
+    laid_out(figure, x="change of the NLL", y="", height=_ROW_WEIGHTING * n + 90)
+    figure.update_yaxes(
+        tickvals=rows,
+        ticktext=[escaped(name, _LABEL) for name in names],
+        range=[-0.6, n - 0.4],
+    )
+    return figure
+
+
+def present_weighting(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> list[Block]:
+    """Present the change of the NLL with each weighting of the comparisons."""
+    missing = ""
+    if not any(result.features):
+        missing = (
+            "These votes have no numeric item features, so only signals from the votes are tried."
+        )
+    return [
+        Answer(weighting_sentence(result)),
+        Paragraph(
+            "All panels here are all judges under "
+            f"{pipeline_name('one_coin', spec.calibrator)}: reweighted comparisons change what "
+            "closed forms learn from.",
+            quiet=True,
+        ),
+        *paragraphs(missing),
+        drawing("change of the NLL by each weighting of the comparisons", weighting_figure, result),
+        Paragraph(
+            f"The grey band is the paper's margin of no effect, {result.margin:g} either way; a "
+            f"margin of 1 % would be {sig(result.relative_margin, 2)}.",
+            quiet=True,
+        ),
+        Table(weighting_table(result)),
+        Method(
+            "Each calibration item counts from 0 to 2 times, by the rank of the signal, in the "
+            "counts that weigh judges and in the fit of the calibrator; evaluation items count "
+            "alike. 'Equivalent' needs a test of its own: two one-sided t-tests at 5 %, the same "
+            "as a 90 % interval inside the margin, on our variance, which knows that panels are "
+            "refitted. The last p takes the fitted panels as given and is for comparison only. The "
+            "paper finds all such effects equivalent to zero on preference data; items judges "
+            "disagree on can matter more here, since they tell good judges from bad ones and a sum "
+            "of votes that err together is too sure of the others."
+        ),
+    ]
+
+
+_GREEN = "#2F7D5B"
+_STYLES: dict[str, tuple[str, str, str | None, float]] = {
+    "none": (NEUTRAL, "dash", None, 1.5),
+    "temperature": (INCLUDE, "solid", "circle", 2),
+    "platt": (INCLUDE, "dot", "square-open", 2),
+    "beta": (CURATE_LINE, "solid", "diamond", 2),
+    "beta_clipped": (NEUTRAL, "dot", "x", 1.5),
+    "beta_l2": (CURATE_LINE, "dot", "diamond-open", 2),
+    "beta_free": (CURATE_LINE, "dash", "triangle-up-open", 2),
+    "beta_cv": (CURATE_LINE, "dashdot", "triangle-down-open", 2),
+    "isotonic": (_GREEN, "solid", None, 2),
+    "auto": (NEUTRAL, "longdash", "cross", 2),
+}
+"""Colour, dash, marker and width; dash and marker alone distinguish all pairs."""
+
+_MARKERS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratorDesignView:
+    """The calibrators to draw; None draws all."""
+
+    calibrators: tuple[str, ...] | None = None
+
+
+def design_sentence(result: CalibratorDesign) -> str:
+    """Name the calibrator with the lowest NLL on all judges, and the raw score's difference."""
+    nll = result.nll[:, -1]
+    best = int(nll.value.argmin())
+    name = result.calibrators[best]
+    where = f"On {all_judges(result.n_judges)} with {AGGREGATOR_NAMES[result.aggregator]}"
+    if name == "none":
+        text = f"{where}, no calibrator improves on the raw score: NLL {level(*nll[best])}"
+    else:
+        text = f"{where}, {CALIBRATED[name]} has the lowest NLL, {level(*nll[best])}"
+        if "none" in result.calibrators:
+            text += f". The raw score has {level(*nll[result.calibrators.index('none')])}"
+    text += f". The base rate alone has {fixed(result.null_nll, 3)}."
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def design_table(result: CalibratorDesign) -> dict[str, Column]:
+    """Return every calibrator: figures on all judges, then the NLL of smaller panels."""
+    *smaller, everyone = result.k
+    columns = {
+        "calibrator": text([CALIBRATOR_NAMES[name] for name in result.calibrators]),
+        f"NLL, all {everyone}": levels(result.nll[:, -1], of="nll"),
+        "skill": numbers(1.0 - result.nll.value[:, -1] / result.null_nll, "share"),
+        "constant score": numbers(result.constant_nll, of="constant_nll"),
+        "Spearman ρ": numbers(result.rho.value[:, -1], of="rho"),
+        "ECE": numbers(result.ece.value[:, -1]),
+        "accuracy": numbers(result.accuracy.value[:, -1], "share"),
+    }
+    for p, k in reversed(list(enumerate(smaller))):
+        columns[f"NLL, top-{k}"] = levels(result.nll[:, p], of="nll")
+    return columns
+
+
+def design_figure(design: CalibratorDesign, drawn: Sequence[str] | None = None) -> go.Figure:
+    """Draw the map of each calibrator, fitted on all labelled items and judges.
+
+    One line per calibrator of ``drawn`` that the result has, in that order; None draws all.
+    """
+    names = [n for n in (design.calibrators if drawn is None else drawn) if n in design.calibrators]
+    figure = go.Figure()
+    for number, name in enumerate(names):
+        colour, dash, symbol, width = _STYLES[name]
+        marked = _marked(design.shape_logit, (number + 0.5) / len(names))
+        figure.add_scatter(
+            x=design.shape_logit,
+            y=design.shape[design.calibrators.index(name)],
+            mode="lines+markers" if symbol else "lines",
+            name=CALIBRATOR_NAMES[name],
+            line={"color": colour, "dash": dash, "width": width},
+            marker={"symbol": symbol, "size": np.where(marked, 8, 0), "opacity": 1.0}
+            if symbol
+            else None,
+            hovertemplate=f"{CALIBRATOR_NAMES[name]}: raw logit %{{x:.1f}} becomes "
+            "%{y:.1%}<extra></extra>",
+        )
+    laid_out(figure, x="raw score (logit)", y="probability of label 1")
+    figure.update_layout(legend_itemsizing="constant", legend_itemwidth=44)
+    figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])
+    return figure
+
+
+def _marked(logit: NDArray[np.float64], phase: float) -> NDArray[np.bool_]:
+    """Mask (n_points,) nearest to evenly spaced scores; overlapping lines mark different points."""
+    wanted = logit[0] + (np.arange(_MARKERS) + phase) / _MARKERS * (logit[-1] - logit[0])
+    marked = np.zeros(len(logit), dtype=bool)
+    marked[np.abs(logit[:, None] - wanted).argmin(axis=0)] = True
+    return marked
+
+
+def present_design(
+    result: CalibratorDesign,
+    spec: CalibratorDesignSpec,
+    view: CalibratorDesignView = CalibratorDesignView(),
+) -> list[Block]:
+    """Present every calibrator as a curve, and its figures on all judges and on smaller panels."""
+    return [
+        Answer(design_sentence(result)),
+        drawing(
+            "what each calibrator makes of a raw score", design_figure, result, view.calibrators
+        ),
+        Table(design_table(result)),
+        Method(
+            "The lines are fitted to all labelled items, with scores that do not know their own "
+            "label. The table is out of sample, as everywhere. Spearman ρ compares the order of "
+            "the evaluation items before and after; it is 1 where a calibrator keeps the order. "
+            "The column 'constant score' is the NLL of a constant score, without any judge, "
+            "through the same calibrator."
+        ),
+    ]
+
+
+DISTORTION_NAMES = {
+    "undistorted": "as it is",
+    "square": "squared",
+    "square_root": "square root",
+    "noise_weak": "weak noise",
+    "noise_strong": "strong noise",
+    "binary_noise": "inverted at random",
+    "inversion": "inverted",
+    "shuffle": "shuffled",
+}
+_ROW_DISTORTION = 46
+_LOOKS = (
+    (INCLUDE, "circle"),
+    (CURATE_FILL, "diamond"),
+    (NEUTRAL, "square"),
+    (INCLUDE, "triangle-up-open"),
+    (CURATE_LINE, "x-open"),
+    (NEUTRAL, "cross-open"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DistortionView:
+    """The calibrators to draw; None draws all."""
+
+    calibrators: tuple[str, ...] | None = None
+
+
+def distortion_sentence(result: Distortion) -> str:
+    """Name the distortions that each calibrator repairs."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for name in result.calibrators:
+        if name != "none":
+            kinds.setdefault(result.repaired_by(name), []).append(CALIBRATOR_NAMES[name])
+    parts = []
+    for repaired, names in sorted(kinds.items(), key=lambda item: -len(item[0])):
+        words = "none"
+        if repaired:
+            words = listed([f"'{DISTORTION_NAMES[kind]}'" for kind in repaired])
+        verb = "repairs" if len(names) == 1 else "repair"
+        parts.append(f"{listed(names)} {verb} {words}")
+    if not parts:
+        return "No calibrator was asked for."
+    answer = (
+        f"Of {len(result.distortions) - 1} distortions {'; '.join(parts)}. Repaired means: shown "
+        "to lie within 2 % of the NLL without distortion."
+    )
+    return f"{answer} {CODING}" if result.measures_coding else answer
+
+
+def distortion_table(result: Distortion) -> dict[str, Column]:
+    """Return one row per distortion, with NLL and outcome of every calibrator."""
+    columns = {"raw score": text([DISTORTION_NAMES[name] for name in result.distortions])}
+    for c, name in enumerate(result.calibrators):
+        columns |= {
+            f"NLL, {CALIBRATOR_NAMES[name]}": levels(result.nll[:, c], of="nll"),
+            CALIBRATOR_NAMES[name]: text([row[c] for row in result.outcomes], of="outcome"),
+        }
+    return columns | {
+        "base rate": numbers(np.full(len(result.distortions), result.null_nll), of="null_nll")
+    }
+
+
+def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
+    """Draw NLL under the calibrators ``drawn``, one row per distortion, undistorted on top."""
+    figure = go.Figure()
+    n = len(result.distortions)
+    names = [DISTORTION_NAMES[name] for name in result.distortions]
+    rows = np.arange(n)[::-1].astype(np.float64)
+    spread = np.linspace(0.28, -0.28, max(len(drawn), 2))
+    for i, calibrator in enumerate(drawn):
+        colour, symbol = _LOOKS[i % len(_LOOKS)]
+        nll = result.nll[:, result.calibrators.index(calibrator)]
+        name, look = CALIBRATOR_NAMES[calibrator], Look(colour, colour, symbol, "")
+        hover = f"{name}, %{{text}}: %{{x:.3f}}"
+        add_series(figure, nll, rows + spread[i], look, name, hover, text=names)
+    null = [result.null_nll, result.null_nll]
+    add_base_rate(figure, null, [-0.6, n - 0.4], "base rate: %{x:.3f}")
+    laid_out(figure, x="NLL (nats per item)", y="", height=_ROW_DISTORTION * n + 120)
+    figure.update_yaxes(tickvals=rows, ticktext=names, range=[-0.6, n - 0.4])
+    figure.update_xaxes(rangemode="tozero")
+    return figure
+
+
+def present_distortion(
+    result: Distortion, spec: DistortionSpec, view: DistortionView = DistortionView()
+) -> list[Block]:
+    """Present NLL under each distortion, one mark per calibrator."""
+    calibrators = result.calibrators if view.calibrators is None else view.calibrators
+    return [
+        Answer(distortion_sentence(result)),
+        drawing(
+            "NLL under each distortion of the raw score, one mark per calibrator",
+            distortion_figure,
+            result,
+            calibrators,
+        ),
+        Table(distortion_table(result)),
+        Method(
+            f"The one-coin score of {all_judges(result.n_judges)}, as a probability r, is "
+            "distorted on calibration and evaluation items alike: r², √r, r plus normal noise "
+            f"(standard deviations {spec.weak:g} and {spec.strong:g}), inverted in "
+            f"{percent(spec.turned)} of the items, inverted everywhere, and shuffled. "
+            "Calibrators are then fitted as everywhere else. The kinds are the paper's; it gives "
+            "no levels of noise. Temperature, Platt, beta and isotonic may not invert a score, so "
+            "they end at the base rate where it is inverted; the paper's clipped beta may invert "
+            "it."
+        ),
+    ]
+
+
+ENTRIES = (
+    Entry(PIPELINE_ABLATION, present_ablation),
+    Entry(RELIABILITY_WEIGHTING, present_weighting),
+    Entry(CALIBRATOR_DESIGN, present_design),
+    Entry(
+        DISTORTION,
+        present_distortion,
+        under_pipeline(DistortionSpec, average=False),
+        single="an average has no single score to distort",
+    ),
+)

@@ -1,0 +1,538 @@
+"""What theory says of judges: juries, bands of accuracies, variance, and permuted labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from judgepanel.figures.style import (
+    ALL_JUDGES,
+    BAND_OPACITY,
+    CHOSEN,
+    CURATE_FILL,
+    CURATE_LINE,
+    DOTTED,
+    INCLUDE,
+    NEUTRAL,
+    Look,
+    add_series,
+    error_bars,
+    escaped,
+    laid_out,
+    rank_axis,
+    with_opacity,
+)
+from judgepanel.kernels.aggregation import cross_fits
+from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
+from judgepanel.present.study import Entry, Pipeline, spec_under
+from judgepanel.scoring.inference import MARGIN
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.paper.jury import JURY, PRIOR_VOTES, Jury, JurySpec
+from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBand, NarrowBandSpec
+from judgepanel.studies.paper.permutation import PERMUTATION, Permutation, PermutationSpec
+from judgepanel.studies.paper.variance_decomposition import (
+    VARIANCE_DECOMPOSITION,
+    VarianceDecomposition,
+    VarianceDecompositionSpec,
+)
+from judgepanel.votes import VoteMatrix
+from judgepanel.words.sentences import CODING
+from judgepanel.words.tables import Column, result_table, text
+from judgepanel.words.text import (
+    fixed,
+    interval,
+    level,
+    listed,
+    one_line,
+    p_value,
+    percent,
+    sig,
+    with_interval,
+)
+
+FLOOR = 1e-4
+"""Errors below this are written and drawn as this value."""
+_HOVER = "{}, %{{x:.0f}} judges: %{{y:.2%}}"
+_TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5)
+
+
+def jury_sentence(result: Jury) -> str:
+    """Return the cost of dependence for the majority of all judges, and their effective number."""
+    if result.n_judges == 1:
+        return "There is only one judge: no jury to compare with."
+    error = _share(result.majority[-1])
+    alone = _share(result.independent[-1])
+    text = (
+        f"A majority of all {result.n_judges:,} errs on {error} of new items; independent judges "
+        f"of the same accuracies would err on {alone}."
+    )
+    if result.gap[-1].above():
+        text += f" Dependence costs {_share(result.gap[-1])} of the items."
+    else:
+        text += " No cost of dependence is shown."
+    text += _worth(result)
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def _worth(result: Jury) -> str:
+    n, lo, hi = result.effective[-1]
+    if not np.isfinite(n):
+        return ""
+    ends = f" {interval(lo, hi, 2)}" if np.isfinite(lo) and np.isfinite(hi) else ""
+    return f" By its majority the panel is worth {sig(n, 2)}{ends} independent judges."
+
+
+def bound_sentence(result: Jury) -> str:
+    """Compare the paper's bound with the observed error of weighted votes."""
+    bound = float(result.jury_bound[-1])
+    allowed = f"at most {percent(bound)}" if bound >= FLOOR else "under 0.01 %"
+    text = (
+        f"By the jury bound, the best weighting of {result.n_judges:,} independent judges errs on "
+        f"{allowed}; the one-coin vote errs on {_share(result.one_coin[-1])}."
+    )
+    if result.one_coin[-1].above(bound):
+        text += " The bound is right about independent judges, and these are not."
+    return text
+
+
+def _share(share: Interval) -> str:
+    """Return a share of the items in per cent, with its interval."""
+    if share.value >= 0.0 and share.below(FLOOR):
+        return "under 0.01 %"
+    number, _, rest = with_interval(*share.scaled(100.0, "points")).partition(" ")
+    return f"{number} % {rest}"
+
+
+def jury_table(result: Jury) -> dict[str, Column]:
+    """Return errors, bounds and effective numbers by panel size; very small errors in words."""
+    table = result_table(replace(result, gap=result.gap.where(result.k > 1)))
+    for name in ("majority errs", "one-coin errs", "independent judges would", "dependence costs"):
+        errors: Any = table[name].values
+        tiny = np.flatnonzero((errors.value >= 0.0) & errors.below(FLOOR))
+        table[name] = replace(table[name], words=dict.fromkeys(tiny.tolist(), "under 0.01 %"))
+    return table
+
+
+def jury_figure(result: Jury) -> go.Figure:
+    """Draw observed errors and those under independence by panel size, on a log scale."""
+
+    def above_floor(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(errors >= FLOOR, errors, np.nan)
+
+    figure = go.Figure()
+    figure.add_hline(y=result.null_error, line=DOTTED)
+    for name, errors, of_panel in (
+        ("majority", result.majority, CHOSEN),
+        ("one-coin", result.one_coin, ALL_JUDGES),
+    ):
+        visible = Interval(above_floor(errors.value), np.maximum(errors.lo, FLOOR), errors.hi)
+        look = replace(of_panel, dash="solid", width=2.5, size=8)
+        add_series(figure, result.k, visible, look, f"{name}, observed", _HOVER.format(name))
+    for name, bound, dash, width in (
+        ("majority, if independent", result.independent.value, "solid", 2.0),
+        ("jury bound", result.jury_bound, "dash", 1.5),
+        ("Hoeffding, majority", result.hoeffding_majority, "dashdot", 1.5),
+    ):
+        look = Look(NEUTRAL, NEUTRAL, "", dash, width)
+        add_series(figure, result.k, above_floor(bound), look, name, _HOVER.format(name))
+    laid_out(figure, x="judges, best first", y="share of wrong decisions")
+    rank_axis(figure, int(result.k[-1]))
+    figure.update_yaxes(
+        type="log",
+        tickvals=_TICKS,
+        ticktext=[f"{100 * tick:g} %" for tick in _TICKS],
+        range=[np.log10(FLOOR), np.log10(0.9)],
+    )
+    return figure
+
+
+def present_jury(result: Jury, spec: JurySpec) -> list[Block]:
+    """Present observed errors by panel size, those of independent judges, and the bounds."""
+    return [
+        Answer(jury_sentence(result)),
+        drawing("share of wrong decisions against the number of judges", jury_figure, result),
+        Paragraph(bound_sentence(result)),
+        Paragraph(
+            "Errors below 0.01 % are not drawn; the dotted line is deciding without votes.",
+            quiet=True,
+        ),
+        Table(jury_table(result)),
+        Method(
+            "Judges are ranked, and one-coin weights learned, on calibration items. Errors are "
+            "those on the other items, and the accuracies that the theory is given are measured "
+            f"there as well, pulled to the panel's mean by {PRIOR_VOTES:g} votes: what differs is "
+            "how judges err together. The error of independent judges is exact, from the "
+            "distribution of the number of right votes. The jury bound is half of exp(-sum C_k), "
+            "C_k = -log(1 - (2p - 1)²)/2; Hoeffding's is exp(-E). 'Worth' is how many independent "
+            "judges of the mean accuracy a majority would need to err as often."
+        ),
+    ]
+
+
+_LOOKS = (
+    (INCLUDE, "circle", "solid"),
+    (NEUTRAL, "square", "dot"),
+    (CURATE_LINE, "diamond", "dash"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowBandView:
+    """Positions of the panel size and of the kept share to draw."""
+
+    size: int = -1
+    share: int = 0
+
+
+def band_sentence(result: NarrowBand) -> str:
+    """Say how many simulated cells each side wins."""
+    won = result.winners()
+    cells = sum(won.values())
+    near = result.winner[0, 0, -1, 0]
+    words = {
+        "all": "keeping all wins",
+        "pruned": "pruning wins",
+        "undecided": "neither is shown to win",
+    }
+    narrow = f"{result.widths[0]:g} wide"
+    latent = "independent" if result.rhos[0] == 0 else f"correlated ({result.rhos[0]:g})"
+    return (
+        f"Simulated, not measured: keeping all has the lower NLL in {won['all']} of {cells} cells, "
+        f"pruning in {won['pruned']}, and {won['undecided']} are undecided. Where "
+        f"{int(result.sizes[-1]):,} {latent} judges lie in a band {narrow}, {words[near]}."
+    )
+
+
+def placed_sentence(result: NarrowBand) -> str:
+    """Locate the given panel among the simulated ones."""
+    parts = [f"mean accuracy {percent(result.mean_accuracy, 3)}"]
+    if math.isfinite(result.own_width):
+        parts.append(f"accuracies as spread as in a band {sig(result.own_width, 2)} wide")
+    if math.isfinite(result.own_rho):
+        parts.append(f"errors correlated {sig(result.own_rho, 2)} on average")
+    simulated = listed([fixed(float(part), 2) for part in result.error_rho.mean(axis=0)])
+    return (
+        f"This panel: {', '.join(parts)}. The simulated errors are correlated {simulated} on "
+        "average. Real judges also differ in which items they find hard; no simulation of this "
+        "kind knows that."
+    )
+
+
+def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
+    """Draw the cost (above 0) or saving of pruning in simulated panels, for one size and share.
+
+    The intervals hold for all cells together.
+    """
+    figure = go.Figure()
+    figure.add_hline(y=0.0, line=DOTTED)
+    n = len(result.rhos)
+    for i, rho in enumerate(result.rhos):
+        colour, symbol, dash = _LOOKS[i % len(_LOOKS)]
+        name = f"latent correlation {rho:g}"
+        delta = result.band[:, i, size, share]
+        look = Look(colour, colour, symbol, dash, 2.5)
+        x = result.widths + 0.004 * (i - (n - 1) / 2)
+        add_series(figure, x, delta, look, name, f"{name}: %{{y:+.3f}}")
+    if math.isfinite(result.own_width):
+        figure.add_vline(x=result.own_width, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
+    return laid_out(
+        figure, x="width of the band of accuracies", y="NLL pruned - NLL all (simulated)"
+    )
+
+
+def present_band(
+    result: NarrowBand, spec: NarrowBandSpec, view: NarrowBandView = NarrowBandView()
+) -> list[Block]:
+    """Present the cost of pruning in simulated panels, and the position of the given panel."""
+    last = len(result.sizes) - 1
+    size = last if view.size < 0 else min(view.size, last)
+    return [
+        Answer(band_sentence(result)),
+        drawing(
+            "what pruning costs in simulated panels, against the width of the band",
+            band_figure,
+            result,
+            size,
+            view.share,
+        ),
+        Paragraph(f"{placed_sentence(result)} The dashed line is this panel's spread.", quiet=True),
+        Table(result_table(result), height=320),
+        Method(
+            f"{result.n_replicates} panels per cell are simulated (seed {result.seed}) with this "
+            f"panel's mean accuracy ({percent(result.mean_accuracy, 3)}), its share of votes that "
+            f"are there ({percent(result.coverage, 3)}) and {result.n_calibration:,} labels; "
+            f"{result.n_evaluation:,} new items evaluate. Accuracies are uniform in the band, "
+            "votes share one Gaussian factor, items are equally hard. A cell has a winner where "
+            "the interval that holds for all cells together leaves 0 out. Only the figures of "
+            "this panel are measured on your votes."
+        ),
+    ]
+
+
+_POPULATION_ROW = "ability : difficulty"
+_LOGIT_ROW = "fitted logits"
+_WHISKERS = 30
+
+
+def variance_sentence(result: VarianceDecomposition) -> str:
+    """Say which varies more, with the judges' share and its interval."""
+    judges, lo, hi = map(_whole, result.judge_share)
+    share = (
+        f"{judges} of the variance is between judges [{lo}, {hi}], "
+        f"{_whole(result.item_share)} between items"
+    )
+    start = {
+        "judges": "Judges vary more than items",
+        "items": "Items vary more than judges",
+        "undecided": "Whether judges or items vary more is undecided",
+    }[result.verdict]
+    if result.disagree:
+        start = "Whether judges or items vary more depends on how it is counted"
+        larger = "judges" if result.logit_judges > result.logit_items else "items"
+        share += f", but in the fitted logits the {larger} vary more"
+    return f"{start}: {share}."
+
+
+def variance_words(result: VarianceDecomposition) -> str:
+    """Return the components of the fitted logits, and whether they agree."""
+    text = (
+        "Of the variance of the fitted logits of these very judges and items, "
+        f"{_whole(result.logit_judges)} is due to judges, {_whole(result.logit_items)} to items "
+        f"and {_whole(result.logit_interaction)} to their interaction: for some judges difficulty "
+        "matters much, for others little."
+    )
+    if result.disagree:
+        text += " The two measures disagree; the shares above do not hold the interaction."
+    return text
+
+
+def ability_table(result: VarianceDecomposition) -> dict[str, Column]:
+    """Return every judge, highest ability first."""
+    order = np.argsort(-result.ability.value, kind="stable")
+    names = text([one_line(result.judges[j], 40) for j in order])
+    return result_table(result, order) | {"judge": names}
+
+
+def ability_figure(result: VarianceDecomposition) -> go.Figure:
+    """Draw ability and discrimination of every judge with their intervals."""
+    figure = go.Figure()
+    # The error bars of many judges overlap each other and the points.
+    reach = with_opacity(INCLUDE, min(1.0, max(0.2, _WHISKERS / max(len(result.judges), 1))))
+    thin = {"thickness": 1, "width": 0}
+    figure.add_scatter(
+        x=result.ability.value,
+        y=result.discrimination.value,
+        mode="markers",
+        name="judge",
+        marker={"color": INCLUDE, "size": 8},
+        error_x=error_bars(result.ability, reach) | thin,
+        error_y=error_bars(result.discrimination, reach) | thin,
+        text=[escaped(name) for name in result.judges],
+        customdata=result.accuracy,
+        hovertemplate="%{text}<br>ability %{x:.2f}, discrimination %{y:.2f}<br>"
+        "accuracy %{customdata:.1%}<extra></extra>",
+        showlegend=False,
+    )
+    figure.add_vline(x=0.0, line=DOTTED)
+    laid_out(figure, x="ability (0 = the mean item's difficulty)", y="discrimination, log scale")
+    ticks = _log_ticks(result.discrimination.value)
+    figure.update_yaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    return figure
+
+
+def _log_ticks(values: NDArray[np.float64]) -> list[float]:
+    """Return ticks at 1, 2 and 5 times powers of ten; only powers over many decades."""
+    low, high = (int(np.floor(np.log10(end))) for end in (values.min(), values.max()))
+    steps = (1, 2, 5) if high - low < 3 else (1,)
+    return [step * 10.0**e for e in range(low - 1, high + 2) for step in steps]
+
+
+def share_figure(result: VarianceDecomposition) -> go.Figure:
+    """Draw Var(ability) : Var(difficulty) with its interval, and the fitted logits' components."""
+    figure = go.Figure()
+    share, lo, hi = map(float, result.judge_share)
+    rows = [_LOGIT_ROW, _POPULATION_ROW]
+    for name, colour, pattern, values in (
+        ("judges", INCLUDE, "", (result.logit_judges, share)),
+        ("items", CURATE_FILL, "/", (result.logit_items, result.item_share)),
+        ("interaction", NEUTRAL, "x", (result.logit_interaction, 0.0)),
+    ):
+        figure.add_bar(
+            x=values,
+            y=rows,
+            orientation="h",
+            name=name,
+            marker={
+                "color": colour,
+                "line": {"width": 0},
+                "pattern": {
+                    "shape": pattern,
+                    "fillmode": "overlay",
+                    "fgcolor": CURATE_LINE,
+                    "size": 6,
+                    "solidity": 0.3,
+                },
+            },
+            hovertemplate="%{y}<br>" + name + ": %{x:.1%}<extra></extra>",
+        )
+    figure.add_scatter(
+        x=[share],
+        y=[_POPULATION_ROW],
+        mode="markers",
+        name="95 % interval",
+        marker={"color": NEUTRAL, "symbol": "line-ns-open", "size": 12},
+        error_x=error_bars(result.judge_share[None], "black") | {"thickness": 2, "width": 6},
+        hovertemplate=f"judges {share:.1%} [{lo:.1%}, {hi:.1%}]<extra></extra>",
+    )
+    figure.update_layout(barmode="stack", bargap=0.35)
+    laid_out(figure, x="share of variance", y="", height=260)
+    figure.update_layout(legend_traceorder="normal", margin_r=28)  # Space for the last label.
+    figure.update_xaxes(tickformat=".0%", range=[0, 1.002], dtick=0.25)
+    return figure
+
+
+def _whole(share: float) -> str:
+    """Return a share as a whole percentage."""
+    return f"{fixed(100.0 * share, 0)} %"
+
+
+def present_variance(result: VarianceDecomposition, spec: VarianceDecompositionSpec) -> list[Block]:
+    """Present the shares of variance, and every judge's ability and discrimination."""
+    return [
+        Answer(variance_sentence(result)),
+        drawing("shares of variance of judges and items", share_figure, result),
+        Paragraph(variance_words(result)),
+        drawing("every judge with its intervals", ability_figure, result),
+        Table(ability_table(result), "Every judge, most able first.", most=200, height=320),
+        Method(
+            "A two-parameter logistic model: a judge is right on an item with probability "
+            "σ(α (θ - β)), where θ is the ability and α the discrimination of the judge, and β "
+            "the difficulty of the item. Missing votes are left out. Abilities are in standard "
+            "deviations of difficulty; means and spreads of ability and log discrimination are "
+            "estimated from the votes. The upper bar is Var(θ) : Var(β) for judges and items like "
+            "these; the lower bar divides the variance of the fitted logits, interaction included."
+        ),
+    ]
+
+
+ALPHA = 0.05
+_BINS = 60
+_LEAST = 1e-3
+_PALE = 0.5
+
+
+def permutation_sentence(result: Permutation) -> str:
+    """Say whether permuted labels fall back to their base rate, and real ones do not."""
+    if result.identical:
+        return (
+            "Every label is the same and taken as given, so permuting labels changes nothing: this "
+            f"check is empty here. {CODING}"
+        )
+    if not math.isfinite(result.p) or not math.isfinite(result.excess.lo):
+        return "Not enough permutations yet to say."
+    permuted, null = f"NLL {level(*result.spread)}", fixed(result.mean_null, 3)
+    if result.leaks:
+        text = (
+            f"Permuted labels are predicted better than their base rate: {permuted} against "
+            f"{null}. Labels leak into the fit."
+        )
+    elif result.excess.above(MARGIN * result.mean_null):
+        text = (
+            "Nothing leaks: permuted labels are predicted worse than their base rate. "
+            f"{permuted} against {null}: the probabilities are too sure, for lack of a calibrator. "
+        )
+        text += _real(result)
+    else:
+        text = "With permuted labels the pipeline falls back to the base rate: "
+        text += f"{permuted}, base rate {null}."
+        text += f" {_real(result)}"
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def _real(result: Permutation) -> str:
+    real = f"NLL {level(*result.nll)}, {p_value(result.p)}"
+    if result.p < ALPHA:
+        return f"With the real labels it does better: {real}."
+    return f"The real labels are not told apart from permuted ones: {real}."
+
+
+def permutation_figure(result: Permutation) -> go.Figure:
+    """Draw permuted NLLs in bins, their base rate, and the real NLL with its interval if known."""
+    figure = go.Figure()
+    ends = np.array([*result.nll, *result.permuted_nll])
+    ends = ends[np.isfinite(ends)]
+    # A sixtieth of the drawn range, so that a narrow peak is visible.
+    width = max(float(ends.max() - ends.min()) / _BINS, _LEAST) if len(ends) else _LEAST
+    place, count = np.unique(np.floor(result.permuted_nll / width), return_counts=True)
+    figure.add_bar(
+        x=(place + 0.5) * width,
+        y=count,
+        width=width,
+        marker={"color": with_opacity(NEUTRAL, _PALE)},
+        name="permuted labels",
+        hovertemplate="%{y} permutations near NLL %{x:.3f}<extra></extra>",
+    )
+    nll, lo, hi = result.nll
+    if math.isfinite(lo):
+        fill = with_opacity(INCLUDE, BAND_OPACITY)
+        figure.add_vrect(x0=lo, x1=hi, fillcolor=fill, line_width=0)
+    top = int(count.max(initial=1))
+    for x, colour, dash, name in (
+        (result.mean_null, NEUTRAL, "dot", "base rate of permuted labels"),
+        (nll, INCLUDE, "solid", "real labels, 95 %"),
+    ):
+        if math.isfinite(x):
+            look = Look(colour, colour, "", dash)
+            add_series(figure, [x, x], [0, top], look, name, f"{name}: {x:.3f}")
+    return laid_out(figure, x="NLL (nats per item)", y="permutations", height=300)
+
+
+def present_permutation(result: Permutation, spec: PermutationSpec) -> list[Block]:
+    """Present the NLLs of permuted labels, their base rate and the real labels."""
+    return [
+        Answer(permutation_sentence(result)),
+        drawing(
+            "NLLs of permuted labels, their base rate and the NLL of the real labels",
+            permutation_figure,
+            result,
+        ),
+        Paragraph(
+            f"All of it on the same {result.n_splits} splits, since every permutation is refitted; "
+            f"other studies use more, and their NLL differs a little.",
+            quiet=True,
+        ),
+        Method(
+            f"{len(result.permuted_nll)} of {result.planned} permutations (seed {result.seed}): "
+            f"{result.action}. Each permutation moves the labels of all items; then everything is "
+            f"fitted and scored on the same {result.n_splits} splits. The p-value is the share of "
+            "permutations, the real labels among them, whose NLL is at or below the real one. It "
+            "needs no assumption about the judges."
+        ),
+    ]
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
+) -> tuple[PermutationSpec, ...]:
+    """Return the default pipeline, or the paper's if thousands of fits would take too long."""
+    chosen = Pipeline() if cross_fits(pipeline.aggregator) else pipeline
+    return (spec_under(PermutationSpec, settings, chosen, average=False),)
+
+
+ENTRIES = (
+    Entry(JURY, present_jury),
+    Entry(NARROW_BAND, present_band, single="its judges are simulated"),
+    Entry(VARIANCE_DECOMPOSITION, present_variance),
+    Entry(
+        PERMUTATION,
+        present_permutation,
+        default_specs,
+        single="every permutation would need recommendations of its own",
+    ),
+)
