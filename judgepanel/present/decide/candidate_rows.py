@@ -478,7 +478,7 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     table = weights_table(result, view)
     return Table(
         table,
-        f"{counted(len(table['judge']), 'judge')}, {order}.{_turned(result)}",
+        f"{capital(order)}.{_turned(result)}",
         height=420,
         help={"weight": weight_note(result)},
         hidden=("correct", "voted", *alike),

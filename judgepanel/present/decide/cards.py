@@ -113,7 +113,7 @@ def use_words(result: Recommendation, card: Card) -> str:
 
 def price_words(card: Card, unit: str) -> str:
     """Return a card's NLL, and the number of calls of an item with their cost if it is known."""
-    calls, cost = f"up to {counted(len(card.reading.judges), 'call')}", ""
+    calls, cost = counted(len(card.reading.judges), "call"), ""
     if card.panel.cost is not None:
         cost = f", {'' if unit else 'cost '}{amount(card.panel.cost, unit)}"
     return f"NLL {level(*card.reading.nll)}; {calls}{cost} per item."
@@ -137,7 +137,7 @@ def alone_words(result: Recommendation, cards: Cards, *, nll: bool = True) -> st
         return ""
     right = f"right on {_share(row.accuracy)}"
     if not nll:
-        return f"{right}, guessing where it is silent."
+        return f"{right}, guessing where silent."
     change = with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
     nll_words = f"NLL {level(*row.nll)}, {change} against the recommended panel"
     return f"{right}, guessing where it has no verdict; {nll_words}."
