@@ -8,6 +8,7 @@ import threading
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,9 +16,11 @@ from joblib.externals.loky import reusable_executor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from judgepanel.studies import runner
+from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import ahead
+from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,7 +115,7 @@ def cells_of(votes, spec, chunk):
     return (votes.votes.size,)
 
 
-def last_of(votes, spec, partial):
+def last_of(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> Any:
     return partial
 
 
