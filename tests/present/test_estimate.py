@@ -124,8 +124,15 @@ def test_labels_and_panel_are_said_in_labels():
 
 
 def test_a_panel_that_does_not_help_is_said_so():
-    idle = replace(result_of((0.5, 0.8)), worth=np.ones(3))
+    result = result_of((0.5, 0.8))
+    idle = replace(result, worth=np.ones(3), rate=result.labels_alone)
     assert worth_sentence(idle).startswith("The panel does not help")
+
+
+def test_a_panel_that_narrows_a_file_with_few_items_left_helps():
+    """There are not many more labels for it to be worth."""
+    almost = replace(result_of((0.5, 0.8)), worth=np.full(3, 1.04))
+    assert worth_sentence(almost).startswith("120 labels and the panel are worth 125 labels.")
 
 
 def test_votes_add_nothing_once_all_items_are_labelled():

@@ -158,7 +158,8 @@ def worth_sentence(result: Estimates) -> str:
         return "Every item has a label, so the votes add nothing to the labels."
     labels = counted(n, "label")
     worth = f"{labels} and the panel are worth {n * times:,.0f} labels."
-    if times < LITTLE:
+    ours, alone = (float(part.hi[0] - part.lo[0]) for part in (result.rate, result.labels_alone))
+    if times < LITTLE and alone**2 < LITTLE * ours**2:  # Few items may be left to be worth.
         worth = f"The panel does not help: the estimate rests on the {labels} alone."
     needed = result.labels_for_reach
     reach = percent(REACH, 1).removesuffix(" %")

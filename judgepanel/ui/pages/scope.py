@@ -63,7 +63,7 @@ from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
 
 _WORST_FIRST = ("fail", "review", "pass", "not applicable")
-_HARMLESS = "Such judges may stay; fix their parser if you can."
+_HARMLESS = "They may stay; fix their parser if you can."
 _LABELS = {
     "filter": "What the filter drops",
     "family": "A family",
