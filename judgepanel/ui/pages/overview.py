@@ -134,10 +134,11 @@ def _card(
         sentence, figure = at_a_glance(blocks)
         if quick and isinstance(result, Scope):
             sentence = f"{so_far(result)}{preliminary_sentence(result)}"
-            figure = None if result.sparse else figure  # It would be that of another pipeline.
         section_answer(sentence)
         if quick:
-            caption(_QUICK[entry.name].format(other=other, page=page.title))
+            drawn = isinstance(result, Scope) and result.sparse  # P2, as there is no parse rate.
+            figure_of = f" Figure: {other}." if drawn else ""
+            caption(_QUICK[entry.name].format(other=other, page=page.title) + figure_of)
         elif isinstance(result, PanelCurve) and recommendation is not None:
             caption(level_sentence(recommendation, result))
         if figure is not None:
