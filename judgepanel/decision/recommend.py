@@ -761,7 +761,7 @@ def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:
     return run_warnings(
         contest.prepared,
         totals,
-        not_fitted("Calibrators", f"{n_replaced} of {n_fits} cases") if n_replaced else "",
+        not_fitted("Calibrators", f"{n_replaced} of {n_fits} fits") if n_replaced else "",
         alone if contest.prepared.ballots.n_judges == 1 else "",
         allowed=True,
     )

@@ -115,6 +115,10 @@ def test_quick_checks_give_a_verdict_that_says_it_is_not_the_last(hard):
     assert preliminary_sentence(constant).startswith("Not yet: ")
     fine = outcomes(hard, P0="pass", P1="pass", P2="pass", P3="pass")
     assert preliminary_sentence(fine) == "Safe so far: P0 and P1 raise no objection."
+    ordered = outcomes(hard, P0="pass", P1="not applicable")
+    assert preliminary_sentence(ordered) == "Safe so far: P0 raises no objection."
+    neither = outcomes(hard, P0="not applicable", P1="not applicable")
+    assert preliminary_sentence(neither) == "P0 and P1 do not apply."
 
 
 def test_several_judges_without_verdicts_are_counted_and_not_named(hard):

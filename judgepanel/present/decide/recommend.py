@@ -144,8 +144,12 @@ def advice_sentence(result: Recommendation) -> str:
 
 
 def _who(result: Recommendation) -> str:
+    return f"keep {_kept(result)}"
+
+
+def _kept(result: Recommendation) -> str:
     size, total = len(result.model.judges), result.n_judges
-    return f"keep {all_judges(total) if result.keeps_all else f'{size} of {total} judges'}"
+    return all_judges(total) if result.keeps_all else f"{size} of {total} judges"
 
 
 def instead_sentence(result: Recommendation) -> str:
@@ -476,9 +480,7 @@ def pipeline_sentence(
     """
     here = pipeline_name(aggregator, calibrator)
     if aggregator == AVERAGE:
-        size, total = len(result.model.judges), result.n_judges
-        members = all_judges(total) if result.keeps_all else f"{size} of {total} judges"
-        role, rest = f"the recommended panel: {members}", ""
+        role, rest = f"the recommended panel: {_kept(result)}", ""
         recommended = f"{so_far(result)}{recommendation_sentence(result)}"
     elif is_recommended(result, aggregator, calibrator):
         role, rest = f"{here}, {_role(result)}", ""

@@ -138,11 +138,14 @@ def preliminary_sentence(result: Scope) -> str:
     Whether judges that fail P1 do harm is not known yet, so that they do is not assumed.
     """
     raised = [check for check in _raised(result) if check.code in _OF_VOTES]
-    failed = [check for check in raised if check.outcome == "fail" and check.code == "P0"]
+    blocking = [check for check in _blocking(result, harmless=True) if check in raised]
     asked = [code for code in _OF_VOTES if result.check(code).outcome != "not applicable"]
-    text = f"Safe so far: {listed(asked)} {'raises' if len(asked) == 1 else 'raise'} no objection."
-    if failed:
-        text = f"Not yet: {headline(result, failed[0])}."
+    text = "P0 and P1 do not apply."
+    if blocking:
+        text = f"Not yet: {headline(result, blocking[0])}."
+    elif asked and not raised:
+        objects = "raises" if len(asked) == 1 else "raise"
+        text = f"Safe so far: {listed(asked)} {objects} no objection."
     elif raised:
         first = "the first: " if len(raised) > 1 else ""
         counts = counted(len(raised), "reservation")
@@ -160,10 +163,10 @@ def kept_sentence(
     whom, them = counted(n, "judge"), "it" if n == 1 else "them"
     if not remaining:
         return f"The filter would drop {whom}; the recommended panel leaves {them} out, too."
-    which = f"{remaining} of them" if remaining < n else them
-    text = f"The filter would drop {whom}; the recommended panel keeps {which}"
     if filtered is None or not filtered.members:
-        return f"{text}; the panel with and without is compared below."
+        which = f"{remaining} of them" if remaining < n else them
+        compared = "the panel with and without is compared below"
+        return f"The filter would drop {whom}; the recommended panel keeps {which}; {compared}."
     aggregator, change = filtered.aggregators[0], with_interval(*filtered.delta[0], sign=True)
     alone = not recommendation.averages and aggregator == recommendation.model.main.aggregator
     same = aggregator == AVERAGE or alone

@@ -1,6 +1,6 @@
 """Recommended panel: which judges, which pipeline, why, at what cost; its files.
 
-The two cards, Best and Lean, side by side.
+Best and Lean are two cards side by side, here and on Overview.
 
 What if: tick judges on and off, and see the effect on items that the panel has not seen.
 """
