@@ -47,8 +47,15 @@ def read_kind(
             files.append((member(source, path), records))
 
     problems = _problems(source, read, strict=strict)
+    if not files and len(problems) == 1:
+        raise problems[0]
     if not files:
-        raise _nothing(source, importer, problems)
+        problem = f"holds no {importer.title}" if source.names else "there is nothing to read"
+        remedy = EXPORT_AGAIN if problems else "choose the file or folder with it"
+        if problems:
+            problem = f"none of {len(problems):,} files can be read, the first because: "
+            problem += str(problems[0])
+        raise InputError(problem, importer.wanted, remedy, file=source.name)
     left_out.unreadable += map(str, problems)
     try:
         return importer.together(common.Found(files, left_out, task))
@@ -69,17 +76,6 @@ def _problems(
                 raise
             problems.append(error)
     return problems
-
-
-def _nothing(source: Source, importer: common.Importer, problems: list[InputError]) -> InputError:
-    """Why nothing of a layout was read."""
-    if len(problems) == 1:
-        return problems[0]
-    problem = f"holds no {importer.title}" if source.names else "there is nothing to read"
-    remedy = EXPORT_AGAIN if problems else "choose the file or folder with it"
-    if problems:
-        problem = f"none of {len(problems):,} files can be read, the first because: {problems[0]}"
-    return InputError(problem, importer.wanted, remedy, file=source.name)
 
 
 def recognised(data: bytes, name: str, task: Task | None = None) -> RawTable | None:
@@ -108,7 +104,16 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> RawTable | N
 
 def read_source(source: Source, task: Task | None = None) -> RawTable:
     """The table in the files of a folder or archive: those of one tool, or tables of one shape."""
-    kinds = _kinds_in(source)
+    known: set[str] = set()
+
+    def look(path: str) -> None:
+        if any(importer.may_be(path) for importer in KINDS.values()):
+            known.update(_kinds_of(sources.opened(source, path)))
+
+    problems = _problems(source, look)
+    if problems and not (known or any(p.lower().endswith(READABLE) for p in source.names)):
+        raise problems[0]
+    kinds = [kind for kind in KINDS if kind in known]
     return _read(source, kinds, task) if kinds else _tables(source)
 
 
@@ -148,20 +153,6 @@ def _tables(source: Source) -> RawTable:
     chosen = [table for table in tables if frozenset(table.columns) == shape]
     table = chosen[0] if len(chosen) == 1 else together(chosen, source.name)
     return replace(table, notes=(*table.notes, *left_out.notes(3)))
-
-
-def _kinds_in(source: Source) -> list[str]:
-    """The layouts that files of a folder or archive have, where any of them can be read."""
-    kinds: set[str] = set()
-
-    def read(path: str) -> None:
-        if any(importer.may_be(path) for importer in KINDS.values()):
-            kinds.update(_kinds_of(sources.opened(source, path)))
-
-    problems = _problems(source, read)
-    if problems and not kinds and not any(p.lower().endswith(READABLE) for p in source.names):
-        raise problems[0]
-    return [kind for kind in KINDS if kind in kinds]
 
 
 def _kinds_of(document: Document | None) -> list[str]:

@@ -15,14 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from judgepanel.votes.cells import (
-    FEATURE_PREFIX,
-    LABEL_NAMES,
-    is_number,
-    is_role_name,
-    meaning_of,
-    shield,
-)
+from judgepanel.votes import cells
 from judgepanel.votes.columns import ORDER_NAMES, SWAPPED, order_of, says_failure
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, listed
 from judgepanel.votes.matrix import Task
@@ -32,7 +25,7 @@ from judgepanel.votes.table import RawTable, Side, vote_of
 
 Row = dict[str, Any]
 
-LABEL_FIELDS = (*LABEL_NAMES, "expected", "human")
+LABEL_FIELDS = (*cells.LABEL_NAMES, "expected", "human")
 OF_ANOTHER_TASK: Mapping[Task, str] = {
     "pairwise": "files that hold no pairs, beside others that do; the task pointwise reads them",
     "pointwise": "files that hold pairs, beside others that do not; the task pairwise reads them",
@@ -165,7 +158,7 @@ def grade_of(value: Any) -> int | None:
     word = str(value).strip().lower()
     if word in ("c", "i"):
         return int(word == "c")
-    code = meaning_of(word)
+    code = cells.meaning_of(word)
     return code if code in (0, 1) and word not in ("a", "b") else None
 
 
@@ -174,7 +167,7 @@ def share_of(value: Any) -> float | None:
     if isinstance(value, bool):
         return float(value)
     word = str(value).strip()
-    return float(word) if is_number(word.lower()) else None
+    return float(word) if cells.is_number(word.lower()) else None
 
 
 def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -> list[Row]:
@@ -188,7 +181,7 @@ def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -
         values = {item: own[key] for item, own in about.items() if own.get(key) is not None}
         if _is_feature(key, list(values.values()), len(about)):
             for item, value in values.items():
-                features[item][f"{FEATURE_PREFIX}{key}"] = value
+                features[item][f"{cells.FEATURE_PREFIX}{key}"] = value
     return [row | features[row["item_id"]] for row in rows]
 
 
@@ -334,7 +327,12 @@ def labelled_pairs(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
     divided = [item for item in items & labels.keys() if labels[item] is None]
     left_out["labels of pairs on which people are divided"] += len(divided)
     grouped = len({grade.group for grade, *_ in chosen}) < len(items)
-    systems = _systems_of_pairs(chosen)
+    # Systems that wrote the same texts are one item, which has those that are named first.
+    systems: dict[str, Row] = {}
+    for grade, item, order in chosen:
+        if grade.systems:
+            first, second = grade.systems if order == AB else grade.systems[::-1]
+            systems.setdefault(item, {SYSTEM_A: first, SYSTEM_B: second})
     rows = []
     for grade, item, order in chosen:
         row: Row = {"item_id": item, "judge": grade.judge, "order": order}
@@ -346,19 +344,6 @@ def labelled_pairs(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
         row |= {"group_id": grade.group} if grouped else {}
         rows.append(row | ({} if labels.get(item) is None else {"label": labels[item]}))
     return ImportedRows(rows, left_out)
-
-
-def _systems_of_pairs(judgments: Iterable[tuple[Grade, str, str]]) -> dict[str, Row]:
-    """The two systems of each item of which both are known, its first response's first.
-
-    Systems that wrote the same texts are one item, which has those that are named first.
-    """
-    systems: dict[str, Row] = {}
-    for grade, item, order in judgments:
-        if grade.systems:
-            first, second = grade.systems if order == AB else grade.systems[::-1]
-            systems.setdefault(item, {SYSTEM_A: first, SYSTEM_B: second})
-    return systems
 
 
 def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
@@ -385,7 +370,7 @@ def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
         else:
             own[f"{grade.judge} (annotation)" if grade.person else grade.judge] = value
     judges = dict.fromkeys(chain.from_iterable(by_item.values()))
-    named = {judge: shield(judge, is_role_name) for judge in judges}
+    named = {judge: cells.shield(judge, cells.is_role_name) for judge in judges}
     neither = "grades that are neither right nor wrong"
     left_out[neither] += sum(_cut_shares(judge, by_item.values()) for judge in judges)
     grouped = len({grade.group for grade in items.values()}) not in (1, len(items))

@@ -165,10 +165,6 @@ def _traces(document: Document) -> Any:
     return traces or [trace for _, trace in document.lines]
 
 
-def _assessments(trace: Any) -> Any:
-    return at(trace, "info.assessments") or at(trace, "assessments")
-
-
 @Importer(
     "mlflow",
     "traces of MLflow with assessments",
@@ -181,7 +177,7 @@ def _mlflow(_records: Iterator[Row], document: Document) -> Iterator[Grade]:
     for trace in _traces(document):
         info = trace.get("info", trace)
         about = {**(at(info, "tags") or {}), **(at(info, "trace_metadata") or {})}
-        for entry in _assessments(trace) or []:
+        for entry in at(trace, "info.assessments") or at(trace, "assessments") or []:
             value = at(entry, "feedback.value")
             value = at(entry, "expectation.value") if value is None else value
             value = None if entry.get("error") else value
@@ -488,7 +484,10 @@ def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | 
             if None in pair and (share := _score(result)) is not None:
                 # A generative judge has no scores, only whether it was right; .5 is a tie.
                 pair = share, 1 - share
-            yield _scored(prompt, judge, subset, pair, _systems_of(prompt, by))
+            # The models of the right and of the wrong response as the item's first and second.
+            first, second = by[::-1] if common.turned(prompt) else by
+            systems = {common.SYSTEM_A: str(first), common.SYSTEM_B: str(second)}
+            yield _scored(prompt, judge, subset, pair, systems if all(by) else {})
         elif isinstance(scores, list):
             right = scores[: int(n_right)]
             for place, wrong in enumerate(scores[int(n_right) :]):
@@ -497,12 +496,6 @@ def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | 
                 yield _scored(f"{prompt}/{place + 1}", judge, subset, pair, about)
         else:
             yield "prompts whose responses have no scores"
-
-
-def _systems_of(item: str, models: Sequence[Any]) -> Row:
-    """The models of the right and of the wrong response as the item's first and second."""
-    first, second = models[::-1] if common.turned(item) else models
-    return {common.SYSTEM_A: str(first), common.SYSTEM_B: str(second)} if all(models) else {}
 
 
 def _scored(
@@ -554,19 +547,13 @@ def _all_judgments(found: Found) -> ImportedRows:
             if len(grade.shown) == 1:
                 key = grade.item, grade.group, grade.judge
                 scores.setdefault(key, {})[grade.shown[0]] = grade.value
-        compared = [
-            Grade(
-                item,
-                judge,
-                tuple(by_model[m] for m in shown),
-                group=group,
-                shown=shown,
-                systems=shown,
-            )
-            for (item, group, judge), by_model in scores.items()
-            for shown in sorted(pairs.get(item, ()))
-            if by_model.keys() >= set(shown)
-        ]
+        compared = []
+        for (item, group, judge), by_model in scores.items():
+            for shown in sorted(pairs.get(item, ())):
+                if by_model.keys() >= set(shown):
+                    both = tuple(by_model[model] for model in shown)
+                    grade = Grade(item, judge, both, group=group, shown=shown, systems=shown)
+                    compared.append(grade)
         if scores and not compared:
             found.left_out.file(file, "grades of single responses without pairs to compare")
         judgments += compared
@@ -609,8 +596,15 @@ def _arena(records: Iterator[Row], _document: Document) -> Iterator[Grade | str]
 
 def _judgment(record: Row, shown: tuple[str, ...], value: Any) -> Grade | str:
     """What a judge said, with a question as the group and each of its turns as an item."""
-    judge, person = _judge(record["judge"])
-    person = person and "model_a" in record  # In the others a model judges, whatever its name.
+    # Models are lists of a name and a prompt; prompts of the benchmark are pair or single.
+    parts = record["judge"]
+    if isinstance(parts, str):
+        parts = _QUOTED.findall(parts) if parts.startswith(("[", "(")) else [parts]
+    name, *prompts = map(str, parts)
+    kinds = [kind[1] if (kind := _PROMPT.match(prompt)) else prompt for prompt in prompts]
+    judge = "/".join((name, *kinds))
+    # Where there is no model_a a model judges, whatever its name.
+    person = not kinds and _PEOPLE.match(name) is not None and "model_a" in record
     if value is None:
         return common.NO_VERDICT
     group, turn = str(record["question_id"]), record.get("turn")
@@ -630,20 +624,6 @@ def _wins(winner: Any, names: Sequence[str] = ()) -> tuple[float, ...] | None:
     if word.startswith("tie") or word in ("bothbad", "both_bad", "inconsistent"):
         return HALF, HALF
     return _WINS.get(word.removeprefix("model_"))
-
-
-def _judge(judge: Any) -> tuple[str, bool]:
-    """A judge's name, and whether it is a person.
-
-    Models are lists of a name and a prompt; prompts of the benchmark are pair or single.
-    """
-    if isinstance(judge, str):
-        parts = _QUOTED.findall(judge) if judge.startswith(("[", "(")) else [judge]
-    else:
-        parts = [str(part) for part in judge]
-    name, *prompts = parts
-    kinds = [kind[1] if (kind := _PROMPT.match(prompt)) else prompt for prompt in prompts]
-    return "/".join((name, *kinds)), not kinds and _PEOPLE.match(name) is not None
 
 
 # --- Arena-Hard (lmarena/arena-hard-auto) ----------------------------------------------------
@@ -704,19 +684,14 @@ def _alpacaeval(records: Iterator[Row], document: Document) -> Iterator[Grade | 
         person = record.get("annotator_index") is not None and not record.get("annotator")
         judge = record.get("annotator") or path.parent.name or path.stem
         name = f"person {record['annotator_index']}" if person else str(judge)
-        question = _short(f"{record['instruction']}\n{record.get('input') or ''}")
+        item = _short(f"{record['instruction']}\n{record.get('input') or ''}")
         shown = _short(str(record["output_1"])), _short(str(record["output_2"]))
         about = {"feat_dataset": str(record["dataset"])} if record.get("dataset") else {}
-        systems = record.get("generator_1"), record.get("generator_2")
+        models = record.get("generator_1"), record.get("generator_2")
+        systems = tuple(map(str, models)) if all(models) else ()
+        scores = share, 1 - share
         yield Grade(
-            question,
-            name,
-            (share, 1 - share),
-            person=person,
-            group=question,
-            about=about,
-            shown=shown,
-            systems=tuple(map(str, systems)) if all(systems) else (),
+            item, name, scores, person=person, group=item, about=about, shown=shown, systems=systems
         )
 
 

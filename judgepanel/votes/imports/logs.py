@@ -158,15 +158,19 @@ def _inspect_together(found: Found) -> ImportedRows:
     latest: dict[tuple[object, ...], _Log] = {}
     for log in sorted(found.records, key=lambda log: (not log.paired, log.complete, log.created)):
         key = log.paired, log.task, log.model, log.arguments
-        reason = _nothing_in(log)
-        if reason is not None:
-            found.left_out.file(log.file, reason)
-            continue
-        if key in latest:
-            short = latest[key].complete < log.complete
-            reason = "cut short, beside a complete one" if short else "made again, or copied"
-            found.left_out.file(latest[key].file, f"logs of runs that were {reason}")
-        latest[key] = log
+        answered = [answer for answer in log.answers if not answer.failed]
+        if not log.answers:
+            found.left_out.file(log.file, "logs without samples")
+        elif not answered:
+            found.left_out.file(log.file, "logs in which every sample ended with an error")
+        elif not (log.paired or any(answer.grades for answer in answered)):
+            found.left_out.file(log.file, "logs without scores")
+        else:
+            if key in latest:
+                short = latest[key].complete < log.complete
+                reason = "cut short, beside a complete one" if short else "made again, or copied"
+                found.left_out.file(latest[key].file, f"logs of runs that were {reason}")
+            latest[key] = log
     kept = set(latest.values())
     logs = [log for log in found.records if log in kept]
     return _of_one_task(logs, found, _inspect_pairs, _inspect_singles)
@@ -260,18 +264,6 @@ def _graders(scorers: Iterable[Row]) -> dict[str, str]:
     return graders
 
 
-def _nothing_in(log: _Log) -> str | None:
-    """Why there is nothing to read in a log; None where there is."""
-    if not log.answers:
-        return "logs without samples"
-    answered = [answer for answer in log.answers if not answer.failed]
-    if not answered:
-        return "logs in which every sample ended with an error"
-    if not log.paired and not any(answer.grades for answer in answered):
-        return "logs without scores"
-    return None
-
-
 def _answered(logs: list[_Log], left_out: LeftOut) -> Iterator[tuple[_Log, _Answer, str]]:
     """Yield samples that did not fail, with their log and their name among all tasks."""
     several = len({log.task for log in logs}) > 1
@@ -353,7 +345,11 @@ def _promptfoo(_records: Iterator[Row], document: Document) -> Iterator[_Answer 
         if response.get("error") or output is None:
             yield "results that ended with an error"
             continue
-        target = _expected(variables, case)
+        target = common.label_in(variables, case.get("metadata"))
+        if target is None:  # The side that an assertion expects.
+            checks = case.get("assert") or []
+            expected = [check.get("value") for check in checks if check.get("type") in _ANSWERS]
+            target = next((side for side in expected if common.side_of(side) is not None), None)
         about = {key: value for key, value in about.items() if key.lower() not in ID_NAMES}
         yield _Answer(
             sample=_test(result),
@@ -365,16 +361,6 @@ def _promptfoo(_records: Iterator[Row], document: Document) -> Iterator[_Answer 
             grades=_assertions(result),
             known=str(result.get("id") or f"{document.path} {number}"),
         )
-
-
-def _expected(variables: Row, case: Row) -> Any:
-    """The label of a test: a variable or a field of that name, or the side an assertion expects."""
-    given = common.label_in(variables, case.get("metadata"))
-    if given is not None:
-        return given
-    checks = case.get("assert") or []
-    expected = [check.get("value") for check in checks if check.get("type") in _ANSWERS]
-    return next((value for value in expected if common.side_of(value) is not None), None)
 
 
 def _test(result: Row) -> str:
