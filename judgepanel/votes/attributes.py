@@ -9,17 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes import errors, limits
-from judgepanel.votes.cells import (
-    FEATURE_PREFIX,
-    decimal_of,
-    distinct,
-    is_missing,
-    is_number,
-    is_verdict,
-    not_reserved,
-    unshield,
-)
+from judgepanel.votes import cells, errors, limits
 from judgepanel.votes.errors import InputError, correct_or_name, quote_value
 from judgepanel.votes.matrix import check_texts
 from judgepanel.votes.table import RawTable
@@ -27,6 +17,7 @@ from judgepanel.votes.table import RawTable
 Integers = NDArray[np.integer]
 Codes = NDArray[np.intp]
 Flags = NDArray[np.bool_]
+Test = Callable[[str], bool]
 
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
 _SHIELDED = re.compile(r"['\s]")
@@ -36,8 +27,9 @@ _INFINITE = frozenset({"inf", "infinity"})
 
 def is_numeric_word(text: str) -> bool:
     """Whether a feature cell with this text would be read as a number or as missing."""
-    infinite = text.strip().lower().lstrip("+-") in _INFINITE
-    return text != "" and (is_missing(text) or is_number(decimal_of(text)) or infinite)
+    is_infinite = text.strip().lower().lstrip("+-") in _INFINITE
+    is_number = is_infinite or cells.is_number(cells.decimal_of(text))
+    return text != "" and (is_number or cells.is_missing(text))
 
 
 def refuse_first(
@@ -62,10 +54,7 @@ def repeated(key: Integers) -> tuple[int, int] | None:
 
 
 def names_in(
-    table: RawTable,
-    columns: Sequence[str],
-    kind: str,
-    reserved: Callable[[str], bool] = not_reserved,
+    table: RawTable, columns: Sequence[str], kind: str, reserved: Test = cells.not_reserved
 ) -> tuple[Codes, list[str]]:
     """Return codes (n_rows,) into the distinct names in a column; refuse empty names.
 
@@ -78,10 +67,10 @@ def names_in(
         words = [np.array(own, dtype=object)[k] for (_, own), k in zip(parts, pairs, strict=True)]
         return np.asarray(codes).ravel(), list(map("/".join, zip(*words, strict=True)))
     (column,) = columns
-    codes, words = distinct(table.frame[column])
+    codes, words = cells.distinct(table.frame[column])
     _refuse_long(table, column, codes, words)
     if _SHIELDED.search("".join(words)):
-        words = [unshield(word, reserved) for word in words]
+        words = [cells.unshield(word, reserved) for word in words]
     target, names = pd.factorize(np.array(words, dtype=object))
     codes, remedy = np.asarray(target[codes], dtype=np.intp), "fill it in, or remove the row"
     empty = InputError(f"the {kind} is empty", "a name in every row", remedy)
@@ -154,7 +143,7 @@ def first_given(values: Integers, given: Flags, items: Codes, n_items: int) -> t
 
 def filled(table: RawTable, column: str) -> Flags:
     """Return which cells (n_rows,) of a column are not blank."""
-    codes, words = distinct(table.frame[column])
+    codes, words = cells.distinct(table.frame[column])
     return np.array([word.strip() != "" for word in words], dtype=bool)[codes]
 
 
@@ -163,23 +152,21 @@ def groups_in(table: RawTable, column: str, rows: Codes) -> tuple[str, ...]:
     empty = InputError("the group is empty", "a group for every item", correct_or_name("group"))
     refuse_first(empty, ~filled(table, column)[rows], table, column, rows)
     # A group may have the name of a verdict, or of a missing group.
-    return tuple(_texts(table, column, rows, is_verdict))
+    return tuple(_texts(table, column, rows, cells.is_verdict))
 
 
-def _texts(
-    table: RawTable, column: str, rows: Codes, reserved: Callable[[str], bool]
-) -> NDArray[np.object_]:
+def _texts(table: RawTable, column: str, rows: Codes, reserved: Test) -> NDArray[np.object_]:
     """Return the texts in rows of a column."""
-    codes, words = distinct(table.frame[column])
+    codes, words = cells.distinct(table.frame[column])
     _refuse_long(table, column, codes[rows], words, rows)
-    return np.array([unshield(word, reserved) for word in words], dtype=object)[codes[rows]]
+    return np.array([cells.unshield(word, reserved) for word in words], dtype=object)[codes[rows]]
 
 
 def feature_names(table: RawTable, columns: Sequence[str]) -> dict[str, str]:
     """Return features by name, which is that of their column without ``feat_``."""
     named: dict[str, str] = {}
     for column in columns:
-        name = column.removeprefix(FEATURE_PREFIX)
+        name = column.removeprefix(cells.FEATURE_PREFIX)
         if name == "" or name in named:
             problem = "has no name" if name == "" else f"is called as {quote_value(named[name])} is"
             allowed = "a name of its own after feat_"
@@ -195,13 +182,15 @@ def typed_column(table: RawTable, column: str, rows: Codes) -> pd.Series:
     Commas are decimal unless all could separate thousands, as in ``1,250``. Raises InputError for
     an infinite number.
     """
-    codes, words = distinct(table.frame[column])
+    codes, words = cells.distinct(table.frame[column])
     commas = [word for word in words if "," in word]
     thousands = bool(commas) and all(map(THOUSANDS.fullmatch, commas))
     plain = [word.strip() for word in words]
     if thousands or not all(word == "" or is_numeric_word(word) for word in plain):
         return pd.Series(_texts(table, column, rows, is_numeric_word), dtype="str")
-    numbers = np.array([np.nan if is_missing(word) else float(decimal_of(word)) for word in plain])
+    numbers = np.array(
+        [np.nan if cells.is_missing(word) else float(cells.decimal_of(word)) for word in plain]
+    )
     values = numbers[codes[rows]]
     allowed = "finite numbers, or blank for a missing one"
     infinite = InputError("an infinite number", allowed, errors.CORRECT_CELL)

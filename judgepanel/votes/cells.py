@@ -102,11 +102,8 @@ def split_names(text: str) -> list[str]:
     try:
         return [name.strip() for row in csv.reader([text]) for name in row if name.strip()]
     except csv.Error:
-        raise InputError(
-            "these names cannot be read",
-            value=text,
-            allowed="names separated by commas, in double quotes where they contain a comma",
-        ) from None
+        allowed = "names separated by commas, in double quotes where they contain a comma"
+        raise InputError("these names cannot be read", allowed, value=text) from None
 
 
 def ordered(text: str) -> tuple[str, ...]:

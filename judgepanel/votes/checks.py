@@ -41,21 +41,12 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel import distributions
-from judgepanel.arrays import Bools, Floats, Votes
+from judgepanel.arrays import Bools, Floats, Ints, Votes
+from judgepanel.votes import matrix
 from judgepanel.votes.errors import CHOICE_CONTROLS, GROUP_DUPLICATES, TURN, listed
-from judgepanel.votes.matrix import (
-    BALANCED_SHARE,
-    CONSTANT_VOTES,
-    MISSING,
-    VoteMatrix,
-    cached,
-    constant_judges,
-    counts_on_labelled,
-    named,
-    turned_around,
-)
+from judgepanel.votes.matrix import MISSING, VoteMatrix
 
-Codes = NDArray[np.int64]
+Codes = Ints
 
 LEVEL = 1e-4
 """Level of each test: independent items are very rarely reported as copies."""
@@ -139,7 +130,7 @@ def _pairs_of(left: Codes, right: Codes) -> Codes:
     return np.asarray(np.unique(pairs, return_inverse=True)[1])
 
 
-def log_chance(votes: Votes, labels: Votes, rows: NDArray[np.int64]) -> Floats:
+def log_chance(votes: Votes, labels: Votes, rows: Ints) -> Floats:
     """Return the log pseudo-likelihood of some rows of votes given their labels, (n,).
 
     The expected vote of a judge given the others is linear (one inverse covariance matrix gives it
@@ -219,7 +210,7 @@ def _expected(centred: Any, slopes: Floats, means: Floats, labels: Votes) -> Flo
     return np.asarray(np.round(expected, 9, out=expected))
 
 
-def _slopes_of_the_others(centred: Any, cast: NDArray[np.bool_]) -> Floats:
+def _slopes_of_the_others(centred: Any, cast: Bools) -> Floats:
     """Slopes (n_judges, n_judges) of the linear prediction of a judge's centred vote, a column,
     from the other votes of a row.
 
@@ -313,7 +304,7 @@ class _Rows:
         return (self.count >= 2) & (largest < limit)
 
 
-@cached(8)
+@matrix.cached(8)
 def find_repeats(votes: VoteMatrix) -> RepeatSets:
     """Return the sets of labelled items that are copies of each other, if there is evidence.
 
@@ -330,7 +321,7 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
     sets, conclusive, whole_file = _by_votes(verdicts, labels, units, hints)
     swapped = False
     if votes.task == "pairwise" and sets.max(initial=-1) < 0:
-        turned, _ = turned_around(verdicts, (labels == 0)[:, None])
+        turned, _ = matrix.turned_around(verdicts, (labels == 0)[:, None])
         sets, _, whole_file = _by_votes(turned, np.ones_like(labels), units, hints)
         swapped = bool(sets.max(initial=-1) >= 0)
     evidence = (*(["votes"] if sets.max(initial=-1) >= 0 else []), *keyed_sets)
@@ -343,21 +334,13 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
     inside = sets >= 0
     sizes = np.bincount(sets[inside])
     n_apart = len(np.unique(_pairs_of(sets[inside], units[inside]))) - len(sizes)
-    repeats = Repeats(
-        n_items=len(sets),
-        n_sets=len(sizes),
-        n_repeated=int(sizes.sum()),
-        smallest=int(min(sizes, default=0)),
-        largest=int(max(sizes, default=0)),
-        evidence=evidence,
-        swapped=swapped,
-        told=conclusive,
-        apart=n_apart > 0,
-    )
+    smallest, largest = int(min(sizes, default=0)), int(max(sizes, default=0))
+    counts = (len(sets), len(sizes), int(sizes.sum()), smallest, largest)
+    repeats = Repeats(*counts, evidence, swapped, told=conclusive, apart=n_apart > 0)
     return RepeatSets(whole, repeats)
 
 
-@cached(4)
+@matrix.cached(4)
 def group_copies(votes: VoteMatrix) -> VoteMatrix:
     """Return the votes with each set of copies in one group; groups sharing copies are merged."""
     outcome = find_repeats(votes)
@@ -546,7 +529,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
             "Every label is the same, so the labels describe how the file was coded and a "
             "constant prediction would look perfect."
         )
-    elif share < BALANCED_SHARE:
+    elif share < matrix.BALANCED_SHARE:
         outcome, advice = "review", _ADVICE_POSITION
         rarer = f"{100 * share:.1f} % of the labels are of the rarer kind"
         why = f"Only {rarer}: the order of a pair seems to carry the answer."
@@ -564,11 +547,11 @@ def check_orientation(votes: VoteMatrix) -> Check:
 
 def _odd_judges(votes: VoteMatrix) -> dict[str, list[str]]:
     """Return the names of the judges of each kind of ``_ODD``."""
-    cast, n_right, _ = counts_on_labelled(votes)
-    enough = cast >= CONSTANT_VOTES
+    cast, n_right, _ = matrix.counts_on_labelled(votes)
+    enough = cast >= matrix.CONSTANT_VOTES
     always, never = enough & (n_right == cast), enough & (n_right == 0)
-    flags = (constant_judges(votes), always, never)
-    return {kind: named(votes, own) for kind, own in zip(_ODD, flags, strict=True)}
+    flags = (matrix.constant_judges(votes), always, never)
+    return {kind: matrix.named(votes, own) for kind, own in zip(_ODD, flags, strict=True)}
 
 
 _FEWEST = 10
@@ -577,7 +560,7 @@ _FEWEST = 10
 
 def reversal(votes: VoteMatrix) -> str:
     """Return a sentence if most judges are below chance (by 4 sd), so votes may be reversed."""
-    cast, right, _ = counts_on_labelled(votes)
+    cast, right, _ = matrix.counts_on_labelled(votes)
     below = (cast >= _FEWEST) & (right < cast / 2 - 2.0 * np.sqrt(np.maximum(cast, 1)))
     n_below, n_judges = int(below.sum()), int((cast > 0).sum())
     if 2 * n_below <= n_judges:

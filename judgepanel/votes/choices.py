@@ -132,8 +132,7 @@ class Choices:
         (), "the columns of the judges; no other column is a judge", "A,B", name="judges"
     )
     judge_column: tuple[str, ...] = _said(
-        (),
-        "with one row per vote, the column with the judge; several columns together may name it",
+        (), "with one row per vote, the column with the judge; several columns together may name it"
     )
     verdict_column: str | None = _said(None, "with one row per vote, the column with the verdict")
     order_column: str | None = _said(
@@ -339,20 +338,15 @@ def _is_number(value: object) -> bool:
     return -sys.float_info.max <= value <= sys.float_info.max
 
 
-def used_choices(loaded: Loaded) -> Choices:
-    """Return choices that make a file like this one load in the same way, without a guess."""
-    roles, given = loaded.roles, loaded.choices
+def roles_text(loaded: Loaded) -> str:
+    """Return the content of a role file that makes these votes load the same way again."""
+    roles, lines = loaded.roles, []
     own = {name: getattr(roles, name) for name in (*SINGLE, *SEVERAL) if hasattr(roles, name)}
     own["features"] = roles.feature_columns
     own["ignore"] = tuple(role.column for role in roles.columns if role.role == "ignore")
     if loaded.labels is not None:
         own["label_column"] = loaded.labels.column
-    return replace(given, task=loaded.votes.task, known={}, **own)
-
-
-def roles_text(loaded: Loaded) -> str:
-    """Return the content of a role file that makes these votes load the same way again."""
-    choices, lines = used_choices(loaded), []
+    choices = replace(loaded.choices, task=loaded.votes.task, known={}, **own)
     for option in OPTIONS:
         value = getattr(choices, option.choice)
         if option.choice in ("thresholds", "words") or value in (None, ()) or value is False:

@@ -25,20 +25,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes.cells import (
-    PAIR_NAMES,
-    UNKNOWN,
-    Vocabulary,
-    distinct,
-    is_missing,
-    is_number,
-    is_verdict,
-    names_order,
-    plain,
-    side_of,
-    tokens_of,
-    words_in,
-)
+from judgepanel.arrays import Bools, Floats, Votes
+from judgepanel.votes import cells
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.table import RawTable, text_column
@@ -65,7 +53,7 @@ _FACETS = {
         "critique|justification|analysis|raw|by|at|confidence|metadata|model|agent|cost|tokens|"
         "latency|time",
     }.items()
-    for word in words_in(words)
+    for word in cells.words_in(words)
 }
 """What a column of an evaluator holds, by the last word of its name."""
 _LAST = re.compile(r"(.+?)(?: - |::|__|[./:_ ])([A-Za-z]+(?:[_ ]?(?:by|at))?)")
@@ -74,15 +62,15 @@ _LAST = re.compile(r"(.+?)(?: - |::|__|[./:_ ])([A-Za-z]+(?:[_ ]?(?:by|at))?)")
 class Column:
     """A column of a table and what it holds; looks at each distinct text once."""
 
-    def __init__(self, name: str, cells: pd.Series) -> None:
-        self.name, self.cells = name, cells
-        self.codes, self.words = distinct(cells)
+    def __init__(self, name: str, series: pd.Series) -> None:
+        self.name, self.cells = name, series
+        self.codes, self.words = cells.distinct(series)
         """Codes (n_rows,) into the distinct texts, missing ones too."""
 
     @cached_property
     def given(self) -> list[str]:
         """The distinct texts that are no empty cell, without blanks around them."""
-        return [word.strip() for word in self.words if not is_missing(word)]
+        return [word.strip() for word in self.words if not cells.is_missing(word)]
 
     @cached_property
     def kind(self) -> Kind:
@@ -90,7 +78,7 @@ class Column:
         words, some = self.given, self.given[:_SAMPLE]
         if not words:
             return "empty"
-        if all(map(is_verdict, words)):
+        if all(map(cells.is_verdict, words)):
             return "verdicts"
         if self.is_numeric:
             return "numbers"
@@ -101,7 +89,7 @@ class Column:
     @cached_property
     def is_numeric(self) -> bool:
         """Whether all cells hold numbers."""
-        return bool(self.given) and all(is_number(plain(word)) for word in self.given)
+        return bool(self.given) and all(cells.is_number(cells.plain(word)) for word in self.given)
 
     @cached_property
     def levels(self) -> dict[float, int]:
@@ -114,14 +102,16 @@ class Column:
     def is_scores(self) -> bool:
         """Whether all cells hold numbers, or words that say that there is none."""
         others = np.flatnonzero(np.isnan(self.numbers))
-        meant = Vocabulary().meanings(self.words[k] for k in others)
-        return len(others) < len(self.words) and bool(((meant < 0) & (meant != UNKNOWN)).all())
+        meant = cells.Vocabulary().meanings(self.words[k] for k in others)
+        return len(others) < len(self.words) and bool(
+            ((meant < 0) & (meant != cells.UNKNOWN)).all()
+        )
 
     @cached_property
-    def numbers(self) -> NDArray[np.float64]:
+    def numbers(self) -> Floats:
         """The number of each distinct text (n_words,), NaN for others."""
-        texts = (plain(word) for word in self.words)
-        return np.array([float(text) if is_number(text) else np.nan for text in texts])
+        texts = (cells.plain(word) for word in self.words)
+        return np.array([float(text) if cells.is_number(text) else np.nan for text in texts])
 
     @cached_property
     def is_few(self) -> bool:
@@ -129,12 +119,12 @@ class Column:
         return len(self.given) <= _MANY_WORDS
 
     @cached_property
-    def filled(self) -> NDArray[np.bool_]:
+    def filled(self) -> Bools:
         """Which of the distinct texts (n_words,) are no empty cell."""
-        return np.array([not is_missing(word) for word in self.words], dtype=bool)
+        return np.array([not cells.is_missing(word) for word in self.words], dtype=bool)
 
     @property
-    def present(self) -> NDArray[np.bool_]:
+    def present(self) -> Bools:
         """Which rows (n_rows,) have a cell that is not empty."""
         return self.filled[self.codes]
 
@@ -143,7 +133,7 @@ class Column:
         """Whether every row has a cell of its own, none of them empty."""
         return len(self.words) == len(self.codes) and len(self.given) == len(self.words)
 
-    def means(self, vocabulary: Vocabulary) -> NDArray[np.int8]:
+    def means(self, vocabulary: cells.Vocabulary) -> Votes:
         """Meanings (n_rows,) of the cells."""
         return np.asarray(vocabulary.meanings(self.words)[self.codes])
 
@@ -163,11 +153,11 @@ class Columns(dict[str, Column]):
     def pair(self) -> tuple[str, str] | None:
         """The columns with the names of the two models, None if there are none."""
         names = {name.lower(): name for name in reversed(self.table.columns)}
-        for pair in PAIR_NAMES:
+        for pair in cells.PAIR_NAMES:
             if names.keys() >= {*pair}:
                 first, second = (names[name] for name in pair)
                 words = [*self[first].given, *self[second].given]
-                if 2 * sum(map(is_verdict, words)) <= len(words):
+                if 2 * sum(map(cells.is_verdict, words)) <= len(words):
                     return first, second
         return None
 
@@ -210,19 +200,23 @@ def with_choices_joined(table: RawTable) -> tuple[RawTable, dict[str, tuple[str,
             continue  # The writer says that it is the name of a judge.
         for gap in reversed([*_GAPS.finditer(name, 1)]):
             word = name[gap.end() :]
-            if is_verdict(word) and not is_number(word):
+            if cells.is_verdict(word) and not cells.is_number(word):
                 stems.setdefault(name[: gap.start()], {})[word] = name
     frame = table.frame
     joined: dict[str, tuple[str, ...]] = {}
     for stem, flags in stems.items():
-        if len(flags) < 2 or stem in table.columns or all(side_of(word) is None for word in flags):
+        if (
+            len(flags) < 2
+            or stem in table.columns
+            or all(cells.side_of(word) is None for word in flags)
+        ):
             continue
         columns = [Column(name, frame[name]) for name in flags.values()]
-        votes = np.array([column.means(Vocabulary()) for column in columns])
+        votes = np.array([column.means(cells.Vocabulary()) for column in columns])
         blank = ~np.any([column.present for column in columns], axis=0)
         chosen = votes == 1
         one_each = (chosen.sum(axis=0) == 1) | blank
-        if (votes == UNKNOWN).any() or not chosen.any() or not one_each.all():
+        if (votes == cells.UNKNOWN).any() or not chosen.any() or not one_each.all():
             continue
         codes = np.where(blank, len(flags), chosen.argmax(axis=0))
         frame = frame.assign(**{stem: text_column(codes, [*flags, ""])})
@@ -245,7 +239,7 @@ def without_header_rows(table: RawTable) -> tuple[RawTable, list[str]]:
 
     def is_header(row: int) -> bool:
         texts = [start[n][row].strip() for n in few if start[n][row] not in rest[n]]
-        titles = [text for text in texts if not (is_number(text) or is_verdict(text))]
+        titles = [text for text in texts if not (cells.is_number(text) or cells.is_verdict(text))]
         return len(titles) >= max(2, 0.8 * len(few))
 
     n_rows = len([*takewhile(is_header, range(_HEADER_ROWS))])
@@ -254,18 +248,18 @@ def without_header_rows(table: RawTable) -> tuple[RawTable, list[str]]:
     last = table.row(n_rows) - 1
     rows = f"Row {table.row(0)} is" if n_rows == 1 else f"Rows {table.row(0)} to {last} are"
     table = table.taken(np.arange(n_rows, table.n_rows))
-    frame = table.frame.apply(lambda cells: cells.cat.remove_unused_categories())
+    frame = table.frame.apply(lambda column: column.cat.remove_unused_categories())
     return replace(table, frame=frame), [f"{rows} left out, further rows of the header."]
 
 
-_NO_ERROR = words_in("false|0|0.0|no|ok|success|passed|pass|completed")
-_BAD_STATES = words_in(
+_NO_ERROR = cells.words_in("false|0|0.0|no|ok|success|passed|pass|completed")
+_BAD_STATES = cells.words_in(
     "rejected|discarded|draft|error|errored|failed|failure|skipped|cancelled|canceled|timeout|"
     "timed out|invalid|expired|returned"
 )
 _STATES_OF = {
     **dict.fromkeys(("status", "state"), _BAD_STATES),
-    **dict.fromkeys(("ok", "parsed", "parseable"), words_in("false|0|0.0|no")),
+    **dict.fromkeys(("ok", "parsed", "parseable"), cells.words_in("false|0|0.0|no")),
 }
 """Which words say that there is no verdict, in columns that do not name an error."""
 _VERDICT = r"(?:grade|verdict|score|rating|label|choice|judg\w+)"
@@ -308,8 +302,8 @@ def says_failure(text: str) -> bool:
 
 
 def failed(
-    columns: Columns, verdict: str, beside: Sequence[str], codes: NDArray[np.int8]
-) -> tuple[NDArray[np.bool_], str]:
+    columns: Columns, verdict: str, beside: Sequence[str], codes: Votes
+) -> tuple[Bools, str]:
     """Return the rows (n_rows,) of failures, and a sentence on verdicts that thereby are none.
 
     ``codes`` (n_rows,) are meanings of the verdicts, ``beside`` columns that are about them.
@@ -332,16 +326,16 @@ def failed(
     )
 
 
-def _failures(column: Column) -> NDArray[np.bool_]:
+def _failures(column: Column) -> Bools:
     """Return the rows (n_rows,) in which a column beside a verdict says that there is none."""
-    last = (tokens_of(column.name) or ("text",))[-1]
+    last = (cells.tokens_of(column.name) or ("text",))[-1]
     hits = [False] * len(column.words)
     if facet_of(last) == "text":
         hits = list(map(says_failure, column.words))
     elif last in _STATES_OF:
-        hits = [plain(word) in _STATES_OF[last] for word in column.words]
+        hits = [cells.plain(word) in _STATES_OF[last] for word in column.words]
     elif facet_of(last) == "failure":
-        hits = [not is_missing(w) and plain(w) not in _NO_ERROR for w in column.words]
+        hits = [not cells.is_missing(w) and cells.plain(w) not in _NO_ERROR for w in column.words]
     return np.array(hits, dtype=bool)[column.codes]
 
 
@@ -358,9 +352,9 @@ _NEARLY_ALL = 0.9
 
 def computed(
     judges: Sequence[Column],
-    votes: Mapping[str, NDArray[np.int8]],
+    votes: Mapping[str, Votes],
     label: Column | None,
-    vocabulary: Vocabulary,
+    vocabulary: cells.Vocabulary,
 ) -> dict[str, str]:
     """Return why columns are no judges: computed from other judges, or from the label.
 
@@ -388,7 +382,7 @@ def computed(
     return reasons
 
 
-def _majorities(signs: Mapping[str, NDArray[np.int8]]) -> list[str]:
+def _majorities(signs: Mapping[str, Votes]) -> list[str]:
     """Return judges equal to the majority of all others on every item, and to no single judge.
 
     ``signs`` are votes (n_rows,) by judge: 1, -1, and 0 for none.
@@ -416,18 +410,18 @@ class _Truth:
     is_votes: bool
 
     @classmethod
-    def of(cls, label: Column, vocabulary: Vocabulary) -> _Truth | None:
+    def of(cls, label: Column, vocabulary: cells.Vocabulary) -> _Truth | None:
         """Return the labels in a column; None if they are measurements."""
         if label.kind == "numbers" and len(label.given) > _FEW_VALUES:
             return None
         meanings = vocabulary.meanings(label.words)
-        if (meanings == UNKNOWN).any():
+        if (meanings == cells.UNKNOWN).any():
             place = {word: k for k, word in enumerate(dict.fromkeys(label.given), 1)}
             codes = [place.get(word.strip(), 0) for word in label.words]
             return cls(np.array(codes, np.intp)[label.codes], is_votes=False)
         return cls(np.maximum(meanings + 1, 0).astype(np.intp)[label.codes], is_votes=True)
 
-    def reason_against(self, column: Column, vocabulary: Vocabulary) -> str:
+    def reason_against(self, column: Column, vocabulary: cells.Vocabulary) -> str:
         """Return why a column is no judge if it is the label, its opposite or a function of it.
 
         On labelled rows every value of the column goes with one label, and it votes on no other
@@ -437,8 +431,8 @@ class _Truth:
         if len(column.given) > _FEW_VALUES:
             return ""
         k = int(self.codes.max(initial=0)) + 1
-        cells = column.codes.astype(np.intp) * k + self.codes
-        counts = np.bincount(cells, minlength=len(column.words) * k).reshape(-1, k)
+        pairs = column.codes.astype(np.intp) * k + self.codes
+        counts = np.bincount(pairs, minlength=len(column.words) * k).reshape(-1, k)
         used = column.filled & (counts[:, 1:].sum(axis=1) > 0)
         known = counts[used, 1:]
         n_known, n_values, classes = int(known.sum()), len(known), known.sum(axis=0)
@@ -491,13 +485,13 @@ def order_column(table: RawTable) -> str | None:
     """Return the column of the order: one whose words are all known, before one of other words."""
     free = {name.lower(): name for name in reversed(table.columns)}
     present = [free[name] for name in ORDER_NAMES if name in free]
-    named = [name for name in table.columns if name not in present and names_order(name)]
+    named = [name for name in table.columns if name not in present and cells.names_order(name)]
     present += [name for name in named if says_orders(Column(name, table.frame[name]))]
     known = (name for name in present if (forward_of(table, name) >= 0).all())
     return next(known, next(iter(present), None))
 
 
-def first_shown(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list[str]]:
+def first_shown(table: RawTable, column: str | None) -> tuple[Votes, list[str]]:
     """Return 1 if the item's first output was shown as A, 0 if as B, -1 if unknown."""
     if column is None:
         note = "There is no column for the order: A is read as the item's first output everywhere."
@@ -520,9 +514,9 @@ def first_shown(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], 
     return forward, [note]
 
 
-def forward_of(table: RawTable, column: str) -> NDArray[np.int8]:
+def forward_of(table: RawTable, column: str) -> Votes:
     """Return what a column of orders says of each row (n_rows,), see :func:`first_shown`."""
-    codes, words = distinct(table.frame[column])
+    codes, words = cells.distinct(table.frame[column])
     return np.array(_ways(column, words) or [MISSING], dtype=np.int8)[codes]
 
 
@@ -533,7 +527,7 @@ def _ways(name: str, words: Sequence[str]) -> list[int]:
     """
     numbers = {word.strip() for word in words} & {"0", "1", "2"}
     of_flags = {"0": 1, "1": 0, "2": MISSING}
-    is_flag = bool({"swap", "swapped", "flip", "flipped", "reversed"} & set(tokens_of(name)))
+    is_flag = bool({"swap", "swapped", "flip", "flipped", "reversed"} & set(cells.tokens_of(name)))
     of_numbers = of_flags if is_flag or "0" in numbers else {"1": 1 if "2" in numbers else MISSING}
     return [of_numbers.get(word.strip(), order_of(word)) for word in words]
 
@@ -546,19 +540,17 @@ def order_of(word: str) -> int:
     """
     if len(word) > _LONGEST_ORDER:
         return MISSING
-    plain = " ".join(word.split()).lower().removeprefix("order").lstrip(" :=")
-    if plain in _ORDERS:
-        return _ORDERS[plain]
-    match = _SHOWN_FIRST.fullmatch(plain)
+    text = " ".join(word.split()).lower().removeprefix("order").lstrip(" :=")
+    if text in _ORDERS:
+        return _ORDERS[text]
+    match = _SHOWN_FIRST.fullmatch(text)
     if match is None:
         return MISSING
     first, second = (side and side.translate(_LETTERED) for side in match.groups())
     return MISSING if first == second else int(first == "a")
 
 
-def are_by_place(
-    votes: NDArray[np.int8], labels: NDArray[np.int8], forward: NDArray[np.int8]
-) -> bool | None:
+def are_by_place(votes: Votes, labels: Votes, forward: Votes) -> bool | None:
     """Return whether verdicts are by place: for the label in one order, against it in the other.
 
     Arguments are (n_rows,): votes as written, the label of the item, the order. False where they
@@ -576,9 +568,7 @@ def are_by_place(
     return False if as_given > _SURE / 2 and other > _SURE / 2 else None
 
 
-def given_order(
-    votes: NDArray[np.int8], labels: NDArray[np.int8], column: Column
-) -> tuple[str, str] | None:
+def given_order(votes: Votes, labels: Votes, column: Column) -> tuple[str, str] | None:
     """Return the two words of a column that tells the order, the order as given first; or None.
 
     ``votes`` and ``labels`` (n_rows,) are as in :func:`are_by_place`. Beside one word verdicts are

@@ -18,35 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from judgepanel.votes import errors
-from judgepanel.votes.attributes import (
-    given_rows,
-    is_numeric_word,
-    names_in,
-    refuse_first,
-    repeated,
-    typed_column,
-)
-from judgepanel.votes.cells import (
-    ALLOWED_LABELS,
-    FEATURE_PREFIX,
-    ID_NAMES,
-    LABEL_NAMES,
-    LONG_ITEM_NAMES,
-    TWOS,
-    UNKNOWN,
-    UNSTORABLE,
-    Vocabulary,
-    counted_words,
-    csv_quoted,
-    find_column,
-    is_role_name,
-    is_verdict,
-    not_reserved,
-    shield,
-    unshield,
-    verdict_of,
-)
+from judgepanel.votes import attributes, cells, errors
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column, Columns
 from judgepanel.votes.errors import InputError, listed, quote_value
@@ -58,9 +30,7 @@ from judgepanel.votes.table import LabelSource, RawTable, no_column, text_column
 JUDGE_COLUMN = "judge"
 
 
-def label_columns(
-    labels: RawTable, id_column: str, label_column: str | None = None
-) -> tuple[str, str]:
+def label_columns(labels: RawTable, id_column: str, label_column: str | None) -> tuple[str, str]:
     """Return the id column and the label column of a label table.
 
     The id column has the same name as in the votes (``id_column``) or a common name for ids; the
@@ -73,15 +43,15 @@ def label_columns(
         error = no_column(labels.columns, label_column, errors.name_column("label"))
         raise error.in_header(labels, label_column)
     rest = [name for name in labels.columns if name != label_column]
-    item = find_column(rest, (id_column.lower(), *LONG_ITEM_NAMES))
+    item = cells.find_column(rest, (id_column.lower(), *cells.LONG_ITEM_NAMES))
     rest = [name for name in labels.columns if name != item]
-    label = label_column or find_column(rest, LABEL_NAMES)
+    label = label_column or cells.find_column(rest, cells.LABEL_NAMES)
     if len(labels.columns) == 2 and (item is None) != (label is None):
         other = next(name for name in labels.columns if name not in (item, label))
         item, label = item or other, label or other
     if item is None:
         problem = "the label table has no column of item ids"
-        names = f"{quote_value(id_column)} as in the votes, or {', '.join(ID_NAMES[:3])}"
+        names = f"{quote_value(id_column)} as in the votes, or {', '.join(cells.ID_NAMES[:3])}"
         error = InputError(problem, f"a column named {names}", errors.RENAME_COLUMN)
         raise error.in_header(labels)
     if label is None:
@@ -124,12 +94,14 @@ def with_labels(
     source = LabelSource(labels.name, *label_columns(labels, id_column, choices.label_column))
     column = Column(source.column, labels.frame[source.column])
     if choices.label_threshold is None:
-        vocabulary = Vocabulary.of([column.given], pairwise=False, given=choices.words)
+        vocabulary = cells.Vocabulary.of([column.given], pairwise=False, given=choices.words)
         check_label_words(labels, source.column, Columns(table).models(), vocabulary)
-    items, ids = names_in(table, roles.id_column, "item id")
-    rows_items, row_ids = names_in(labels, (source.id_column,), "item id")
+    items, ids = attributes.names_in(table, roles.id_column, "item id")
+    rows_items, row_ids = attributes.names_in(labels, (source.id_column,), "item id")
     meanings = pd.factorize(_same_words(column))[0][column.codes]
-    rows = given_rows(labels, source.column, meanings, column.present, rows_items, len(row_ids))
+    rows = attributes.given_rows(
+        labels, source.column, meanings, column.present, rows_items, len(row_ids)
+    )
     places, unused = _matched(row_ids, ids)
     there = places >= 0
     if not there.any():
@@ -143,19 +115,19 @@ def with_labels(
         raise replace(error, file=labels.name, column=source.id_column)
     row_of_item = rows[places]
     of_item = np.where(there, column.codes[row_of_item], len(column.words))
-    cells = text_column(of_item[items], [*column.words, ""])
+    given = text_column(of_item[items], [*column.words, ""])
     if roles.label_column is not None:
         name = roles.label_column
-        cells = _filled(table, name, Column(name, pd.Series(cells)), labels.name)
+        given = _filled(table, name, Column(name, pd.Series(given)), labels.name)
     else:
         name, is_taken = source.column, source.column in table.columns
         name = f"{name} ({labels.name})" if is_taken else name
-    frame = table.frame.assign(**{name: cells})
+    frame = table.frame.assign(**{name: given})
     n_labelled = int((there & column.present[row_of_item]).sum())
     have = "items have" if n_labelled != 1 else "item has"
     more = ""
     if roles.label_column is not None:
-        n_all = len(np.unique(items[Column(name, pd.Series(cells)).present]))
+        n_all = len(np.unique(items[Column(name, pd.Series(given)).present]))
         more = f" With those of the votes, {n_all:,} have a label."
     notes = [
         f"Labels are read from {file}, column {quote_value(source.column)}, by the ids in "
@@ -183,8 +155,8 @@ def _other_votes(
     there = row_of[places[items]]
     n_other = 0
     for name in set(roles.judge_columns) & set(labels.columns):
-        cells = [frame[name].astype(str).to_numpy() for frame in (table.frame, labels.frame)]
-        n_other += int(((cells[0] != cells[1][there]) & (there >= 0)).sum())
+        texts = [frame[name].astype(str).to_numpy() for frame in (table.frame, labels.frame)]
+        n_other += int(((texts[0] != texts[1][there]) & (there >= 0)).sum())
     if not n_other:
         return []
     many = "votes differ" if n_other > 1 else "vote differs"
@@ -194,9 +166,9 @@ def _other_votes(
 
 def _same_words(column: Column) -> NDArray[Any]:
     """Return the distinct words (n_words,) of a column of labels, one for all synonyms."""
-    texts = zip(map(verdict_of, column.words), column.words, strict=True)
+    texts = zip(map(cells.verdict_of, column.words), column.words, strict=True)
     return np.array(
-        [word.strip() if code == UNKNOWN else str(code) for code, word in texts], dtype=object
+        [word.strip() if code == cells.UNKNOWN else str(code) for code, word in texts], dtype=object
     )
 
 
@@ -231,29 +203,33 @@ def check_label_words(
     labels: RawTable,
     name: str,
     models: Collection[str] = (),
-    vocabulary: Vocabulary = Vocabulary(),  # noqa: B008 - frozen
+    vocabulary: cells.Vocabulary = cells.Vocabulary(),  # noqa: B008 - frozen
 ) -> None:
     """Refuse a word in a column of labels that is not one, with its location.
 
     ``models`` are names of models, which are labels too where the votes name them.
     """
     column = Column(name, labels.frame[name])
-    known = [vocabulary.knows(w) or w.strip() in TWOS or w.strip() in models for w in column.words]
+    known = [
+        vocabulary.knows(w) or w.strip() in cells.TWOS or w.strip() in models for w in column.words
+    ]
     refuse_unknown_labels(labels, column, ~np.array(known, dtype=bool)[column.codes], vocabulary)
 
 
 def refuse_unknown_labels(
-    table: RawTable, column: Column, unknown: NDArray[np.bool_], vocabulary: Vocabulary
+    table: RawTable, column: Column, unknown: NDArray[np.bool_], vocabulary: cells.Vocabulary
 ) -> None:
     """Refuse the first cell (n_rows,) of a column whose label is not known."""
     if not unknown.any():
         return
     if column.is_numeric:
         raise refuse_label_scale(table, column, int(np.argmax(unknown)))
-    problem = f"not a label; unknown: {counted_words(column.cells, (UNKNOWN,), vocabulary)}"
+    problem = (
+        f"not a label; unknown: {cells.counted_words(column.cells, (cells.UNKNOWN,), vocabulary)}"
+    )
     remedy = f"{errors.MAP_WORDS}; {errors.correct_or_name('label')}"
-    error = InputError(problem, ALLOWED_LABELS, remedy)
-    refuse_first(error, unknown, table, column.name)
+    error = InputError(problem, cells.ALLOWED_LABELS, remedy)
+    attributes.refuse_first(error, unknown, table, column.name)
 
 
 def match_judges(table: RawTable, judges: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -267,16 +243,16 @@ def match_judges(table: RawTable, judges: Sequence[str]) -> tuple[pd.DataFrame, 
         allowed = "a column named judge with the judges' names, and one row per judge"
         remedy = "rename the column that has their names to judge"
         raise InputError("there is no judge column", allowed, remedy).in_header(table)
-    codes, names = names_in(table, (JUDGE_COLUMN,), "judge name", is_role_name)
+    codes, names = attributes.names_in(table, (JUDGE_COLUMN,), "judge name", cells.is_role_name)
     named = [names[code] for code in codes]
-    if (again := repeated(codes)) is not None:
+    if (again := attributes.repeated(codes)) is not None:
         error = InputError("this judge has two rows", "one row per judge", errors.REMOVE_ROW)
         raise error.in_cell(table, JUDGE_COLUMN, again[1])
     rows, unused = _matched(named, judges)
     there = np.flatnonzero(rows >= 0)
     # A judge without a row gets nan where the index has no place.
     columns = {
-        unshield(name): typed_column(table, name, rows[there]).set_axis(there)
+        cells.unshield(name): attributes.typed_column(table, name, rows[there]).set_axis(there)
         for name in table.columns
         if name != JUDGE_COLUMN
     }
@@ -328,8 +304,14 @@ def votes_csv(votes: VoteMatrix) -> bytes:
 
 
 def _all_columns(votes: VoteMatrix) -> list[_Column]:
-    judges = [_judge_column(votes, position) for position in range(votes.n_judges)]
-    return [*_item_columns(votes), *judges]
+    labels = [None if label == MISSING else label for label in votes.labels.tolist()]
+    columns = [_texts("item_id", votes.item_ids), _Column("label", labels, pa.int8())]
+    if votes.groups is not None:
+        columns.append(_texts("group_id", votes.groups, cells.is_verdict))
+    if votes.features is not None:
+        named = votes.features.add_prefix(cells.FEATURE_PREFIX)
+        columns += [_typed(str(name), values) for name, values in named.items()]
+    return [*columns, *(_judge_column(votes, position) for position in range(votes.n_judges))]
 
 
 def _judge_column(votes: VoteMatrix, position: int) -> _Column:
@@ -337,24 +319,24 @@ def _judge_column(votes: VoteMatrix, position: int) -> _Column:
 
     They are texts in typed files if there are ties among the votes, or if other judges have grades.
     """
-    cells = votes.votes[:, position].astype(object)
-    cells[cells == MISSING] = None
+    values = votes.votes[:, position].astype(object)
+    values[values == MISSING] = None
     if votes.ties is not None:
-        cells[votes.ties[:, position]] = _TIE
+        values[votes.ties[:, position]] = _TIE
     kind = pa.int8() if votes.grades is None else pa.string()
     if votes.grades is not None:
         grades = votes.grades[:, position]
         graded = ~np.isnan(grades)
-        cells[graded] = grades[graded]
+        values[graded] = grades[graded]
         kind = pa.float64() if graded.any() else kind
-    name = _checked(shield(votes.judges[position], is_role_name))
-    return _Column(name, cells.tolist(), pa.string() if (cells == _TIE).any() else kind)
+    name = _checked(cells.shield(votes.judges[position], cells.is_role_name))
+    return _Column(name, values.tolist(), pa.string() if (values == _TIE).any() else kind)
 
 
 def _texts(
-    name: str, texts: Iterable[str], reserved: Callable[[str], bool] = not_reserved
+    name: str, texts: Iterable[str], reserved: Callable[[str], bool] = cells.not_reserved
 ) -> _Column:
-    return _Column(name, [_checked(shield(text, reserved)) for text in texts], pa.string())
+    return _Column(name, [_checked(cells.shield(text, reserved)) for text in texts], pa.string())
 
 
 def write_judges(votes: VoteMatrix, path: str | Path) -> None:
@@ -371,24 +353,13 @@ def _about_judges(votes: VoteMatrix) -> list[_Column]:
     if votes.judge_table is None:
         raise InputError("the votes have no judge table")
     about = votes.judge_table.drop(columns=JUDGE_COLUMN, errors="ignore")
-    columns = [_typed(shield(str(name)), values) for name, values in about.items()]
-    return [_texts(JUDGE_COLUMN, votes.judges, is_role_name), *columns]
-
-
-def _item_columns(votes: VoteMatrix) -> list[_Column]:
-    labels = [None if label == MISSING else label for label in votes.labels.tolist()]
-    columns = [_texts("item_id", votes.item_ids), _Column("label", labels, pa.int8())]
-    if votes.groups is not None:
-        columns.append(_texts("group_id", votes.groups, is_verdict))
-    if votes.features is not None:
-        named = votes.features.add_prefix(FEATURE_PREFIX)
-        columns += [_typed(str(name), values) for name, values in named.items()]
-    return columns
+    columns = [_typed(cells.shield(str(name)), values) for name, values in about.items()]
+    return [_texts(JUDGE_COLUMN, votes.judges, cells.is_role_name), *columns]
 
 
 def _typed(name: str, values: pd.Series) -> _Column:
     _checked(name)
-    if name != name.strip() or name == FEATURE_PREFIX:
+    if name != name.strip() or name == cells.FEATURE_PREFIX:
         raise InputError("a name that would not be read back", column=name, remedy="rename it")
     if pd.api.types.is_numeric_dtype(values.dtype):
         numbers = [float(value) for value in values]
@@ -397,11 +368,11 @@ def _typed(name: str, values: pd.Series) -> _Column:
             raise InputError("an infinite number", "finite numbers", remedy, column=name)
         return _Column(name, [None if np.isnan(x) else x for x in numbers], pa.float64())
     texts = ("" if pd.isna(value) else str(value) for value in values)
-    return _texts(name, texts, is_numeric_word)
+    return _texts(name, texts, attributes.is_numeric_word)
 
 
 def _checked(text: str) -> str:
-    if UNSTORABLE.search(text):
+    if cells.UNSTORABLE.search(text):
         raise InputError("a NUL or a broken Unicode character cannot be written")
     return text
 
@@ -422,7 +393,9 @@ def _text(value: Value) -> str:
 
 def _csv(columns: list[_Column]) -> bytes:
     lines = zip(*([column.name, *column.values] for column in columns), strict=True)
-    return "".join(",".join(csv_quoted(_text(v)) for v in line) + "\n" for line in lines).encode()
+    return "".join(
+        ",".join(cells.csv_quoted(_text(v)) for v in line) + "\n" for line in lines
+    ).encode()
 
 
 def _array(column: _Column) -> pa.Array:

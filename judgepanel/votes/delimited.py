@@ -32,17 +32,11 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Ints
 from judgepanel.votes import errors, limits, table
 from judgepanel.votes.cells import FEATURE_PREFIX, is_verdict
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, quote_value
-from judgepanel.votes.table import (
-    MOST_TITLES,
-    Format,
-    RawTable,
-    check_size,
-    column_names,
-    title_note,
-)
+from judgepanel.votes.table import RawTable
 
 Codes = NDArray[np.signedinteger]
 _FEW, _SHORT = 8, 1 << 10
@@ -214,11 +208,10 @@ def read_parquet(data: bytes, name: str) -> RawTable:
 
 _Parts = Callable[[list[str]], Iterator[Sequence[pa.Array]]]
 """Yields given columns in row batches."""
+_Open = Callable[[bytes], tuple[pa.Schema, int, _Parts]]
 
 
-def _read(
-    opened: Callable[[bytes], tuple[pa.Schema, int, _Parts]], data: bytes, name: str, kind: Format
-) -> RawTable:
+def _read(opened: _Open, data: bytes, name: str, kind: table.Format) -> RawTable:
     with readable(kind.title()):
         schema, n_rows, parts_of = opened(data)
         names = table.column_names(schema.names, None)
@@ -310,18 +303,19 @@ def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str =
         No rows, a duplicate or unnamed column, a feature that is not a column, nested or binary
         values.
     """
-    try:
+    with errors.in_file(name):
         names = table.column_names([str(column) for column in frame.columns], None)
         if not len(frame):
             raise InputError("columns but no rows", "at least one row", "add rows to the frame")
         table.check_size(len(frame), len(names))
         renamed = _with_features(names, features)
-        columns = {
-            column: _column(frame.iloc[:, position], column)
-            for position, column in enumerate(renamed)
-        }
-    except InputError as error:
-        raise error.in_file(name) from None
+        columns = {}
+        for position, column in enumerate(renamed):
+            array = _array(frame.iloc[:, position])
+            check_kind(array.type, column)
+            parts = ColumnParts()
+            parts.add(*texts_of(array, column))
+            columns[column] = parts.finish()
     return RawTable(pd.DataFrame(columns, copy=False), name, "frame", first_row=1)
 
 
@@ -334,14 +328,6 @@ def _with_features(names: list[str], features: Sequence[str]) -> list[str]:
             raise table.no_column(names, str(feature), remedy)
     wanted = {feature for feature in features if not feature.startswith(FEATURE_PREFIX)}
     return table.column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
-
-
-def _column(values: pd.Series, column: str) -> pd.Categorical:
-    array = _array(values)
-    check_kind(array.type, column)
-    parts = ColumnParts()
-    parts.add(*texts_of(array, column))
-    return parts.finish()
 
 
 def _array(values: pd.Series) -> pa.Array:
@@ -357,12 +343,9 @@ def _array(values: pd.Series) -> pa.Array:
 
 
 def _texts(values: pd.Series) -> pa.Array:
-    cells = zip(values.tolist(), values.isna(), strict=True)
-    return pa.array([None if missing else _cell_text(cell) for cell, missing in cells], pa.string())
-
-
-def _cell_text(cell: object) -> str:
-    return str(cell).lower() if isinstance(cell, bool) else str(cell)
+    texts = (str(cell).lower() if isinstance(cell, bool) else str(cell) for cell in values.tolist())
+    cells = zip(texts, values.isna(), strict=True)
+    return pa.array([None if missing else text for text, missing in cells], pa.string())
 
 
 Bytes = NDArray[np.uint8]
@@ -429,7 +412,17 @@ def scan(data: bytes, delimiter: str) -> Structure:
     longest = n_columns = 0
     for sizes, cells, own_lines in _records(data, ord(delimiter)):
         n_columns = n_columns or int(cells[:1].sum())
-        _refuse_ragged(cells, own_lines, n_columns)
+        ragged = np.flatnonzero(cells != n_columns)
+        if len(ragged):
+            n_cells = int(cells[ragged[0]])
+            counted = "1 cell" if n_cells == 1 else f"{n_cells} cells"
+            raise InputError(
+                f"{counted} where the header has {n_columns}",
+                f"{n_columns} cells in every row",
+                "put quotation marks around a cell that holds a separator; remove a title that "
+                "stands above the header",
+                row=int(own_lines[ragged[0]]),
+            )
         lines.append(own_lines)
         longest = max(longest, int(sizes.max(initial=0)))
     rows = np.concatenate(lines)
@@ -445,15 +438,7 @@ def scan(data: bytes, delimiter: str) -> Structure:
     return Structure(header, header_line, body, len(rows), row_numbers, int(rows[0]), longest)
 
 
-def _line_of(data: bytes, offset: int) -> int:
-    """Return the line (from 1) of a byte offset, whatever ends lines."""
-    feeds, returns, both = (data.count(end, 0, offset) for end in (b"\n", b"\r", b"\r\n"))
-    return feeds + returns - both + 1
-
-
-def _records(
-    data: bytes, delimiter: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]]:
+def _records(data: bytes, delimiter: int) -> Iterator[tuple[Ints, Ints, NDArray[np.int32]]]:
     """Yield size in bytes, number of cells and first line of the records that end in each block.
 
     Blank lines are left out.
@@ -504,12 +489,10 @@ def _blocks(data: bytes, start: int = 0) -> Iterator[tuple[int, bytes]]:
         start = end
 
 
-def _within_quotes(
-    data: bytes, offset: int, codes: Bytes, borders: NDArray[np.bool_], inside: bool
-) -> NDArray[np.bool_]:
+def _within_quotes(data: bytes, offset: int, codes: Bytes, borders: Bools, inside: bool) -> Bools:
     """Return which bytes of a block lie inside quotes; refuse quotes in the middle of a cell."""
     marks = codes == _QUOTE
-    within: NDArray[np.bool_] = np.bitwise_xor.accumulate(marks) ^ inside
+    within: Bools = np.bitwise_xor.accumulate(marks) ^ inside
     places = np.flatnonzero(marks)
     opens = within[places]
     fine = borders | marks
@@ -528,7 +511,8 @@ def _within_quotes(
 def _loose_quote(problem: str, data: bytes, mark: int) -> InputError:
     """The refusal of a quotation mark; ``mark`` is the one that opens the cell."""
     allowed = 'cells quoted as "text", with any quotation mark inside them doubled'
-    return InputError(problem, allowed, errors.CORRECT_LINE, row=_line_of(data, mark))
+    feeds, returns, both = (data.count(end, 0, mark) for end in (b"\n", b"\r", b"\r\n"))
+    return InputError(problem, allowed, errors.CORRECT_LINE, row=feeds + returns - both + 1)
 
 
 def _header(text: str, delimiter: str, line: int) -> tuple[str, ...]:
@@ -537,20 +521,6 @@ def _header(text: str, delimiter: str, line: int) -> tuple[str, ...]:
     except csv.Error:  # The csv module's own limit on the size of a cell.
         problem, most = "the name of a column is too long", f"at most {limits.MAX_NAME:,}"
         raise InputError(problem, f"{most} characters", errors.RENAME_COLUMN, row=line) from None
-
-
-def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected: int) -> None:
-    wrong = np.flatnonzero(cells != expected)
-    if len(wrong):
-        n_cells = int(cells[wrong[0]])
-        counted = "1 cell" if n_cells == 1 else f"{n_cells} cells"
-        raise InputError(
-            f"{counted} where the header has {expected}",
-            f"{expected} cells in every row",
-            "put quotation marks around a cell that holds a separator; remove a title that stands "
-            "above the header",
-            row=int(lines[wrong[0]]),
-        )
 
 
 # --- cells --------------------------------------------------------------------------------------
@@ -579,8 +549,8 @@ def read_csv(data: bytes, name: str) -> RawTable:
     start, end = _header_span(data)
     delimiter = delimiter_of(data[start:end].decode())
     structure = scan(data, delimiter)
-    names = column_names(structure.header, structure.header_line)
-    check_size(structure.n_records, len(names))
+    names = table.column_names(structure.header, structure.header_line)
+    table.check_size(structure.n_records, len(names))
     frame = _parse(data, delimiter, structure, names)
     first, lines, header = structure.first_line, structure.lines, structure.header_line
     return RawTable(frame, name, "csv", first, lines, header, notes=notes)
@@ -594,12 +564,12 @@ def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     """
     notes: list[str] = []
     for number, match in enumerate(_LINE.finditer(data), start=1):
-        if len(notes) > MOST_TITLES:
+        if len(notes) > table.MOST_TITLES:
             break
         line = match[1].decode()
         cell = line.strip(_BESIDE)
         if len(match[1]) <= _LONGEST_TITLE and _is_single(cell):
-            notes += [title_note(number, cell.strip('"'))] if cell else []
+            notes += [table.title_note(number, cell.strip('"'))] if cell else []
             continue
         if not notes or line.count('"') % 2:
             break
@@ -659,20 +629,17 @@ def _batches(
     data: bytes, delimiter: str, structure: Structure, n_columns: int, wanted: list[int]
 ) -> Iterator[pa.RecordBatch]:
     places = [str(position) for position in range(n_columns)]
-    quoted = b'"' in data
+    quote = '"' if b'"' in data else False
     # A block holds whole records; wide tables get larger blocks, as each costs time per column.
     block = min(max(_SMALLEST_BLOCK, 2 * structure.longest, 1024 * n_columns), _LARGEST_BLOCK)
     reading = pa.csv.ReadOptions(column_names=places, block_size=block, use_threads=False)
+    newlines = bool(quote) and structure.lines is not None
     parsing = pa.csv.ParseOptions(
-        delimiter=delimiter,
-        quote_char='"' if quoted else False,
-        newlines_in_values=quoted and structure.lines is not None,
+        delimiter=delimiter, quote_char=quote, newlines_in_values=newlines
     )
-    converting = pa.csv.ConvertOptions(
-        column_types=dict.fromkeys(places, pa.dictionary(pa.int32(), pa.string())),
-        include_columns=[places[place] for place in wanted],
-        strings_can_be_null=False,
-    )
+    texts = dict.fromkeys(places, pa.dictionary(pa.int32(), pa.string()))
+    included = [places[place] for place in wanted]
+    converting = pa.csv.ConvertOptions(column_types=texts, include_columns=included)
     body = pa.BufferReader(pa.py_buffer(memoryview(data)[structure.body :]))
     return iter(pa.csv.open_csv(body, reading, parsing, converting))
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -186,10 +187,8 @@ class InputError(ValueError):
     choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        file, column, value = (
-            None if text is None else quote_value(text)
-            for text in (self.file, self.column, self.value)
-        )
+        texts = (self.file, self.column, self.value)
+        file, column, value = (None if text is None else quote_value(text) for text in texts)
         places = {"{}": file and file[1:-1], "row {}": self.row, "column {}": column}
         details = {" (found {})": value, "; allowed: {}": self.allowed, "; {}": self.remedy}
         where, what = (
@@ -203,10 +202,6 @@ class InputError(ValueError):
         """Return the same error with the file's name filled in."""
         return replace(self, file=file)
 
-    def in_row(self, row: int) -> InputError:
-        """Return the same error with its line filled in."""
-        return replace(self, row=row)
-
     def in_header(self, table: RawTable, column: str | None = None) -> InputError:
         """Return the same error about the columns of a table, or about one of them."""
         return replace(self, file=table.name, row=table.header_row, column=column)
@@ -219,6 +214,15 @@ class InputError(ValueError):
         """Return the same error about the text in a cell, which is quoted if there is one."""
         text = str(table.frame[column].iloc[index])
         return replace(self.in_record(table, column, index), value=text if text.strip() else None)
+
+
+@contextmanager
+def in_file(file: str) -> Iterator[None]:
+    """Fill in the name of the file of errors that name none."""
+    try:
+        yield
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(file)) from None
 
 
 def unopened(error: OSError, file: str) -> InputError:

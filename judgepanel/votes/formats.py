@@ -26,27 +26,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from judgepanel.votes import limits, table
-from judgepanel.votes.delimited import (
-    ARROW,
-    ColumnParts,
-    frame_from,
-    read_arrow,
-    read_csv,
-    read_parquet,
-    texts_of,
-)
-from judgepanel.votes.errors import (
-    EXPORT_AGAIN,
-    RECORDS,
-    SAVE_AS_UTF8,
-    SAVE_WORKBOOK,
-    InputError,
-    listed,
-    quote_value,
-    require,
-    unopened,
-)
+from judgepanel.votes import delimited, errors, limits, table
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.records import is_document, read_document, read_lines
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
@@ -76,7 +57,7 @@ def read_excel(data: bytes, name: str) -> RawTable:
     Raises InputError (without the file's name) for a workbook that is damaged, protected, empty or
     too large, and if python-calamine is not installed.
     """
-    calamine = require("python_calamine", "reading workbooks")
+    calamine = errors.require("python_calamine", "reading workbooks")
     try:
         return _read_sheet(calamine, data, name)
     except (InputError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -85,7 +66,7 @@ def read_excel(data: bytes, name: str) -> RawTable:
         if type(error).__name__ == "PasswordError":
             remedy = "save it without the password, or save its sheet as CSV"
             raise InputError("the workbook is protected by a password", remedy=remedy) from None
-        raise InputError("the workbook is damaged", remedy=SAVE_WORKBOOK) from None
+        raise InputError("the workbook is damaged", remedy=errors.SAVE_WORKBOOK) from None
 
 
 def _read_sheet(calamine: Any, data: bytes, name: str) -> RawTable:
@@ -166,28 +147,23 @@ def _table(filled: Iterator[_Row]) -> tuple[pd.DataFrame, int, np.ndarray]:
     while names and not names[-1]:
         names.pop()
     names = table.column_names(names, header)
-    columns = [ColumnParts() for _ in names]
+    columns = [delimited.ColumnParts() for _ in names]
     lines: list[int] = []
     while block := list(islice(filled, _SHEET_BLOCK)):
         lines += [number for number, _ in block]
         for place, (name, column) in enumerate(zip(names, columns, strict=True)):
             words = pa.array([_text(row[place]) for _, row in block], pa.string())
-            column.add(*texts_of(words, name))
-        _check_beside(block, len(names))
+            column.add(*delimited.texts_of(words, name))
+        for number, row in block:
+            beside = next((cell for cell in row[len(names) :] if _held(cell)), None)
+            if beside is not None:
+                problem = "a cell stands beside the table, in a column without a name"
+                remedy, text = "name the column in the header, or clear the cell", _text(beside)
+                raise InputError(problem, "a name for every column", remedy, row=number, value=text)
     if not lines:
         remedy = "save the workbook with the votes in it, and with their sheet called votes"
         raise InputError("the sheet has a header and no rows", "one row per item", remedy)
-    return frame_from(names, columns), header, np.array(lines, dtype=np.int32)
-
-
-def _check_beside(block: list[_Row], n_columns: int) -> None:
-    for number, row in block:
-        beside = next((cell for cell in row[n_columns:] if _held(cell)), None)
-        if beside is not None:
-            problem = "a cell stands beside the table, in a column without a name"
-            remedy = "name the column in the header, or clear the cell"
-            text = _text(beside)
-            raise InputError(problem, "a name for every column", remedy, row=number, value=text)
+    return delimited.frame_from(names, columns), header, np.array(lines, dtype=np.int32)
 
 
 def _held(cell: Any) -> bool:
@@ -243,9 +219,11 @@ class _Kind(NamedTuple):
 
 _KINDS: Mapping[Format, _Kind] = MappingProxyType(
     {
-        "csv": _Kind("CSV", read_csv, ("csv", "tsv", "txt")),
-        "parquet": _Kind("Parquet", read_parquet, ("parquet", "pq"), (b"PAR1",)),
-        "arrow": _Kind("Arrow", read_arrow, ("arrow", "arrows", "feather", "ipc"), ARROW),
+        "csv": _Kind("CSV", delimited.read_csv, ("csv", "tsv", "txt")),
+        "parquet": _Kind("Parquet", delimited.read_parquet, ("parquet", "pq"), (b"PAR1",)),
+        "arrow": _Kind(
+            "Arrow", delimited.read_arrow, ("arrow", "arrows", "feather", "ipc"), delimited.ARROW
+        ),
         "jsonl": _Kind("JSON Lines", read_lines, ("jsonl", "ndjson", "json")),
         "excel": _Kind("Excel", read_excel, ("xlsx", "xlsm")),
     }
@@ -267,11 +245,9 @@ def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
         With file, row, column and value: too large, empty, not a known format, content that does
         not match the name, not UTF-8, or not a regular table.
     """
-    try:
+    with errors.in_file(name):
         check_bytes(len(data))
         return _read(data, name, records)
-    except InputError as error:
-        raise (error if error.file is not None else error.in_file(name)) from None
 
 
 def check_bytes(size: int) -> None:
@@ -298,13 +274,11 @@ def _read(data: bytes, name: str, records: str | None) -> RawTable:
     kind = _kind(data, extension)
     title = _KINDS[kind].title
     if _TITLES.get(extension, title) != title:
-        start = data[:40].decode("utf-8", "replace")
-        raise InputError(
-            f"the name ends in .{extension} but the content is not {_TITLES[extension]}",
-            allowed="a name that agrees with the content",
-            remedy="rename the file, or save it again in the format that its name says",
-            value=start if kind == "csv" else f"{title} content",
-        )
+        problem = f"the name ends in .{extension} but the content is not {_TITLES[extension]}"
+        allowed = "a name that agrees with the content"
+        remedy = "rename the file, or save it again in the format that its name says"
+        start = data[:40].decode("utf-8", "replace") if kind == "csv" else f"{title} content"
+        raise InputError(problem, allowed, remedy, value=start)
     if kind in ("csv", "jsonl"):
         data, western = from_western(data)
         notes += western
@@ -312,7 +286,7 @@ def _read(data: bytes, name: str, records: str | None) -> RawTable:
         table = read_document(data, name, records)
     elif records is not None:
         problem, remedy = "a list of records is named, but this is not JSON", "name no list"
-        raise InputError(problem, "a JSON document", f"{remedy} {RECORDS}", value=records)
+        raise InputError(problem, "a JSON document", f"{remedy} {errors.RECORDS}", value=records)
     else:
         table = _KINDS[kind].read(data, name)
     return replace(table, notes=(*table.notes, *notes))
@@ -362,7 +336,7 @@ def unzip(data: bytes) -> bytes:
                 content.write(piece)
     except OSError:
         problem = "the gzip content is damaged or cut off, or other data follows it"
-        raise InputError(problem, remedy=EXPORT_AGAIN) from None
+        raise InputError(problem, remedy=errors.EXPORT_AGAIN) from None
     if content.tell() > limits.MAX_UNPACKED:
         raise too_large_unpacked()
     return content.getvalue()
@@ -373,9 +347,9 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except OSError as error:
-        raise unopened(error, path.name) from None
+        raise errors.unopened(error, path.name) from None
     except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", file=path.name, remedy=SAVE_AS_UTF8) from None
+        raise InputError("is not UTF-8 text", file=path.name, remedy=errors.SAVE_AS_UTF8) from None
 
 
 def from_utf16(data: bytes) -> tuple[bytes, tuple[str, ...]]:
@@ -389,7 +363,7 @@ def from_utf16(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         return _bounded(data.decode("utf-16")), ("Read as UTF-16 text.",)
     except UnicodeDecodeError as error:
         problem = f"damaged UTF-16 text at byte {error.start}"
-        raise InputError(problem, "UTF-8 or UTF-16 text", SAVE_AS_UTF8) from None
+        raise InputError(problem, "UTF-8 or UTF-16 text", errors.SAVE_AS_UTF8) from None
 
 
 def from_western(data: bytes) -> tuple[bytes, tuple[str, ...]]:

@@ -13,21 +13,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from judgepanel.arrays import Floats
-from judgepanel.votes import errors
+from judgepanel.arrays import Bools, Floats
+from judgepanel.votes import cells, errors
 from judgepanel.votes.attributes import THOUSANDS, names_in
-from judgepanel.votes.cells import (
-    CODES,
-    distinct,
-    is_number,
-    is_role_name,
-    is_verdict,
-    plain,
-    unshield,
-    verdict_of,
-)
 from judgepanel.votes.choices import Thresholds
 from judgepanel.votes.columns import Column
 from judgepanel.votes.errors import InputError, listed, quote_value
@@ -88,15 +77,12 @@ def graded_judges(table: RawTable, roles: Roles, task: Task) -> tuple[GradedJudg
     given = {judge: values for judge, values in numbers.items() if len(values)}
     if not scales and all(map(_may_be_verdicts, given.values())):
         return ()
-    return tuple(
-        GradedJudge(
-            *(judge, float(values[0]), float(values[-1]), scales.get(judge)),
-            has_grades=_has_grades(values),
-            values=_counted(values),
-        )
-        for judge, values in given.items()
-        if judge in scales or not _only(raw[judge], (0.0, 1.0))
-    )
+    graded = []
+    for judge, own in given.items():
+        if judge in scales or not _only(raw[judge], (0.0, 1.0)):
+            low, high, scale = float(own[0]), float(own[-1]), scales.get(judge)
+            graded.append(GradedJudge(judge, low, high, scale, _has_grades(own), _counted(own)))
+    return tuple(graded)
 
 
 def _counted(values: Floats) -> tuple[tuple[float, int], ...]:
@@ -129,8 +115,13 @@ def scales_of(
         return {}
     words = _words_by_judge(table, roles)
     _check_thresholds(table, thresholds, words)
-    if named or of_others is not None:
-        _refuse_thousands(table, words)
+    commas = {word: judge for judge, counts in words.items() for word in counts if "," in word}
+    is_cut = bool(named) or of_others is not None
+    if is_cut and commas and all(map(THOUSANDS.fullmatch, commas)):
+        word, judge = next(iter(commas.items()))
+        problem = "the comma may separate thousands, or be a decimal comma"
+        allowed, remedy = "1250 or 1.25, without a comma", "write the grades without commas"
+        raise InputError(problem, allowed, remedy, file=table.name, column=judge, value=word)
     scales = {judge: Scale("scores", float(threshold)) for judge, threshold in named.items()}
     raw = _numbers({judge: counts for judge, counts in words.items() if judge not in scales})
     worded = len(raw) + len(scales) < len(words)
@@ -185,7 +176,7 @@ def _guessed(numbers: Mapping[str, Floats], task: Task, *, worded: bool) -> dict
     return dict.fromkeys(numbers, DIFFERENCES) if signed else {}
 
 
-def missing_codes(column: Column) -> NDArray[np.bool_]:
+def missing_codes(column: Column) -> Bools:
     """Return which distinct texts (n_words,) of a column of grades are codes for no answer.
 
     A code is -1, -99, 99 and the like, outside the range of all other grades.
@@ -194,13 +185,13 @@ def missing_codes(column: Column) -> NDArray[np.bool_]:
 
 
 def _codes_among(numbers: Floats) -> list[float]:
-    rest = numbers[~np.isnan(numbers) & ~np.isin(numbers, list(CODES))]
+    rest = numbers[~np.isnan(numbers) & ~np.isin(numbers, list(cells.CODES))]
     if not len(rest):
         return []
     low, high = float(rest.min()), float(rest.max())
     return [
         code
-        for code, most in CODES.items()
+        for code, most in cells.CODES.items()
         if high <= most and ((code < 0 <= low) or code > max(high, most))
     ]
 
@@ -307,19 +298,21 @@ def likely_cuts(levels: Sequence[tuple[float, int]]) -> list[tuple[float, float]
 
 
 def _only_verdicts(table: RawTable, roles: Roles) -> bool:
-    return all(is_verdict(w) for name in roles.verdicts for w in distinct(table.frame[name])[1])
+    words = (word for name in roles.verdicts for word in cells.distinct(table.frame[name])[1])
+    return all(map(cells.is_verdict, words))
 
 
 def _words_by_judge(table: RawTable, roles: Roles) -> Words:
     by_judge: dict[str, dict[str, int]] = {}
     if roles.layout == "wide":
         for column in roles.judge_columns:
-            codes, words = distinct(table.frame[column])
+            codes, words = cells.distinct(table.frame[column])
             counts = np.bincount(codes, minlength=len(words)).tolist()
-            by_judge[unshield(column, is_role_name)] = dict(zip(words, counts, strict=True))
+            judge = cells.unshield(column, cells.is_role_name)
+            by_judge[judge] = dict(zip(words, counts, strict=True))
         return by_judge
-    raters, judges = names_in(table, roles.judge_column, "judge name", is_role_name)
-    codes, words = distinct(table.frame[str(roles.verdict_column)])
+    raters, judges = names_in(table, roles.judge_column, "judge name", cells.is_role_name)
+    codes, words = cells.distinct(table.frame[str(roles.verdict_column)])
     order = np.argsort(raters, kind="stable")
     ends = np.cumsum(np.bincount(raters, minlength=len(judges)))[:-1]
     for judge, own in zip(judges, np.split(codes[order], ends), strict=True):
@@ -328,22 +321,13 @@ def _words_by_judge(table: RawTable, roles: Roles) -> Words:
     return by_judge
 
 
-def _refuse_thousands(table: RawTable, words: Words) -> None:
-    """Refuse grades whose every comma may separate thousands, or be a decimal comma."""
-    commas = {word: judge for judge, counts in words.items() for word in counts if "," in word}
-    if commas and all(map(THOUSANDS.fullmatch, commas)):
-        word, judge = next(iter(commas.items()))
-        problem = "the comma may separate thousands, or be a decimal comma"
-        allowed, remedy = "1250 or 1.25, without a comma", "write the grades without commas"
-        raise InputError(problem, allowed, remedy, file=table.name, column=judge, value=word)
-
-
 def _numbers(words: Words) -> dict[str, Floats]:
     """Return the numbers of judges without another verdict, with repeats, ascending."""
     numbers = {}
     for judge, counts in words.items():
-        values = {word: float(plain(word)) for word in counts if is_number(plain(word))}
-        if all(word in values or verdict_of(word) == MISSING for word in counts):
+        texts = {word: cells.plain(word) for word in counts}
+        values = {word: float(text) for word, text in texts.items() if cells.is_number(text)}
+        if all(word in values or cells.verdict_of(word) == MISSING for word in counts):
             repeats = np.array([counts[word] for word in values], dtype=np.intp)
             numbers[judge] = np.sort(np.repeat(np.array([*values.values()], float), repeats))
     return numbers

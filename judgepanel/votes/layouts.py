@@ -17,24 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes import errors
+from judgepanel.arrays import Bools, Floats, Votes
+from judgepanel.votes import cells, errors
 from judgepanel.votes.attributes import names_in, refuse_first, repeated, unique_ids
-from judgepanel.votes.cells import (
-    JUDGE_WORDS,
-    MEASURE_WORDS,
-    RUN_WORDS,
-    TIE,
-    UNKNOWN,
-    Vocabulary,
-    counted_words,
-    is_good_or_bad,
-    is_role_name,
-    mixed_words,
-    names_order,
-    side_of,
-    tokens_of,
-    unshield,
-)
+from judgepanel.votes.cells import TIE, UNKNOWN
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import (
     Column,
@@ -53,9 +39,9 @@ from judgepanel.votes.table import RawTable, check_size
 
 Codes = NDArray[np.intp]
 
-_RUNS = RUN_WORDS - {"attempt", "try", "pass"}
+_RUNS = cells.RUN_WORDS - {"attempt", "try", "pass"}
 """Words of repeated runs; of attempts the last may be the only good one."""
-_JUDGE_PARTS = JUDGE_WORDS | {"model", "metric", "prompt", "version", "evaluation", "name"}
+_JUDGE_PARTS = cells.JUDGE_WORDS | {"model", "metric", "prompt", "version", "evaluation", "name"}
 _TELLING = _RUNS | _JUDGE_PARTS
 """Words of columns that may tell votes apart although they hold 0 and 1."""
 _MOST_RUNS = 100
@@ -70,10 +56,10 @@ class Cast:
 
     items: Codes
     raters: Codes
-    codes: NDArray[np.int8]
-    grades: NDArray[np.float64] | None = None
-    thresholds: NDArray[np.float64] | None = None
-    forward: NDArray[np.int8] | None = None
+    codes: Votes
+    grades: Floats | None = None
+    thresholds: Floats | None = None
+    forward: Votes | None = None
     runs: Codes | None = None
 
     @property
@@ -150,7 +136,7 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
     if roles.run_column is not None or not frame.duplicated(known).any():
         return roles, []
     free = [
-        (role.column, {*tokens_of(role.column)})
+        (role.column, {*cells.tokens_of(role.column)})
         for role in roles.columns
         if role.role in ("ignore", "beside") and role.reason != CHOSEN
     ]
@@ -159,7 +145,7 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
         name: words
         for name, words in free
         if 1 < len(columns[name].given) <= max(_MOST_RUNS, table.n_rows // 10)
-        and not MEASURE_WORDS & words
+        and not cells.MEASURE_WORDS & words
         and columns[name].kind not in ("texts", "dates")
         and (columns[name].kind != "verdicts" or _TELLING & words)
         and not frame.duplicated([*known, name]).any()
@@ -169,7 +155,7 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
     if len(runs) == 1 and not parts:
         named = _with_role(replace(roles, run_column=runs[0]), runs[0], "run")
         return named, [f"{quote_value(runs[0])} is read as repeated runs of a judge."]
-    orders = any(map(names_order, telling))
+    orders = any(map(cells.names_order, telling))
     if len(parts) == 1 and not runs and not orders and roles.layout == "long":
         judge = (*roles.judge_column, parts[0])
         named = _with_role(replace(roles, judge_column=judge), parts[0], "judge name")
@@ -222,14 +208,10 @@ def combined(
         remedy = f"{remedy} {errors.CHOICE_CONTROLS['id_column']}"
         if telling:
             remedy = f"{listed(telling, 3)} differs: {errors.TELL_APART}"
-        error = InputError(
-            f"judge {quote_value(judges[cast.raters[again[1]]])} already has a vote on this item"
-            f"{also} in row {table.row(first)}",
-            "one row for each item and judge",
-            remedy,
-            value=items[cast.items[again[1]]],
-            choices=tuple(telling),
-        )
+        judge = quote_value(judges[cast.raters[again[1]]])
+        problem = f"judge {judge} already has a vote on this item{also} in row {table.row(first)}"
+        allowed, item = "one row for each item and judge", items[cast.items[again[1]]]
+        error = InputError(problem, allowed, remedy, value=item, choices=tuple(telling))
         raise error.in_record(table, roles.id_column[0], second)
     if cast.forward is not None:
         cast, note = _both_orders(cast, cast.forward)
@@ -240,15 +222,18 @@ def combined(
     return cast, notes
 
 
-def _counted(cast: Cast, cells: Codes) -> tuple[Codes, Codes, list[Codes]]:
-    """Return the first row of each cell, the cell of each row, and its votes for 1, 0 and a tie."""
-    group, _ = pd.factorize(cells)
+def _counted(cast: Cast, codes: Codes) -> tuple[Codes, Codes, list[Codes]]:
+    """Return the first row of each code, the group of each row, and its votes for 1, 0 and a tie.
+
+    The groups are the distinct codes (n_rows,).
+    """
+    group, _ = pd.factorize(codes)
     first = np.unique(group, return_index=True)[1]
     votes = [np.bincount(group[cast.codes == vote], minlength=len(first)) for vote in (1, 0, TIE)]
     return first, group, votes
 
 
-def _both_orders(cast: Cast, forward: NDArray[np.int8]) -> tuple[Cast, str]:
+def _both_orders(cast: Cast, forward: Votes) -> tuple[Cast, str]:
     """Return what both orders say, or what one says beside none; a contradiction is no vote."""
     first, group, (ones, zeros, ties) = _counted(cast, cast.cells_by_run)
     contrary = (ones > 0) & (zeros > 0)
@@ -290,13 +275,13 @@ class Verdicts:
     a wide one (row i is item i). ``notes`` are sentences on failures, orders and runs.
     """
 
-    votes: NDArray[np.int8]
-    ties: NDArray[np.bool_]
+    votes: Votes
+    ties: Bools
     item_ids: tuple[str, ...]
     judges: tuple[str, ...]
     items: NDArray[np.intp] | None = None
-    grades: NDArray[np.float64] | None = None
-    thresholds: NDArray[np.float64] | None = None
+    grades: Floats | None = None
+    thresholds: Floats | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -307,12 +292,14 @@ class Reader:
     table: RawTable
     roles: Roles
     columns: Columns
-    vocabulary: Vocabulary
+    vocabulary: cells.Vocabulary
 
     @classmethod
     def of(cls, table: RawTable, roles: Roles, choices: Choices) -> Reader:
         """Return the reader of a table; refuse words of two kinds."""
-        reader = cls(table, roles, Columns(table), Vocabulary(choices.words)).for_task("pointwise")
+        reader = cls(table, roles, Columns(table), cells.Vocabulary(choices.words)).for_task(
+            "pointwise"
+        )
         reader._refuse_mixed()
         return reader
 
@@ -324,19 +311,19 @@ class Reader:
     def for_task(self, task: Task) -> Reader:
         """Return the reader for a task: 1 and 2 may name the two responses of a pair."""
         words = [self.columns[name].given for name in self.named]
-        known = Vocabulary.of(words, pairwise=task == "pairwise", given=self.vocabulary.given)
+        known = cells.Vocabulary.of(words, pairwise=task == "pairwise", given=self.vocabulary.given)
         return replace(self, vocabulary=known)
 
-    def meanings(self, name: str, *, halves: bool = True) -> NDArray[np.int8]:
+    def meanings(self, name: str, *, halves: bool = True) -> Votes:
         """Return meanings (n_rows,) of the cells of a column; names of models are sides."""
         column = self.columns[name]
         codes = self.vocabulary.meanings(column.words, halves=halves)[column.codes]
         pair = self.columns.pair
         if pair is not None and (codes == UNKNOWN).any():
             texts = (self.columns[n].cells.astype("str").str.strip() for n in (name, *pair))
-            cells, first, second = (text.to_numpy() for text in texts)
-            side = np.where(cells == first, 1, 0)
-            codes = np.where((cells == first) != (cells == second), side, codes)
+            given, first, second = (text.to_numpy() for text in texts)
+            side = np.where(given == first, 1, 0)
+            codes = np.where((given == first) != (given == second), side, codes)
         return np.asarray(codes, dtype=np.int8)
 
     def has_halves(self, name: str) -> bool:
@@ -348,7 +335,7 @@ class Reader:
         models = self.columns.models()
         return [name for name in self.named if models & {*self.columns[name].given}]
 
-    def refuse_unknown(self, name: str, codes: NDArray[np.int8], *, wide: bool) -> None:
+    def refuse_unknown(self, name: str, codes: Votes, *, wide: bool) -> None:
         """Refuse the first cell of a column of verdicts whose word is not known."""
         if not (codes == UNKNOWN).any():
             return
@@ -356,7 +343,7 @@ class Reader:
         first, is_number = int(np.argmax(unknown)), ~np.isnan(column.numbers[column.codes])
         remedy = errors.JUDGE_OR_NOT if wide else errors.CORRECT_CELL
         verdicts = ~is_number & (codes >= 0)
-        words = counted_words(column.cells, (UNKNOWN,), self.vocabulary)
+        words = cells.counted_words(column.cells, (UNKNOWN,), self.vocabulary)
         problem, mapped = f"not a verdict; unknown: {words}", f"{errors.MAP_WORDS}; {remedy}"
         allowed = "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict"
         if not words or (is_number[first] and 0 < verdicts.sum() < is_number.sum()):
@@ -372,11 +359,13 @@ class Reader:
         said, words = self.vocabulary.given, {}
         for name in self.named:
             words[name] = {word for word in self.columns[name].given if word.lower() not in said}
-        mixed = mixed_words(chain.from_iterable(words.values()))
+        mixed = cells.mixed_words(chain.from_iterable(words.values()))
         if mixed is None:
             return
-        better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
-        good = [name for name, own in words.items() if any(map(is_good_or_bad, own))]
+        better = [
+            name for name, own in words.items() if any(cells.side_of(w) is not None for w in own)
+        ]
+        good = [name for name, own in words.items() if any(map(cells.is_good_or_bad, own))]
         raise InputError(
             f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
             "one kind of words in the label and in all judges",
@@ -397,7 +386,9 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
         items, item_ids = _items_of_rows(table, roles)
     else:
         items, item_ids = in_order(*names_in(table, roles.id_column, "item id"))
-        raters, judges = in_order(*names_in(table, roles.judge_column, "judge name", is_role_name))
+        raters, judges = in_order(
+            *names_in(table, roles.judge_column, "judge name", cells.is_role_name)
+        )
         check_judges(len(judges))
         check_size(len(item_ids), len(judges))
     shape = (table.n_rows, len(roles.verdicts))
@@ -439,28 +430,18 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
             None if run is None else np.repeat(run, shape[1]),
         )
         cast, more = combined(table, cast, item_ids, judges, roles)
-        cells, shape = cast.items * len(judges) + cast.raters, (len(item_ids), len(judges))
+        places, shape = cast.items * len(judges) + cast.raters, (len(item_ids), len(judges))
         codes, grades = np.full(shape, MISSING, np.int8), None
-        codes.ravel()[cells] = cast.codes
+        codes.ravel()[places] = cast.codes
         if cast.grades is not None:
             grades = np.full(shape, np.nan)
-            grades.ravel()[cells] = cast.grades
+            grades.ravel()[places] = cast.grades
         notes += more
-    return Verdicts(
-        votes=np.maximum(codes, MISSING),
-        ties=codes == TIE,
-        item_ids=item_ids,
-        judges=judges,
-        items=items,
-        grades=grades,
-        thresholds=thresholds,
-        notes=tuple(filter(None, notes)),
-    )
+    votes, sentences = np.maximum(codes, MISSING), tuple(filter(None, notes))
+    return Verdicts(votes, codes == TIE, item_ids, judges, items, grades, thresholds, sentences)
 
 
-def _items_of_rows(
-    table: RawTable, roles: Roles
-) -> tuple[NDArray[np.intp] | None, tuple[str, ...]]:
+def _items_of_rows(table: RawTable, roles: Roles) -> tuple[Codes | None, tuple[str, ...]]:
     """Return the item of each row of a wide file, None if no item has several rows; and all ids."""
     repeated = roles.run_column is not None or roles.order_column is not None
     if repeated and roles.id_column and table.frame.duplicated(list(roles.id_column)).any():
@@ -468,9 +449,7 @@ def _items_of_rows(
     return None, unique_ids(table, roles.id_column)
 
 
-def cut_column(
-    column: Column, threshold: NDArray[np.float64], codes: NDArray[np.int8]
-) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+def cut_column(column: Column, threshold: Floats, codes: Votes) -> tuple[Votes, Floats]:
     """Return meanings and grades (n_rows,) in a column, NaN where a cell holds no grade.
 
     ``codes`` are meanings as words, which stay where a judge has no threshold. Elsewhere a word may
@@ -489,7 +468,7 @@ def cut_column(
 
 def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of judges in a header; refuse two that are the same."""
-    names = tuple(unshield(column, is_role_name) for column in columns)
+    names = tuple(cells.unshield(column, cells.is_role_name) for column in columns)
     again = pd.Index(names).duplicated()
     if again.any():
         problem, allowed = "this judge is given twice", "every judge name once"
@@ -507,9 +486,7 @@ def in_order(codes: NDArray[np.intp], names: list[str]) -> tuple[NDArray[np.intp
 # --- orders ----------------------------------------------------------------------------------
 
 
-def _forward(
-    reader: Reader, codes: NDArray[np.int8], items: NDArray[np.intp] | None = None
-) -> tuple[NDArray[np.int8] | None, str]:
+def _forward(reader: Reader, codes: Votes, items: Codes | None) -> tuple[Votes | None, str]:
     """Return the order (n_rows,) by which verdicts are to be turned back, None if by none; a note.
 
     ``codes`` are (n_rows, n_columns), ``items`` (n_rows,) those of a long file. Raises
@@ -530,11 +507,11 @@ def _forward(
         repeated = (np.repeat(own, codes.shape[1]) for own in (labels, forward))
         shown = are_by_place(codes.ravel(), *repeated)
     words = {word for verdict in reader.roles.verdicts for word in reader.columns[verdict].given}
-    sides = any(side_of(word) is not None for word in words) or reader.vocabulary.places
+    sides = any(cells.side_of(word) is not None for word in words) or reader.vocabulary.places
     if shown is None and sides and not reader.named_models():
         shown = True
     quoted = quote_value(name)
-    if shown is None and not any(map(is_good_or_bad, words)) and not reader.named_models():
+    if shown is None and not any(map(cells.is_good_or_bad, words)) and not reader.named_models():
         raise InputError(
             f"{quoted} says which response was shown first, and it cannot be told whether verdicts "
             "are by place or were turned back already",
@@ -547,7 +524,7 @@ def _forward(
     return forward, " ".join((note, *notes))
 
 
-def _refuse_unused_order(reader: Reader, codes: NDArray[np.int8], items: NDArray[np.intp]) -> None:
+def _refuse_unused_order(reader: Reader, codes: Votes, items: NDArray[np.intp]) -> None:
     """Refuse a long file with a column that is not used, by which verdicts are turned around."""
     labels = _labels_of_rows(reader, items)
     for own in reader.roles.columns:
@@ -564,7 +541,7 @@ def _refuse_unused_order(reader: Reader, codes: NDArray[np.int8], items: NDArray
             ).in_header(reader.table, own.column)
 
 
-def _labels_of_rows(reader: Reader, items: NDArray[np.intp] | None) -> NDArray[np.int8] | None:
+def _labels_of_rows(reader: Reader, items: NDArray[np.intp] | None) -> Votes | None:
     """Return the label (n_rows,) of each row's item, -1 if unknown; None without labels."""
     name = reader.roles.label_column
     if name is None:

@@ -19,34 +19,16 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from judgepanel.votes import attributes, companions, reading
-from judgepanel.votes.cells import (
-    ID_NAMES,
-    JUDGE_WORDS,
-    TWOS,
-    UNKNOWN,
-    distinct,
-    is_role_name,
-    tokens_of,
-    unshield,
-)
+from judgepanel.votes import attributes, cells, companions, errors, reading
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import NO_CHOICES, SINGLE, Choices
 from judgepanel.votes.columns import Columns, with_choices_joined, without_header_rows
 from judgepanel.votes.companions import with_labels
-from judgepanel.votes.errors import (
-    PAIRWISE,
-    TRANSPOSE,
-    InputError,
-    correct_or_name,
-    listed,
-    quote_value,
-    unopened,
-)
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.formats import check_bytes, read_table
 from judgepanel.votes.grades import DIFFERENCES, grade_notes, scales_of
 from judgepanel.votes.imports import read_source, recognised
-from judgepanel.votes.layouts import Reader, Scales, Verdicts, cut_column, read_verdicts, settled
+from judgepanel.votes.layouts import Reader, Verdicts, cut_column, read_verdicts, settled
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix, turned_around
 from judgepanel.votes.outputs import transcribed
 from judgepanel.votes.reading import Reading
@@ -102,16 +84,21 @@ def build_votes(
     InputError
         With file, row, column, value and what is allowed.
     """
-    try:
+    with errors.in_file(table.name):
         reader = Reader.of(table, roles, choices)
         task, unsaid = reading.task_of(reader, choices)
         reader = reader.for_task(task)
         scales = scales_of(table, roles, task, choices.thresholds, choices.known)
-        graded = _graded_columns(roles, scales)
+        graded = [n for n in roles.judge_columns if cells.unshield(n, cells.is_role_name) in scales]
+        if scales and roles.layout == "long":
+            graded = list(roles.verdicts)
         verdicts = read_verdicts(reader, scales)
         labels = _labels(reader, choices, verdicts)
         if choices.turn:
-            verdicts = _turned(verdicts)
+            every, cuts = np.ones(1, dtype=bool), verdicts.thresholds
+            cast, grades = turned_around(verdicts.votes, every, verdicts.grades, cuts)
+            notes = (*verdicts.notes, "All votes are turned around, as asked.")
+            verdicts = replace(verdicts, votes=cast, grades=grades, notes=notes)
         group, rows_of = roles.group_column, partial(_item_rows, table, verdicts)
         groups = None if group is None else attributes.groups_in(table, group, rows_of(group))
         columns = (*roles.feature_columns, *roles.system_column)
@@ -124,24 +111,15 @@ def build_votes(
         about, unmatched = None, list[str]()
         if judge_table is not None:
             about, unmatched = companions.match_judges(judge_table, verdicts.judges)
+        features = pd.DataFrame(described) if described else None
+        ids, judges, ties = verdicts.item_ids, verdicts.judges, verdicts.ties
+        grades, cuts = verdicts.grades, verdicts.thresholds
         votes = VoteMatrix(
-            votes=verdicts.votes,
-            labels=labels,
-            item_ids=verdicts.item_ids,
-            judges=verdicts.judges,
-            task=task,
-            groups=groups,
-            features=pd.DataFrame(described) if described else None,
-            judge_table=about,
-            ties=verdicts.ties,
-            grades=verdicts.grades,
-            thresholds=verdicts.thresholds,
+            verdicts.votes, labels, ids, judges, task, groups, features, about, ties, grades, cuts
         )
         guessed = DIFFERENCES in scales.values() and choices.thresholds.default is None
         if guessed and not choices.turn:
             reading.refuse_reversed_scale(table, votes)
-    except InputError as error:
-        raise (error if error.file is not None else error.in_file(table.name)) from None
     hinted, offered = reading.group_hint(table, roles, votes, verdicts.items)
     warnings = [
         *table.notes,
@@ -174,16 +152,9 @@ def build_votes(
     )
 
 
-def _graded_columns(roles: Roles, scales: Scales) -> list[str]:
-    """Return the columns that hold grades."""
-    if roles.layout == "long":
-        return list(roles.verdicts) if scales else []
-    return [name for name in roles.judge_columns if unshield(name, is_role_name) in scales]
-
-
 def _rewritten(reader: Reader, graded: Sequence[str]) -> list[str]:
     """Return sentences on words that mean something in this file alone."""
-    labels, twos = reader.roles.of("label"), TWOS if reader.vocabulary.twos else frozenset()
+    labels, twos = reader.roles.of("label"), cells.TWOS if reader.vocabulary.twos else frozenset()
     names = [name for name in (*labels, *reader.roles.verdicts) if name not in graded]
     numbered = [name for name in names if not twos.isdisjoint(reader.columns[name].given)]
     notes = {
@@ -192,14 +163,6 @@ def _rewritten(reader: Reader, graded: Sequence[str]) -> list[str]:
         "0.5 is read as a tie": [n for n in names if n not in labels and reader.has_halves(n)],
     }
     return [f"{note}: {listed(columns)}." for note, columns in notes.items() if columns]
-
-
-def _turned(verdicts: Verdicts) -> Verdicts:
-    """Return all votes turned around, with grades mirrored at their thresholds."""
-    every, cuts = np.ones(1, dtype=bool), verdicts.thresholds
-    votes, grades = turned_around(verdicts.votes, every, verdicts.grades, cuts)
-    note = "All votes are turned around, as asked."
-    return replace(verdicts, votes=votes, grades=grades, notes=(*verdicts.notes, note))
 
 
 def _labels(reader: Reader, choices: Choices, verdicts: Verdicts) -> NDArray[np.int8]:
@@ -213,7 +176,7 @@ def _labels(reader: Reader, choices: Choices, verdicts: Verdicts) -> NDArray[np.
         # A word beside numbers is no label.
         cut, words = np.array([choices.label_threshold]), np.minimum(codes, MISSING)
         codes, _ = cut_column(column, cut, words)
-    companions.refuse_unknown_labels(table, column, codes == UNKNOWN, reader.vocabulary)
+    companions.refuse_unknown_labels(table, column, codes == cells.UNKNOWN, reader.vocabulary)
     labels = np.maximum(codes, MISSING).astype(np.int8)
     if verdicts.items is None:
         return labels
@@ -230,7 +193,7 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
     """
     counts = [int((labels == label).sum()) for label in (0, 1)]
     if sum(counts) == 0:
-        remedy = correct_or_name("label")
+        remedy = errors.correct_or_name("label")
         raise InputError("all labels are missing", "labels 0 and 1", remedy, column=column)
     allowed = "at least 2 items of each class"
     for label, count in enumerate(counts):
@@ -240,7 +203,9 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
             raise InputError(problem, allowed, remedy, column=column)
         if count == 0 and task == "pointwise":
             problem, allowed = f"every label is {1 - label}", f"{allowed} in a pointwise task"
-            remedy = f"label items of both classes; if the items are pairs, say so {PAIRWISE}"
+            remedy = (
+                f"label items of both classes; if the items are pairs, say so {errors.PAIRWISE}"
+            )
             raise InputError(problem, allowed, remedy, column=column)
 
 
@@ -248,7 +213,7 @@ def _item_rows(table: RawTable, verdicts: Verdicts, column: str) -> NDArray[np.i
     """Return for each item the row of the file that gives its value in a column."""
     if verdicts.items is None:
         return np.arange(table.n_rows)
-    (codes, _), given = distinct(table.frame[column]), attributes.filled(table, column)
+    (codes, _), given = cells.distinct(table.frame[column]), attributes.filled(table, column)
     n_items = len(verdicts.item_ids)
     return attributes.given_rows(table, column, codes, given, verdicts.items, n_items)
 
@@ -339,13 +304,11 @@ def open_table(
     name = name or (unnamed if path is None else path.name)
     if path is not None and path.is_dir():
         return _released(read_source(source_of(path), task))
-    try:
+    with errors.in_file(name):
         data = source if isinstance(source, bytes) else _bytes_of(Path(source), name)
         check_bytes(len(data))
         table = recognised(data, name, task) if records is None else None
         table = read_table(data, name, records) if table is None else table
-    except InputError as error:
-        raise (error if error.file is not None else error.in_file(name)) from None
     return _released(table if records is None else replace(table, records=records))
 
 
@@ -360,12 +323,12 @@ def _bytes_of(path: Path, name: str) -> bytes:
         check_bytes(path.stat().st_size)
         return path.read_bytes()
     except OSError as error:
-        raise unopened(error, name) from None
+        raise errors.unopened(error, name) from None
 
 
 _NUMBERED = re.compile(r"(.*?)\d+")
 _MANY = 10
-_PEOPLE = JUDGE_WORDS | {"response", "respondent", "person", "pid", "name", "id"}
+_PEOPLE = cells.JUDGE_WORDS | {"response", "respondent", "person", "pid", "name", "id"}
 
 
 def numbered_items(table: RawTable) -> list[str]:
@@ -388,7 +351,7 @@ def numbered_items(table: RawTable) -> list[str]:
 def _names_of_rows(table: RawTable, rest: Sequence[str]) -> str | None:
     columns = Columns(table)
     unique = [n for n in rest if columns[n].is_unique and columns[n].kind not in ("dates", "texts")]
-    named = [name for name in unique if _PEOPLE & set(tokens_of(name))]
+    named = [name for name in unique if _PEOPLE & set(cells.tokens_of(name))]
     return next(iter(named or unique), None)
 
 
@@ -401,14 +364,14 @@ def transposed(table: RawTable) -> RawTable:
     names_from = _names_of_rows(table, [name for name in table.columns if name not in items])
     items = items or [name for name in table.columns if name != names_from]
     if not items:
-        raise InputError("no columns to turn into rows", remedy=f"do without it {TRANSPOSE}")
+        raise InputError("no columns to turn into rows", remedy=f"do without it {errors.TRANSPOSE}")
     rows = [f"row {table.row(k)}" for k in range(table.n_rows)]
     if names_from is not None:
         rows = table.frame[names_from].astype(str).str.strip().tolist()
     names = column_names(rows, None)
-    id_name = next(name for name in ID_NAMES if name not in names)
-    cells, ids = table.frame[items].to_numpy().T, pd.Index(items, name=id_name)
-    frame = pd.DataFrame(cells, ids, names).reset_index().astype("category")
+    id_name = next(name for name in cells.ID_NAMES if name not in names)
+    content, ids = table.frame[items].to_numpy().T, pd.Index(items, name=id_name)
+    frame = pd.DataFrame(content, ids, names).reset_index().astype("category")
     dropped = [n for n in table.columns if n not in items and n != names_from]
     named = "" if names_from is None else f", named by {quote_value(names_from)},"
     unused = f"; not used: {listed(dropped)}." if dropped else "."
@@ -425,5 +388,5 @@ def _refuse_people_as_rows(table: RawTable, choices: Choices) -> None:
     span = f"{quote_value(items[0])} to {quote_value(items[-1])}"
     problem = f"rows seem to be judges and columns items, from {span}"
     labels = "labels may be a row of it, or stand in another file by the names of these columns"
-    remedy = f"turn the table {TRANSPOSE}; {labels}"
+    remedy = f"turn the table {errors.TRANSPOSE}; {labels}"
     raise InputError(problem, "one row per item, or one row per vote", remedy).in_header(table)

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.votes import limits
 from judgepanel.votes.errors import JUDGES, InputError, first_repeated, listed, quote_value
 
@@ -76,17 +77,17 @@ class VoteMatrix:
         threshold.
     """
 
-    votes: NDArray[np.int8]
-    labels: NDArray[np.int8]
+    votes: Votes
+    labels: Votes
     item_ids: tuple[str, ...]
     judges: tuple[str, ...]
     task: Task = "pairwise"
     groups: tuple[str, ...] | None = None
     features: pd.DataFrame | None = None
     judge_table: pd.DataFrame | None = None
-    ties: NDArray[np.bool_] | None = None
-    grades: NDArray[np.float64] | None = None
-    thresholds: NDArray[np.float64] | None = None
+    ties: Bools | None = None
+    grades: Floats | None = None
+    thresholds: Floats | None = None
     sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +107,10 @@ class VoteMatrix:
             if array is not None:
                 array.flags.writeable = False
             object.__setattr__(self, name, array)
-        object.__setattr__(self, "sha256", _fingerprint(self))
+        digest = hashlib.sha256()
+        for piece in _content(self):
+            digest.update(piece.encode() if isinstance(piece, str) else piece)
+        object.__setattr__(self, "sha256", digest.hexdigest())
 
     def __hash__(self) -> int:
         return hash(self.sha256)
@@ -123,29 +127,29 @@ class VoteMatrix:
         return int(self.votes.shape[1])
 
     @property
-    def units(self) -> NDArray[np.int64]:
+    def units(self) -> Ints:
         """int (n_items,): code of an item's group, in order of appearance; else its position."""
         if self.groups is None:
             return np.arange(self.n_items, dtype=np.int64)
         return np.asarray(pd.factorize(np.array(self.groups, dtype=object))[0], dtype=np.int64)
 
     @property
-    def labelled(self) -> NDArray[np.bool_]:
+    def labelled(self) -> Bools:
         """bool (n_items,): which items have a label."""
         return np.asarray(self.labels != MISSING)
 
     @property
-    def coverage(self) -> NDArray[np.float64]:
+    def coverage(self) -> Floats:
         """float (n_judges,): share of items with a vote, per judge, in [0, 1]."""
         return np.asarray((self.votes != MISSING).mean(axis=0), dtype=float)
 
     @property
-    def n_votes(self) -> NDArray[np.int64]:
+    def n_votes(self) -> Ints:
         """int (n_items,): votes per item."""
         return np.asarray((self.votes != MISSING).sum(axis=1), dtype=np.int64)
 
     @property
-    def margins(self) -> NDArray[np.float64] | None:
+    def margins(self) -> Floats | None:
         """float (n_items, n_judges): distance of a grade from its judge's threshold, at least 0.
 
         0 for a missing grade; None without grades. It is rounded to 12 decimals, so that .3 is as
@@ -153,7 +157,7 @@ class VoteMatrix:
         """
         if self.grades is None or self.thresholds is None:
             return None
-        margins: NDArray[np.float64] = np.abs(self.grades - self.thresholds)
+        margins: Floats = np.abs(self.grades - self.thresholds)
         return np.asarray(np.nan_to_num(np.round(margins, 12)))
 
     @property
@@ -175,7 +179,7 @@ class VoteMatrix:
                 raise InputError("no such judge among the votes", value=name)
         return self._taken("judges", [position[name] for name in judges])
 
-    def with_items(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> VoteMatrix:
+    def with_items(self, rows: Ints | Bools) -> VoteMatrix:
         """Return these items only (integer positions or a mask), in the order given."""
         index = np.arange(self.n_items)[rows]
         if np.array_equal(index, np.arange(self.n_items)):
@@ -241,25 +245,19 @@ def joined(first: VoteMatrix, second: VoteMatrix) -> VoteMatrix:
     groups = None
     if first.groups is not None or second.groups is not None:
         groups = (*(first.groups or first.item_ids), *(second.groups or second.item_ids))
-    votes = both("votes", MISSING)
+    votes = np.asarray(both("votes", MISSING), dtype=np.int8)
+    labels = np.concatenate([first.labels, second.labels])
+    ids = (*first.item_ids, *second.item_ids)
+    ties, grades = both("ties", False), both("grades", np.nan)
+    cuts = _joined_thresholds(first, second, place)
     return VoteMatrix(
-        votes=np.asarray(votes, dtype=np.int8),
-        labels=np.concatenate([first.labels, second.labels]),
-        item_ids=(*first.item_ids, *second.item_ids),
-        judges=judges,
-        task=first.task,
-        groups=groups,
-        features=features,
-        judge_table=table,
-        ties=both("ties", False),
-        grades=both("grades", np.nan),
-        thresholds=_joined_thresholds(first, second, place),
+        votes, labels, ids, judges, first.task, groups, features, table, ties, grades, cuts
     )
 
 
 def _joined_thresholds(
     first: VoteMatrix, second: VoteMatrix, place: dict[str, int]
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     if first.thresholds is None and second.thresholds is None:
         return None
     result = np.full(len(place), np.nan)
@@ -269,13 +267,9 @@ def _joined_thresholds(
         for name, cut in zip(part.judges, part.thresholds.tolist(), strict=True):
             known = result[place[name]]
             if np.isfinite(known) and np.isfinite(cut) and known != cut:
-                raise InputError(
-                    "the grades of this judge are cut elsewhere than before",
-                    f"{known:g}",
-                    column=name,
-                    value=f"{cut:g}",
-                    remedy="cut the grades of both files at the same threshold",
-                )
+                problem = "the grades of this judge are cut elsewhere than before"
+                remedy = "cut the grades of both files at the same threshold"
+                raise InputError(problem, f"{known:g}", remedy, column=name, value=f"{cut:g}")
             if np.isfinite(cut):
                 result[place[name]] = cut
     return result
@@ -297,7 +291,7 @@ def _take(values: Any, index: Rows, axis: int) -> Any:
     return tuple(values[i] for i in index)
 
 
-def _verdicts(name: str, values: NDArray[np.int8]) -> NDArray[np.int8]:
+def _verdicts(name: str, values: Votes) -> Votes:
     """Return verdicts, a copy."""
     array = np.asarray(values)
     with np.errstate(invalid="ignore"):
@@ -306,7 +300,7 @@ def _verdicts(name: str, values: NDArray[np.int8]) -> NDArray[np.int8]:
     return np.array(array, dtype=np.int8, order="C")
 
 
-def _ties(values: NDArray[np.bool_] | None, votes: NDArray[np.int8]) -> NDArray[np.bool_] | None:
+def _ties(values: Bools | None, votes: Votes) -> Bools | None:
     if values is None:
         return None
     ties = np.array(values, dtype=bool, order="C")
@@ -316,11 +310,8 @@ def _ties(values: NDArray[np.bool_] | None, votes: NDArray[np.int8]) -> NDArray[
 
 
 def _grades(
-    values: NDArray[np.float64] | None,
-    thresholds: NDArray[np.float64] | None,
-    votes: NDArray[np.int8],
-    ties: NDArray[np.bool_] | None,
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    values: Floats | None, thresholds: Floats | None, votes: Votes, ties: Bools | None
+) -> tuple[Floats | None, Floats | None]:
     """Return grades and thresholds with one form of zero and NaN; None without grades."""
     if values is None or thresholds is None:
         if values is not thresholds:
@@ -342,7 +333,7 @@ def _grades(
     return (np.ascontiguousarray(grades), cuts) if given.any() else (None, None)
 
 
-def _refuse_any(wrong: NDArray[np.bool_], values: np.ndarray, problem: str, allowed: str) -> None:
+def _refuse_any(wrong: Bools, values: np.ndarray, problem: str, allowed: str) -> None:
     """Refuse the first value that is wrong."""
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
@@ -376,10 +367,8 @@ def check_texts(kind: str, lengths: Iterable[int]) -> None:
     """Refuse texts of these lengths: one beyond ``MAX_NAME``, or all beyond ``MAX_TEXT``."""
     lengths = list(lengths)
     longest = (f"a {kind} has", max(lengths, default=0), limits.MAX_NAME)
-    for what, length, most in (
-        longest,
-        (f"the {kind}s together have", sum(lengths), limits.MAX_TEXT),
-    ):
+    total = (f"the {kind}s together have", sum(lengths), limits.MAX_TEXT)
+    for what, length, most in (longest, total):
         if length > most:
             problem = f"{what} {length:,} characters"
             raise InputError(problem, f"at most {most:,}", "shorten it in the file")
@@ -401,13 +390,6 @@ def _check_names(kind: str, names: tuple[str, ...]) -> None:
     if again is not None:
         raise InputError(f"{kind} given twice", value=again)
     check_texts(kind, map(len, names))
-
-
-def _fingerprint(matrix: VoteMatrix) -> str:
-    digest = hashlib.sha256()
-    for piece in _content(matrix):
-        digest.update(piece.encode() if isinstance(piece, str) else piece)
-    return digest.hexdigest()
 
 
 _HASHED_AT_ONCE = 20_000
@@ -492,8 +474,8 @@ _NOTICES = {
     f"knows the labels would be. If it is a judge after all, name all judges {JUDGES}.",
 }
 _REDRAWS = 100
-Counts = NDArray[np.int64]
-Grades = NDArray[np.float64] | None
+Counts = Ints
+Grades = Floats | None
 _LEAST_CLASS = 2
 _NEARLY_ALL = 0.9
 
@@ -518,7 +500,7 @@ class Oriented:
 
     given: VoteMatrix
     votes: VoteMatrix
-    unlabelled: NDArray[np.int8]
+    unlabelled: Votes
     policy: Resolved
     aside: tuple[tuple[str, str], ...]
 
@@ -552,11 +534,8 @@ class Oriented:
     @property
     def measures_coding(self) -> bool:
         """Whether lopsided labels of pairs are taken as given: the order gives answers away."""
-        return (
-            self.votes.task == "pairwise"
-            and self.policy == "as_given"
-            and self.votes.minority_share < BALANCED_SHARE
-        )
+        is_lopsided = self.votes.minority_share < BALANCED_SHARE
+        return is_lopsided and self.votes.task == "pairwise" and self.policy == "as_given"
 
 
 @cached(1)
@@ -568,12 +547,12 @@ def counts_on_labelled(votes: VoteMatrix) -> tuple[Counts, Counts, Counts]:
     return cast, right, ones
 
 
-def named(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
+def named(votes: VoteMatrix, flags: Bools) -> list[str]:
     """Return the names of the judges that are flagged."""
     return [name for name, flag in zip(votes.judges, flags, strict=True) if flag]
 
 
-def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
+def constant_judges(votes: VoteMatrix) -> Bools:
     """bool (n_judges,): one verdict on (nearly) all of ``CONSTANT_VOTES`` or more labelled items.
 
     Up to ``CONSTANT_SLIP`` of the votes may differ: a broken run with a single slip leaks the item
@@ -586,7 +565,7 @@ def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     return np.asarray((cast >= CONSTANT_VOTES) & (rare <= CONSTANT_SLIP * cast))
 
 
-def contrary_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
+def contrary_judges(votes: VoteMatrix) -> Bools:
     """bool (n_judges,): wrong on ``CONTRARY`` or more of ``CONSTANT_VOTES`` or more labelled items.
 
     No real judge is wrong that often. If labels are lopsided, such a judge (a run broken on all but
@@ -596,7 +575,7 @@ def contrary_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     return np.asarray((cast >= CONSTANT_VOTES) & (cast - right >= CONTRARY * cast))
 
 
-def perfect_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
+def perfect_judges(votes: VoteMatrix) -> Bools:
     """bool (n_judges,): right on all labelled items, or wrong on all, as the label itself would be.
 
     They vote on ``PERFECT_VOTES`` or more labelled items and on nearly all there are, and both
@@ -661,8 +640,17 @@ def orient(
     asked = votes.judges if judges is None else judges
     aside = {name: reasons[name] for name in asked if name in reasons}
     remaining = sorted(name for name in asked if name not in aside)
+    if aside and not remaining and set(aside.values()) == {SILENT}:
+        allowed = "votes on at least some labelled items"
+        raise InputError("no judge has voted on a labelled item", allowed)
     if aside and not remaining:
-        raise _no_judge_left(aside)
+        given = "; ".join(f"{quote_value(name)} gave {why}" for name, why in [*aside.items()][:3])
+        raise InputError(
+            "every judge would be set aside, so none can be used",
+            "one judge or more that votes on labelled items, and not always the same",
+            f"if these are judges, name them {JUDGES}" if KNOWS in aside.values() else None,
+            value=given,
+        )
     selection = votes.with_judges(remaining)
     labelled, unlabelled = selection.with_items(votes.labelled), selection.votes[~votes.labelled]
     if policy == "randomized":
@@ -684,18 +672,6 @@ def _reasons(votes: VoteMatrix, *, swapped: bool, suspected: bool) -> dict[str, 
         flags[AGAINST] = contrary_judges(votes)
     # The first reason counts.
     return {judge: why for why in reversed(flags) for judge in named(votes, flags[why])}
-
-
-def _no_judge_left(aside: dict[str, str]) -> InputError:
-    if set(aside.values()) == {SILENT}:
-        allowed = "votes on at least some labelled items"
-        return InputError("no judge has voted on a labelled item", allowed)
-    return InputError(
-        "every judge would be set aside, so none can be used",
-        "one judge or more that votes on labelled items, and not always the same",
-        f"if these are judges, name them {JUDGES}" if KNOWS in aside.values() else None,
-        value="; ".join(f"{quote_value(name)} gave {why}" for name, why in list(aside.items())[:3]),
-    )
 
 
 def _why_lopsided(votes: VoteMatrix, policy: Resolved) -> str:
@@ -727,8 +703,8 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
 
 
 def turned_around(
-    votes: NDArray[np.int8], flip: NDArray[np.bool_], grades: Grades = None, cuts: Grades = None
-) -> tuple[NDArray[np.int8], Grades]:
+    votes: Votes, flip: Bools, grades: Grades = None, cuts: Grades = None
+) -> tuple[Votes, Grades]:
     """Return verdicts of the other response where ``flip`` says so; arguments broadcast.
 
     Grades are mirrored at their thresholds ``cuts``.

@@ -22,26 +22,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import cells, errors
 from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_first, repeated
-from judgepanel.votes.cells import (
-    FEATURE_PREFIX,
-    GROUP_NAMES,
-    JUDGE_WORDS,
-    LABEL_NAMES,
-    LONG_ITEM_NAMES,
-    LONG_JUDGE_NAMES,
-    LONG_VERDICT_NAMES,
-    SCORE_NAMES,
-    TEXT_NAMES,
-    UNKNOWN,
-    Vocabulary,
-    find_column,
-    is_number,
-    is_role_name,
-    ordered,
-    tokens_of,
-    words_in,
-)
 from judgepanel.votes.choices import NO_CHOICES, Choices
 from judgepanel.votes.columns import Column, Columns, first_shown, order_column, says_orders
 from judgepanel.votes.errors import CORRECT_CELL, REMOVE_ROW, InputError, listed, quote_value
@@ -79,15 +61,15 @@ def read_verdict(text: str) -> Parsed:
     Reasoning blocks, code, block quotes and text in quotation marks are not the judge's own verdict
     and are skipped. Time is linear in the length of the text.
     """
-    said = _without_reasoning(text)
-    if not said:
+    answer = _without_reasoning(text)
+    if not answer:
         return Parsed(None, reason="only reasoning" if text.strip() else "empty")
-    for level, sides in _forms(said):
+    for level, sides in _forms(answer):
         if len(sides) > 1:
             return Parsed(None, level, "contradiction")
         for side in sides:
             return Parsed(None, level, "tie") if side == "tie" else Parsed(side, level)
-    return _in_scores(said) or Parsed(None, reason=_why_unread(said))
+    return _in_scores(answer) or Parsed(None, reason=_why_unread(answer))
 
 
 def _forms(text: str) -> Iterator[tuple[Level, set[Named]]]:
@@ -234,7 +216,7 @@ _ADVERBS = (
     "clearly|slightly|much|significantly|marginally|overall|still|thus|therefore|generally|far|"
     "definitely|considered|judged|deemed|the|a|somewhat|ultimately|to be|indeed|also"
 )
-_STEMS = ordered(
+_STEMS = cells.ordered(
     "better|best|superior|prefer|stronger|win|verdict|choice|decision|conclusion|final answer|judg"
 )
 """Every statement contains one of these stems, or a verb in the first person."""
@@ -265,10 +247,10 @@ _TIED = re.compile(
     rf"|\bneither (?:{_NAMES}) is (?:better|preferred)\b"
 )
 _ONLY_TIE = re.compile(r"\W*(?:tie|draw)\W*\Z")
-_CLAUSE_DOUBT = words_in(
+_CLAUSE_DOUBT = cells.words_in(
     "not|neither|nor|whether|cannot|can't|isn't|don't|hard|difficult|although|though|while"
 )
-_SENTENCE_DOUBT = words_in(
+_SENTENCE_DOUBT = cells.words_in(
     "if|unless|suppose|claim|claims|claimed|say|says|said|argue|argues|argued|ask|asks|instruct|"
     "instructs|tell|tells|disagree"
 )
@@ -437,7 +419,7 @@ NOT_TEXT = "not text"
 UNWRITABLE = "a NUL or a broken Unicode character"
 TOO_LONG = "too long"
 _UNUSABLE_REASONS = frozenset((NOT_TEXT, UNWRITABLE, TOO_LONG))
-OF_A_CALL = {PAIR, UNUSABLE} | words_in(
+OF_A_CALL = {PAIR, UNUSABLE} | cells.words_in(
     "served_by|finish|tokens_in|tokens_out|cost|most|seconds|attempts|asked"
 )
 """Fields that `collect` stores with an output; ``UNUSABLE`` says why an output is not read."""
@@ -476,35 +458,35 @@ def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns 
         return None
     own, asked = Columns(table), choices.verdict_column
     free = [name for name in table.columns if name not in choices.columns]
-    item = next(iter(choices.id_column), None) or find_column(free, LONG_ITEM_NAMES)
-    judge = next(iter(choices.judge_column), None) or _judge_of(free, own)
-    found = [asked] if asked else [find_column(free, (n,)) for n in LONG_VERDICT_NAMES]
+    item = next(iter(choices.id_column), None) or cells.find_column(free, cells.LONG_ITEM_NAMES)
+    # One of a usual name, else by its words, which recur.
+    named = [name for name in free if cells.JUDGE_WORDS & set(cells.tokens_of(name))]
+    worded = (name for name in named if own[name].kind == "words")
+    recurring = (name for name in worded if 2 * len(own[name].given) <= table.n_rows)
+    judge = next(iter(choices.judge_column), None) or cells.find_column(
+        free, cells.LONG_JUDGE_NAMES
+    )
+    judge = judge or next(recurring, None)
+    found = [asked] if asked else [cells.find_column(free, (n,)) for n in cells.LONG_VERDICT_NAMES]
     verdicts = [name for name in found if name is not None]
     texts = [name for name in verdicts if _is_output(own[name])]
-    text = (None if asked else find_column(free, TEXT_NAMES)) or next(iter(texts), None)
+    text = (None if asked else cells.find_column(free, cells.TEXT_NAMES)) or next(iter(texts), None)
     lower = {name.lower(): name for name in reversed(free)}
-    scored = SCORE_NAMES
-    scores = tuple(lower[name] for name in scored if lower.keys() >= {*scored})
+    scores = tuple(
+        lower[name] for name in cells.SCORE_NAMES if lower.keys() >= {*cells.SCORE_NAMES}
+    )
     if item is None or judge is None or texts != verdicts or not (text or scores):
         return None
     order = choices.order_column or order_column(table)
     if choices.order_column is not None and not says_orders(own[choices.order_column]):
         order = None  # What its words mean is seen once the labels are known.
-    columns = OutputColumns(item, judge, text, scores, order, find_column(free, ("stage",)))
+    columns = OutputColumns(item, judge, text, scores, order, cells.find_column(free, ("stage",)))
     written = filter(None, (judge, text, *scores))
     of_votes = all(own[name].kind in ("verdicts", "empty") for name in written)
     if of_votes and not table.frame[item].duplicated().any():
         return None  # One row per item and only verdicts: these are judges with such names.
     # One response per row and a column per judge: the text is what was judged, not a verdict.
     return None if len(judges_beside(table, item, {*columns.dropped(table)})) > 1 else columns
-
-
-def _judge_of(free: Sequence[str], columns: Columns) -> str | None:
-    """Return the column with the names of judges: one of a usual name, else by its words."""
-    named = [name for name in free if JUDGE_WORDS & set(tokens_of(name))]
-    worded = (name for name in named if columns[name].kind == "words")
-    recur = (n for n in worded if 2 * len(columns[n].given) <= columns.table.n_rows)
-    return find_column(free, LONG_JUDGE_NAMES) or next(recur, None)
 
 
 def _is_output(column: Column) -> bool:
@@ -533,15 +515,13 @@ def transcribed(table: RawTable, choices: Choices = NO_CHOICES) -> RawTable:
     columns = None if table.coverage is not None else columns_of(table, choices)
     if columns is None:
         return table
-    try:
+    with errors.in_file(table.name):
         return _transcribed(table, columns, choices)
-    except InputError as error:
-        raise (error if error.file is not None else error.in_file(table.name)) from None
 
 
 def _transcribed(table: RawTable, columns: OutputColumns, choices: Choices) -> RawTable:
     items, ids = names_in(table, (columns.item,), "item id")
-    raters, judges = names_in(table, (columns.judge,), "judge name", is_role_name)
+    raters, judges = names_in(table, (columns.judge,), "judge name", cells.is_role_name)
     forward, notes = first_shown(table, columns.order)
     if columns.order is None and choices.order_column is not None:
         notes = []
@@ -585,14 +565,14 @@ def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame
     Only some rows are kept, and the others may be those that give them. Raises InputError if two
     rows of an item have another label: labels do not depend on the order that was shown.
     """
-    label = find_column(table.columns, LABEL_NAMES)
-    group = find_column(table.columns, GROUP_NAMES)
-    features = (name for name in table.columns if name.startswith(FEATURE_PREFIX))
+    label = cells.find_column(table.columns, cells.LABEL_NAMES)
+    group = cells.find_column(table.columns, cells.GROUP_NAMES)
+    features = (name for name in table.columns if name.startswith(cells.FEATURE_PREFIX))
     changed = {}
     for name in filter(None, (label, group, *features)):
         column = Columns(table)[name]
         rows, _ = first_given(column.codes, column.present, items, n_items)
-        if name == label and UNKNOWN not in (meanings := column.means(Vocabulary())):
+        if name == label and cells.UNKNOWN not in (meanings := column.means(cells.Vocabulary())):
             rows = given_rows(table, name, meanings, meanings >= 0, items, n_items)
         places = np.where(column.present, np.arange(table.n_rows), rows[items])
         changed[name] = column.cells.array.take(places)
@@ -624,7 +604,7 @@ def _numbers(
 ) -> NDArray[np.float64]:
     """Return the numbers in these rows of a column, ``blank`` where a cell is; refuse words."""
     own = Column(column, table.frame[column])
-    numbers = np.array([float(w) if is_number(w.strip()) else math.nan for w in own.words])
+    numbers = np.array([float(w) if cells.is_number(w.strip()) else math.nan for w in own.words])
     codes = own.codes[rows]
     error = InputError(f"not a {what}", "a number, or blank", CORRECT_CELL)
     refuse_first(error, (np.isnan(numbers) & own.filled)[codes], table, column, rows)
@@ -634,8 +614,8 @@ def _numbers(
 def _refuse_twice(
     table: RawTable, columns: OutputColumns, outputs: pd.DataFrame, judges: Sequence[str]
 ) -> None:
-    cells = outputs["item"] * len(judges) + outputs["judge"]
-    again = repeated((2 * cells + outputs["forward"]).to_numpy())
+    of_pairs = outputs["item"] * len(judges) + outputs["judge"]
+    again = repeated((2 * of_pairs + outputs["forward"]).to_numpy())
     if again is None:
         return
     first, second = outputs["row"].iloc[list(again)].tolist()

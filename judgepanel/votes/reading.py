@@ -30,22 +30,9 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.arrays import Floats
-from judgepanel.votes import errors
+from judgepanel.arrays import Bools, Floats
+from judgepanel.votes import cells, errors
 from judgepanel.votes.attributes import first_given
-from judgepanel.votes.cells import (
-    ABSTAINED,
-    AGGREGATE_NAMES,
-    FEATURE_PREFIX,
-    LABEL_NAMES,
-    TIE,
-    form_of,
-    is_good_or_bad,
-    is_role_name,
-    plain_name,
-    side_of,
-    tokens_of,
-)
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column
@@ -72,7 +59,7 @@ _MOST_WORDS, _MOST_LEVELS = 40, 100
 _PLAINLY_NONE = ("dates", "long texts", "named as a text", "an index", "the same", "the name of")
 """Starts of reasons for which nobody would take a column for a judge."""
 _NUMBERED_SIDES = frozenset(("1", "2"))
-_SYSTEM_FEATURE = f"{FEATURE_PREFIX}system"
+_SYSTEM_FEATURE = f"{cells.FEATURE_PREFIX}system"
 _RESPONSES = frozenset(("response", "output", "answer", "completion", "reply"))
 
 
@@ -99,18 +86,17 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
         return task, ""
     words = {word for name in reader.named for word in reader.columns[name].given}
     words -= choices.words.keys()
-    if any(map(is_good_or_bad, words)):
+    if any(map(cells.is_good_or_bad, words)):
         return "pointwise", READ_AS_POINTWISE
     pairs = reader.columns.pair is not None or reader.roles.order_column is not None
-    if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
+    if pairs or any(cells.side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
     features = {_SYSTEM_FEATURE} & {*reader.roles.feature_columns}
-    systems = [
-        len(reader.columns[name].given) for name in reader.roles.system_column or (*features,)
-    ]
+    named_systems = reader.roles.system_column or (*features,)
+    systems = [len(reader.columns[name].given) for name in named_systems]
     if len(systems) == 1 and systems[0] > 1 and not words <= _NUMBERED_SIDES:
         return "pointwise", _ONE_SYSTEM
-    named = [name for name in reader.table.columns if _RESPONSES & {*tokens_of(name)}]
+    named = [name for name in reader.table.columns if _RESPONSES & {*cells.tokens_of(name)}]
     free = [name for name in named if name not in reader.roles.used]
     texts = [name for name in free if reader.columns[name].kind in ("texts", "words")]
     if len(texts) == 1 and texts[0].lower() in _RESPONSES:
@@ -128,7 +114,7 @@ def forms_sentence(reader: Reader, graded: Sequence[str]) -> str:
     by_form: dict[str, list[str]] = {}
     for name in columns:
         if name not in graded:
-            form = form_of(reader.columns[name].words, models)
+            form = cells.form_of(reader.columns[name].words, models)
             by_form.setdefault(form, []).append(name)
     if by_form.keys() <= {"0/1"}:
         return "0/1"
@@ -144,11 +130,13 @@ def meaning_of_one(reader: Reader, choices: Choices, task: Task) -> str:
     if label is not None and choices.label_threshold is not None:
         return f"{label} above {choices.label_threshold:g}"
     words = [word for name in reader.named[::-1] for word in reader.columns[name].given]
-    said = [w for w in words if is_good_or_bad(w) and reader.vocabulary.meaning(w) == 1]
+    said = [w for w in words if cells.is_good_or_bad(w) and reader.vocabulary.meaning(w) == 1]
     said += [quote_value(word) for word, code in choices.words.items() if code == 1]
     if said or task == "pointwise":
         return said[0] if said else "good"
-    first = [n for n in reader.table.columns if side_of(n) == 1 and n not in reader.roles.used]
+    first = [
+        n for n in reader.table.columns if cells.side_of(n) == 1 and n not in reader.roles.used
+    ]
     return f"{first[0] if first else 'the first response'} is better"
 
 
@@ -193,7 +181,7 @@ def _with_reasons(roles: Sequence[ColumnRole], limit: int) -> str:
 def _is_usual(role: ColumnRole) -> bool:
     """Whether a column has a name that says its role by itself."""
     if role.role == "label":
-        return role.column.lower() in LABEL_NAMES or role.reason == "read from the other file"
+        return role.column.lower() in cells.LABEL_NAMES or role.reason == "read from the other file"
     return role.reason.startswith("read as the")
 
 
@@ -256,20 +244,20 @@ def column_warnings(reader: Reader, graded: Sequence[str]) -> list[str]:
     """
     roles, voted = reader.roles, [name for name in reader.named if name not in graded]
     labels = [reader.meanings(name, halves=False) for name in roles.of("label")]
-    ties = sum(int((codes == TIE).sum()) for codes in labels)
-    unsure = sum(int((reader.meanings(name) == ABSTAINED).sum()) for name in voted)
+    ties = sum(int((codes == cells.TIE).sum()) for codes in labels)
+    unsure = sum(int((reader.meanings(name) == cells.ABSTAINED).sum()) for name in voted)
     # A second label or group column read as a judge would be a judge that knows the answer.
-    odd = [column for column in roles.judge_columns if is_role_name(column)]
+    odd = [column for column in roles.judge_columns if cells.is_role_name(column)]
     out = dict.fromkeys(doubtful(roles))
     unused = [role for role in roles.columns if role.role in UNUSED and role.reason != CHOSEN]
     plain = [role.column for role in unused if role not in out]
     features = [role.column for role in roles.columns if role.reason == DESCRIBES]
     tied = _counted(ties, "label is a tie and counts", "labels are ties and count")
-    cells = _counted(unsure, "cell says", "cells say")
+    silent_cells = _counted(unsure, "cell says", "cells say")
     warnings = {
         f"{tied} as no label.": ties,
         f"Read as judges in spite of their names: {listed(odd)}.": odd,
-        f"{cells} that there is no verdict (unsure, -, ...) and count as missing.": unsure,
+        f"{silent_cells} that there is no verdict (unsure, -, ...) and count as missing.": unsure,
         f"Columns that are not used: {listed(plain)}.": plain,
         f"Not read as judges: {_with_reasons([*out], _SHOWN)}. If one of them is a judge, name "
         f"all judges {errors.JUDGE_COLUMNS}.": out,
@@ -292,9 +280,9 @@ def unknown_words(reader: Reader, *, but: Collection[str] = ()) -> tuple[tuple[s
         coded = column.levels.keys() == {0.0, 1.0, 2.0}
         if not coded and (name in but or (column.is_numeric and reader.roles.layout == "wide")):
             continue
-        cells = np.bincount(column.codes, minlength=len(column.words))
+        counted = np.bincount(column.codes, minlength=len(column.words))
         numeric = ~np.isnan(column.numbers)
-        for word, n, is_number in zip(column.words, cells.tolist(), numeric, strict=True):
+        for word, n, is_number in zip(column.words, counted.tolist(), numeric, strict=True):
             known = is_number or reader.vocabulary.knows(word) or word.strip() in models
             if n and (is_number if coded else not known):
                 counts[word.strip()] += n
@@ -341,7 +329,9 @@ def group_hint(
     if roles.group_column is not None:
         return "", ""
     taken = {*roles.used}.difference(roles.feature_columns)
-    plain = {name: plain_name(name.strip().lower().removeprefix("feat_")) for name in table.columns}
+    plain = {
+        name: cells.plain_name(name.strip().lower().removeprefix("feat_")) for name in table.columns
+    }
     named = [name for name in table.columns if plain[name] in _NAMES and name not in taken]
     for column in _of_items(table, named, items, votes.n_items):
         if n_values := values_that_recur(column):
@@ -350,21 +340,13 @@ def group_hint(
                 "intervals are too narrow unless such items stay together"
                 f"{_wider(times_as_wide(votes, _values(column)))}. Name {_REMEDY}"
             )
-    names = _descriptions(roles, items)
+    names = [role.column for role in roles.columns if role.role in ("feature", "text")]
+    if items is not None and 2 * (np.bincount(items) > 1).sum() >= items.max() + 1:
+        # In a long file columns that describe items have no role of their own. One that is not used
+        # does if it is the same on all rows of an item, which shows if most have several rows.
+        unused = [r.column for r in roles.columns if r.role == "ignore" and r.reason != CHOSEN]
+        names += [name for name in unused if name.strip().lower() not in cells.AGGREGATE_NAMES]
     return _by_errors(_of_items(table, names, items, votes.n_items), votes)
-
-
-def _descriptions(roles: Roles, items: NDArray[np.intp] | None) -> list[str]:
-    """Return the columns that may describe items.
-
-    In a long file they have no role of their own. A column that is not used describes items if it
-    is the same on all rows of an item, which has to show: most items must have several rows.
-    """
-    columns = [role.column for role in roles.columns if role.role in ("feature", "text")]
-    if items is None or 2 * (np.bincount(items) > 1).sum() < items.max() + 1:
-        return columns
-    unused = [r.column for r in roles.columns if r.role == "ignore" and r.reason != CHOSEN]
-    return columns + [name for name in unused if name.strip().lower() not in AGGREGATE_NAMES]
 
 
 def _of_items(
@@ -479,7 +461,7 @@ def times_as_wide(votes: VoteMatrix, values: Codes) -> float:
     return float(np.sqrt((sums**2).sum() / alone))
 
 
-def _errors(votes: VoteMatrix) -> tuple[Floats, NDArray[np.bool_]]:
+def _errors(votes: VoteMatrix) -> tuple[Floats, Bools]:
     """Return wrong less the judge's share of wrong votes, 0 without a vote, and where votes are."""
     given = (votes.votes != MISSING) & votes.labelled[:, None]
     wrong = (votes.votes != votes.labels[:, None]) & given

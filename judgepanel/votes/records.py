@@ -27,20 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes import errors, limits, table
-from judgepanel.votes.cells import (
-    JUDGE_WORDS,
-    LABEL_WORDS,
-    LONG_JUDGE_NAMES,
-    LONG_VERDICT_NAMES,
-    RECORD,
-    VERDICT_WORDS,
-    find_column,
-    is_missing,
-    is_number,
-    is_verdict,
-    tokens_of,
-)
+from judgepanel.votes import cells, errors, limits, table
 from judgepanel.votes.delimited import check_text
 from judgepanel.votes.errors import EXPORT_AGAIN, SAVE_AS_UTF8, InputError, listed, quote_value
 from judgepanel.votes.table import RawTable
@@ -51,7 +38,7 @@ _ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
 NESTED = "a nested value"
 _ERRORS = frozenset(("error", "errors", "exception", "failure", "parse_error"))
-_OF_A_VOTE = (*LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES)
+_OF_A_VOTE = (*cells.LONG_JUDGE_NAMES, *cells.LONG_VERDICT_NAMES)
 KEY = "key"
 """The column with the keys of an object of records."""
 EACH = "[]"
@@ -75,21 +62,18 @@ def check_json(data: bytes) -> None:
         return
     bare = _STRING.sub(b"", data)
     opening = bare.count(b"[") + bare.count(b"{")
-    if opening > limits.MAX_DEPTH and _depth(bare) > limits.MAX_DEPTH:
-        remedy = "write each nested value as a column of its own"
-        most = f"at most {limits.MAX_DEPTH} levels"
-        raise InputError("JSON is nested too deeply", most, remedy)
+    if opening > limits.MAX_DEPTH:
+        # No JSON within the limits has more brackets; those behind them are never decoded.
+        brackets = bare.translate(None, _ALL_BUT_BRACKETS)[: 2 * limits.MAX_VALUES]
+        codes = np.frombuffer(brackets, np.uint8)
+        steps = np.where((codes == ord("[")) | (codes == ord("{")), 1, -1)
+        if np.cumsum(steps).max(initial=0) > limits.MAX_DEPTH:
+            remedy = "write each nested value as a column of its own"
+            most = f"at most {limits.MAX_DEPTH} levels"
+            raise InputError("JSON is nested too deeply", most, remedy)
     if opening + bare.count(b",") >= limits.MAX_VALUES:
         most = f"at most {limits.MAX_VALUES:,}"
         raise InputError("one JSON document has too many values", most, "split it")
-
-
-def _depth(bare: bytes) -> int:
-    # No JSON within the limits has more brackets; those behind them are never decoded.
-    brackets = bare.translate(None, _ALL_BUT_BRACKETS)[: 2 * limits.MAX_VALUES]
-    codes = np.frombuffer(brackets, np.uint8)
-    opening = (codes == ord("[")) | (codes == ord("{"))
-    return int(np.cumsum(np.where(opening, 1, -1)).max(initial=0))
 
 
 def decoded(data: bytes, decode: Callable[[str], Any] = json.loads) -> Any:
@@ -148,7 +132,7 @@ def json_lines(data: bytes, decode: Callable[[str], Any] = json.loads) -> Iterat
             try:
                 yield number, decoded(text, decode)
             except InputError as error:
-                raise error.in_row(number) from None
+                raise replace(error, row=number) from None
 
 
 def is_document(data: bytes, extension: str) -> bool:
@@ -180,9 +164,9 @@ class _Stat:
     def add(self, value: Any) -> None:
         """Count a scalar."""
         text = _text(value)
-        if value is None or is_missing(text):
+        if value is None or cells.is_missing(text):
             return
-        self.numbers = self.numbers and is_number(text.strip())
+        self.numbers = self.numbers and cells.is_number(text.strip())
         self.long |= len(text) > _LONG_WORD
         if len(self.words) <= _MOST_WORDS:
             self.words.add(text[: _LONG_WORD + 1])
@@ -191,9 +175,9 @@ class _Stat:
         """Whether the values may be verdicts; ``names`` are the last keys of the path."""
         if self.long or len(self.words) < 2:
             return False
-        if len(self.words) <= _MOST_WORDS and all(map(is_verdict, self.words)):
+        if len(self.words) <= _MOST_WORDS and all(map(cells.is_verdict, self.words)):
             return True
-        named = not VERDICT_WORDS.isdisjoint(chain.from_iterable(map(tokens_of, names)))
+        named = not cells.VERDICT_WORDS.isdisjoint(chain.from_iterable(map(cells.tokens_of, names)))
         return named and (self.numbers or len(self.words) <= _FEW)
 
 
@@ -252,7 +236,7 @@ class Shape:
     def names_judges(self, path: Path) -> bool:
         """Whether a key in the elements of a list is one for the names of judges."""
         ends = {_name_of((*path, EACH, *rest), rest[-1]) for rest, _ in self.inside(path) if rest}
-        return any(not JUDGE_WORDS.isdisjoint(tokens_of(key)) for key in ends)
+        return any(not cells.JUDGE_WORDS.isdisjoint(cells.tokens_of(key)) for key in ends)
 
     def partners(self, path: Path) -> list[Path]:
         """Return the lists that go together with one: beside it, and always of its length."""
@@ -301,10 +285,10 @@ def _bare(path: Path) -> Path:
 def _name_of(path: Path, key: str) -> str:
     """Return the name of a column: of a list called 'judges', each element is a 'judge'."""
     one = key.removesuffix("s")
-    if path[-1] == EACH and find_column([one], _OF_A_VOTE):
+    if path[-1] == EACH and cells.find_column([one], _OF_A_VOTE):
         return one
     owner = path[-2] if key == "name" and len(path) > 1 else ""
-    return f"{owner} name" if not JUDGE_WORDS.isdisjoint(tokens_of(owner)) else key
+    return f"{owner} name" if not cells.JUDGE_WORDS.isdisjoint(cells.tokens_of(owner)) else key
 
 
 def _joined(path: Path) -> str:
@@ -361,7 +345,7 @@ class _Plan:
 
     def rows(self, record: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
         """Yield the rows of the record of this number."""
-        start = {RECORD: str(number)} if self.levels else {}
+        start = {cells.RECORD: str(number)} if self.levels else {}
         for row in self._unfolded([((), record)], self.levels, number):
             yield {**start, **row}
 
@@ -449,8 +433,8 @@ def _by_key(value: dict[str, Any]) -> list[dict[str, Any]]:
     if sum(map(len, inner)) < _SHARED * len(inner) * len(keys):
         return []
     matrix = not any(isinstance(cell, dict | list) for record in inner for cell in record.values())
-    labelled = any(not LABEL_WORDS.isdisjoint(tokens_of(key)) for key in value)
-    inward = any(not LABEL_WORDS.isdisjoint(tokens_of(key)) for key in keys)
+    labelled = any(not cells.LABEL_WORDS.isdisjoint(cells.tokens_of(key)) for key in value)
+    inward = any(not cells.LABEL_WORDS.isdisjoint(cells.tokens_of(key)) for key in keys)
     if matrix and not inward and (labelled or len(keys) > len(inner)):
         items = dict.fromkeys(key for record in inner for key in record)
         return [{KEY: key, **{name: v.get(key) for name, v in value.items()}} for key in items]
@@ -527,15 +511,13 @@ def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
                 raise
     # Read twice, because all records together would take many times the memory of their text.
     wanted = None if records is None else tuple(records.split("."))
-    return _table(lambda: json_lines(data, _as_object), name, wanted)
+    return _table(lambda: json_lines(data, _as_object), name, wanted, ())
 
 
-def _table(
-    records: Callable[[], Iterable[tuple[int, Any]]],
-    name: str,
-    wanted: Path | None,
-    left_out: Sequence[str] = (),
-) -> RawTable:
+_Read = Callable[[], Iterable[tuple[int, Any]]]
+
+
+def _table(records: _Read, name: str, wanted: Path | None, left_out: Sequence[str]) -> RawTable:
     """Return a table of numbered records, which are called for twice: to be seen and to be read."""
     plan = _Plan.of(Shape(records()), wanted)
     rows = ((number, row) for number, record in records() for row in plan.rows(record, number))
@@ -576,8 +558,7 @@ def _columns(name: str, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> RawTab
         _fill(codes, len(lines))
         frame[title] = table.text_column(np.frombuffer(codes, np.int32), [*map(_text, words)])
     places = np.array(lines, dtype=np.int32)
-    regular = bool((np.diff(places) == 1).all())
-    irregular = None if regular else places
+    irregular = None if (np.diff(places) == 1).all() else places
     return RawTable(pd.DataFrame(frame), name, "jsonl", int(lines[0]), irregular)
 
 

@@ -15,41 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes import errors
-from judgepanel.votes.cells import (
-    AGGREGATE_NAMES,
-    COMPUTED_WORDS,
-    FEATURE_NAMES,
-    FEATURE_PREFIX,
-    GROUP_NAMES,
-    ID_NAMES,
-    INDEX_PREFIXES,
-    JUDGE_WORDS,
-    LABEL_NAMES,
-    LABEL_WORDS,
-    LONG_ITEM_NAMES,
-    LONG_JUDGE_NAMES,
-    LONG_VERDICT_NAMES,
-    MEASURE_WORDS,
-    PERSON_WORDS,
-    RECORD,
-    SYSTEM_NAMES,
-    TEXT_NAMES,
-    UNKNOWN,
-    VERDICT_WORDS,
-    Vocabulary,
-    find_column,
-    is_good_or_bad,
-    is_role_name,
-    names_order,
-    names_state,
-    plain,
-    plain_name,
-    side_of,
-    tokens_of,
-    unshield,
-    words_in,
-)
+from judgepanel.votes import cells, errors
 from judgepanel.votes.choices import SINGLE, Choices
 from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of, says_orders
 from judgepanel.votes.errors import CHOICE_CONTROLS, ONE_ROLE_EACH, InputError, quote_value
@@ -69,29 +35,29 @@ PLACES: dict[RoleName, str] = {role: f"{role}_column" for role in get_args(Place
 }
 """The field of ``Roles`` with the columns of a role."""
 _LONG_NAMES = frozenset(
-    plain_name(name)
-    for names in (LONG_ITEM_NAMES, LONG_JUDGE_NAMES, LONG_VERDICT_NAMES)
-    for name in (*names, *TEXT_NAMES)
+    cells.plain_name(name)
+    for names in (cells.LONG_ITEM_NAMES, cells.LONG_JUDGE_NAMES, cells.LONG_VERDICT_NAMES)
+    for name in (*names, *cells.TEXT_NAMES)
 )
-_LABEL_NAMES_ONLY = frozenset(map(plain_name, LABEL_NAMES)) - {"target", "y", "z"}
+_LABEL_NAMES_ONLY = frozenset(map(cells.plain_name, cells.LABEL_NAMES)) - {"target", "y", "z"}
 """Names of labels that no judge is likely to have."""
-_LABELS = words_in("label|labels")
-_TRUTHS, _PERSONS = LABEL_WORDS - _LABELS, PERSON_WORDS
-_BY_PERSON = _PERSONS | words_in("annotation|annotated|true|reference|final")
+_LABELS = cells.words_in("label|labels")
+_TRUTHS, _PERSONS = cells.LABEL_WORDS - _LABELS, cells.PERSON_WORDS
+_BY_PERSON = _PERSONS | cells.words_in("annotation|annotated|true|reference|final")
 _LABEL_TIERS = ((_TRUTHS,), (_LABELS, _BY_PERSON), (_PERSONS,), (_LABELS,))
 """Sets of words of which the name of a label has one each, the plainest names first."""
-_TEXTS = words_in(
+_TEXTS = cells.words_in(
     "prompt|instruction|input|question|query|response|response_a|response_b|response_1|response_2|"
     "output_1|output_2|comment|comments|note|notes|reason|reasoning|rationale|explanation|text|"
     "output"
 )
-_DATES = words_in("timestamp|date|datetime|time|created|created_at")
-_ITEM_WORDS = words_in(
+_DATES = cells.words_in("timestamp|date|datetime|time|created|created_at")
+_ITEM_WORDS = cells.words_in(
     "item|example|question|sample|instance|task|pair|prompt|case|query|conversation|trace|span|"
     "record|hit|unit|document|call|ticket|answer|source|request|doc|row|rec|entry|dialog"
 )
-_ID_WORDS = words_in("id|uid|uuid|key|idx|index")
-_NO_ITEMS = words_in("assignment|annotation|assessment|score|run|event|vote")
+_ID_WORDS = cells.words_in("id|uid|uuid|key|idx|index")
+_NO_ITEMS = cells.words_in("assignment|annotation|assessment|score|run|event|vote")
 """Words of ids that are of a vote, not of an item."""
 _FEW_VALUES, _LABEL_VALUES, _FEW_ROWS, _FEW_STATES = 12, 11, 5, 9
 _MAY_BE_WORDS = ("2", "2.0", "left", "right", "y", "n")
@@ -181,11 +147,9 @@ def guess_roles(table: RawTable, choices: Choices, *, need_label: bool = True) -
     guess = _Guess(table, choices)
     roles = (None if choices.judge_columns else guess.long()) or guess.wide()
     if need_label and roles.label_column is None:
-        raise InputError(
-            "there is no label column",
-            "a column named label, gold, truth, target or y",
-            errors.name_column("label", guess.label_candidates()),
-        ).in_header(table)
+        allowed = "a column named label, gold, truth, target or y"
+        remedy = errors.name_column("label", guess.label_candidates())
+        raise InputError("there is no label column", allowed, remedy).in_header(table)
     if roles.layout == "wide" and not roles.judge_columns:
         raise InputError(
             "there are no judge columns",
@@ -229,7 +193,7 @@ def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ..
 
 def _usual(free: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the free columns of usual names, in the order of these names."""
-    return [column for name in names if (column := find_column(free, (name,))) is not None]
+    return [column for name in names if (column := cells.find_column(free, (name,))) is not None]
 
 
 def _plainest(names: Iterable[str], *tests: Callable[[str], bool]) -> list[str]:
@@ -240,12 +204,12 @@ def _plainest(names: Iterable[str], *tests: Callable[[str], bool]) -> list[str]:
 
 def _ends_as_id(name: str) -> bool:
     """Whether the last word of a name is one for an id."""
-    return not _ID_WORDS.isdisjoint(tokens_of(name)[-1:])
+    return not _ID_WORDS.isdisjoint(cells.tokens_of(name)[-1:])
 
 
 def _says(name: str, words: Set[str]) -> bool:
     """Whether one of the words is in a name."""
-    return not words.isdisjoint(tokens_of(name))
+    return not words.isdisjoint(cells.tokens_of(name))
 
 
 def _is_written(column: Column) -> bool:
@@ -260,7 +224,7 @@ class _Guess:
         self.table, self.choices = table, choices
         self.columns = Columns(table)
         self.models = self.columns.models()
-        self.vocabulary = Vocabulary(choices.words)
+        self.vocabulary = cells.Vocabulary(choices.words)
         self.chosen = choices.columns
         self.free = [name for name in table.columns if name not in self.chosen]
         self.why: dict[str, ColumnRole] = {}
@@ -275,7 +239,7 @@ class _Guess:
     def readable(self, name: str) -> bool:
         """Whether a column holds verdicts in any form: words, 1 and 2, or model names."""
         return all(
-            self.vocabulary.knows(word) or plain(word) in _MAY_BE_WORDS or word in self.models
+            self.vocabulary.knows(word) or cells.plain(word) in _MAY_BE_WORDS or word in self.models
             for word in self.columns[name].given
         )
 
@@ -313,8 +277,8 @@ class _Guess:
     def _may_be_label(self, name: str) -> bool:
         column = self.columns[name]
         most = _LABEL_VALUES if column.kind == "numbers" else _FEW_VALUES
-        is_computed = _says(name, COMPUTED_WORDS - {"final"})
-        is_other = is_computed or name.startswith(FEATURE_PREFIX)
+        is_computed = _says(name, cells.COMPUTED_WORDS - {"final"})
+        is_other = is_computed or name.startswith(cells.FEATURE_PREFIX)
         return self.is_value(name) and len(column.given) <= most and not is_other
 
     def label(self, taken: Iterable[str | None], within: np.ndarray | None = None) -> str | None:
@@ -324,7 +288,7 @@ class _Guess:
         """
         if self.choices.label_column is not None:
             return self.choices.label_column
-        usual = find_column(self.without(taken), LABEL_NAMES)
+        usual = cells.find_column(self.without(taken), cells.LABEL_NAMES)
         names = self.label_candidates(taken) if usual is None else (usual,)
         if len(names) != 1 or not (within is None or self.is_constant(names[0], within)):
             return None
@@ -340,7 +304,7 @@ class _Guess:
         if label is None:
             return
         for name in self.without(taken):
-            if plain_name(name) not in _LABEL_NAMES_ONLY or not self.readable(name):
+            if cells.plain_name(name) not in _LABEL_NAMES_ONLY or not self.readable(name):
                 continue
             same = np.array_equal(self._meant(label), self._meant(name))
             if self.choices.label_column is None and not same:
@@ -358,7 +322,7 @@ class _Guess:
         """
         column = self.columns[name]
         codes = zip(map(self.vocabulary.meaning, column.words), column.words, strict=True)
-        meant = [word.strip() if code == UNKNOWN else code for code, word in codes]
+        meant = [word.strip() if code == cells.UNKNOWN else code for code, word in codes]
         return np.array(meant, dtype=object)[column.codes]
 
     # --- ids, groups, features ---
@@ -385,20 +349,17 @@ class _Guess:
 
     def _usual_id(self, taken: Iterable[str | None]) -> str | None:
         free = self.without(taken)
-        return find_column(free, ID_NAMES, lambda name: self.columns[name].is_unique)
+        return cells.find_column(free, cells.ID_NAMES, lambda name: self.columns[name].is_unique)
 
     def _may_be_id(self, name: str) -> bool:
         """Whether a column of different values may number or name the items."""
         column, lower = self.columns[name], name.strip().lower()
-        if (
-            name.startswith(FEATURE_PREFIX)
-            or lower.startswith(INDEX_PREFIXES)
-            or lower in _TEXTS | _DATES
-        ):
+        is_other = name.startswith(cells.FEATURE_PREFIX) or lower.startswith(cells.INDEX_PREFIXES)
+        if is_other or lower in _TEXTS | _DATES:
             return False
         if _says(name, _ID_WORDS):
             return column.kind in ("numbers", "words")
-        if _says(name, MEASURE_WORDS):
+        if _says(name, cells.MEASURE_WORDS):
             return False
         if column.kind != "numbers":
             return column.kind == "words" and not any(map(self.vocabulary.knows, column.given))
@@ -406,12 +367,12 @@ class _Guess:
         return bool((np.diff(numbers) == 1.0).all() and numbers[0] in (0.0, 1.0))
 
     def group(self, taken: Collection[str | None]) -> str | None:
-        named = (name for name in _usual(self.free, GROUP_NAMES) if name not in taken)
+        named = (name for name in _usual(self.free, cells.GROUP_NAMES) if name not in taken)
         found = (n for n in named if self.columns[n].kind not in ("verdicts", "empty"))
         return self.choices.group_column or next(found, None)
 
     def features(self, taken: Iterable[str | None]) -> tuple[str, ...]:
-        wanted = {name for name in self.free if name.startswith(FEATURE_PREFIX)}
+        wanted = {name for name in self.free if name.startswith(cells.FEATURE_PREFIX)}
         wanted = wanted.union(self.choices.features).difference(taken)
         return tuple(name for name in self.table.columns if name in wanted)
 
@@ -441,7 +402,7 @@ class _Guess:
             raise missing.in_header(self.table)
         taken.add(verdict)
         if label is None:
-            label = find_column(self.without(taken), LABEL_NAMES)
+            label = cells.find_column(self.without(taken), cells.LABEL_NAMES)
             if label is None and not (asked or self._several_votes(item)) and self.judges(taken):
                 return None
             label = label or self.label(taken, within)
@@ -454,7 +415,7 @@ class _Guess:
 
     def _described(self, roles: Roles) -> Roles:
         """Return roles with the columns that describe the items and the votes of any file."""
-        named = filter(names_order, self.without(roles.used))
+        named = filter(cells.names_order, self.without(roles.used))
         orders = (name for name in named if says_orders(self.columns[name]))
         return replace(
             roles,
@@ -471,7 +432,7 @@ class _Guess:
         free = self.without((*roles.used, *self.choices.known))
         pair = self.columns.pair
         within = self._codes(roles.id_column)
-        named = pair if pair and {*pair} <= {*free} else _usual(free, SYSTEM_NAMES)[:1]
+        named = pair if pair and {*pair} <= {*free} else _usual(free, cells.SYSTEM_NAMES)[:1]
         for name in named:
             column = self.columns[name]
             recurs = column.kind == "words" and 2 * len(column.given) <= self.table.n_rows
@@ -517,11 +478,11 @@ class _Guess:
 
     def _judge_names(self) -> tuple[str, ...]:
         """Return the columns that name the judge of a row: by a usual name, else by its words."""
-        usual = find_column(self.free, LONG_JUDGE_NAMES)
+        usual = cells.find_column(self.free, cells.LONG_JUDGE_NAMES)
         named = _plainest(
             self.free,
             lambda name: name == usual,
-            lambda name: _says(name, JUDGE_WORDS) and self._holds_names(name),
+            lambda name: _says(name, cells.JUDGE_WORDS) and self._holds_names(name),
             lambda name: name.endswith(" number") and self._repeats(name),
             lambda name: name == FILE_COLUMN and self._files_are_judges(),
         )
@@ -537,7 +498,7 @@ class _Guess:
     def _holds_names(self, name: str) -> bool:
         """Whether a column may hold names of judges, or numbers that stand for them."""
         kind = self.columns[name].kind
-        is_numbered = any(word.isdigit() for word in tokens_of(name))
+        is_numbered = any(word.isdigit() for word in cells.tokens_of(name))
         is_measured = kind == "numbers" and not _says(name, {"id", "user", "number"})
         return not (kind == "verdicts" or is_numbered or is_measured) and self._repeats(name)
 
@@ -550,14 +511,14 @@ class _Guess:
     def _items_of_votes(self, judge: Sequence[str], taken: set[str | None]) -> tuple[str, ...]:
         """Return the column of the items: one that recurs, but hardly ever with the same judge."""
         free = self.without(taken)
-        usual = find_column(free, LONG_ITEM_NAMES)
+        usual = cells.find_column(free, cells.LONG_ITEM_NAMES)
         if usual is not None and not self.columns[usual].is_unique:
-            named = _usual(free, LONG_ITEM_NAMES)
+            named = _usual(free, cells.LONG_ITEM_NAMES)
             return (next((name for name in named if self._recurs(name)), usual),)
         named = [name for name in free if judge and self._is_named_as_item(name, judge)]
         named = [name for name in named if _says(name, _ITEM_WORDS)] or named
-        if judge and not named and RECORD in free and self._are_items(RECORD, judge):
-            named = [next((n for n in free if self._names_records(n)), RECORD)]
+        if judge and not named and cells.RECORD in free and self._are_items(cells.RECORD, judge):
+            named = [next((n for n in free if self._names_records(n)), cells.RECORD)]
         if not named:
             return () if usual is None else (usual,)
         self.give(named[0], "id", "recurs with every judge")
@@ -565,17 +526,19 @@ class _Guess:
 
     def _is_named_as_item(self, name: str, judge: Sequence[str]) -> bool:
         """Whether a column is the items of votes by its name and its values."""
-        if name == RECORD or find_column([name], GROUP_NAMES):
+        if name == cells.RECORD or cells.find_column([name], cells.GROUP_NAMES):
             return False
         by_name = _says(name, _ID_WORDS | _ITEM_WORDS)
-        of_votes = _says(name, _NO_ITEMS | JUDGE_WORDS)
+        of_votes = _says(name, _NO_ITEMS | cells.JUDGE_WORDS)
         return by_name and not of_votes and self._are_items(name, judge)
 
     def _names_records(self, name: str) -> bool:
         """Whether a column has a value of its own for every record, and no text."""
-        column, n_records = self.columns[name], len(self.columns[RECORD].given)
-        one_each = len(column.given) == n_records == self._n_values((RECORD, name))
-        return one_each and not _is_written(column) and name != RECORD and self._may_be_id(name)
+        column, n_records = self.columns[name], len(self.columns[cells.RECORD].given)
+        one_each = len(column.given) == n_records == self._n_values((cells.RECORD, name))
+        return (
+            one_each and not _is_written(column) and name != cells.RECORD and self._may_be_id(name)
+        )
 
     def _recurs(self, name: str) -> bool:
         """Whether a column may be the item of votes: texts of an item stand in several rows."""
@@ -592,14 +555,16 @@ class _Guess:
     def _verdict(self, taken: set[str | None], within: np.ndarray) -> str | None:
         """Return the column with the verdict of a row, first one that differs within items."""
         free = self.without(taken)
-        named = _usual(free, LONG_VERDICT_NAMES)
-        worded = [n for n in free if _says(n, VERDICT_WORDS) and self.is_value(n)]
+        named = _usual(free, cells.LONG_VERDICT_NAMES)
+        worded = [n for n in free if _says(n, cells.VERDICT_WORDS) and self.is_value(n)]
         named += [name for name in worded if name not in named]
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
-        named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
+        named += [
+            n for n in (cells.find_column(free, ("label", "labels")),) if n and n not in named[:1]
+        ]
         named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
         varying = [name for name in named if not self.is_constant(name, within)]
-        usual = [name for name in varying if find_column([name], LONG_VERDICT_NAMES)]
+        usual = [name for name in varying if cells.find_column([name], cells.LONG_VERDICT_NAMES)]
         short = [name for name in usual or varying if self.columns[name].kind != "texts"]
         return next(iter(short or varying or named), None)
 
@@ -609,9 +574,9 @@ class _Guess:
         """Return the columns of a long file that are about the verdict of the same row."""
         beside = []
         for name in self.without(taken):
-            facet = facet_of((tokens_of(name) or ("verdict",))[-1])
+            facet = facet_of((cells.tokens_of(name) or ("verdict",))[-1])
             about = facet != "word" and (facet != "number" or self.is_value(name))
-            about = about and not name.startswith(FEATURE_PREFIX)
+            about = about and not name.startswith(cells.FEATURE_PREFIX)
             if about and not self.is_constant(name, within):
                 beside.append(name)
                 self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
@@ -621,9 +586,9 @@ class _Guess:
 
     def judges(self, taken: Collection[str | None]) -> tuple[str, ...]:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
-        out = {*taken, self._usual_id(taken), find_column(self.free, LABEL_NAMES)}
+        out = {*taken, self._usual_id(taken), cells.find_column(self.free, cells.LABEL_NAMES)}
         out |= {self.group(taken), *self.features(out)}
-        rest = (n for n in self.free if n not in out and plain_name(n) not in _LONG_NAMES)
+        rest = (n for n in self.free if n not in out and cells.plain_name(n) not in _LONG_NAMES)
         return tuple(filter(self.readable, rest))
 
     def wide(self) -> Roles:
@@ -651,7 +616,7 @@ class _Guess:
         judges = self.judges({*item, label, group})
         if len(judges) > 1 or (judges and not self._bracketed(judges[0])):
             for name in self.without(taken):
-                words = self.columns[name].given if plain_name(name) in _LONG_NAMES else []
+                words = self.columns[name].given if cells.plain_name(name) in _LONG_NAMES else []
                 if 2 * sum(map(self.vocabulary.knows, words)) < len(words):
                     self.give(name, "ignore", "named as in a file with one row per vote")
         else:
@@ -665,12 +630,12 @@ class _Guess:
 
     def _refuse_half_a_long_file(self, taken: Iterable[str | None]) -> None:
         """Refuse judge names without verdicts, and texts without judge names."""
-        judges, texts = LONG_JUDGE_NAMES, TEXT_NAMES
+        judges, texts = cells.LONG_JUDGE_NAMES, cells.TEXT_NAMES
         for names, missing, choice, allowed in (
             (judges, "verdicts or outputs", "verdict_column", ("verdict", "vote", *texts)),
             (texts, "the names of judges", "judge_column", judges[:4]),
         ):
-            column = find_column(self.free, names)
+            column = cells.find_column(self.free, names)
             if column is None or column in set(taken):
                 continue
             if self.columns[column].kind in ("verdicts", "empty") and not self._bracketed(column):
@@ -702,18 +667,15 @@ class _Guess:
         judges = [name for name in names if self.why[name].role == "judge"]
         features = {name for name in names if self.why[name].role == "feature"}
         features.update(roles.feature_columns)
-        return replace(
-            roles,
-            judge_columns=tuple(judges),
-            feature_columns=tuple(name for name in self.table.columns if name in features),
-            beside={name: own for name, own in beside.items() if name in judges},
-        )
+        described = tuple(name for name in self.table.columns if name in features)
+        beside = {name: own for name, own in beside.items() if name in judges}
+        return replace(roles, judge_columns=tuple(judges), feature_columns=described, beside=beside)
 
     def _by_name(self, name: str) -> None:
         """Give a column the role that its name says."""
         lower = name.strip().lower()
-        is_known = unshield(name, is_role_name) in self.choices.known
-        is_order = names_order(name) and says_orders(self.columns[name])
+        is_known = cells.unshield(name, cells.is_role_name) in self.choices.known
+        is_order = cells.names_order(name) and says_orders(self.columns[name])
         is_file = name == FILE_COLUMN and self.table.files
         is_writer = name in (self.columns.pair or ())
         self.give_first(
@@ -722,10 +684,10 @@ class _Guess:
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
             (is_known, "judge", "a judge of the panel"),
             (is_writer, "text", "the name of the model that wrote a response"),
-            (lower.startswith(INDEX_PREFIXES), "ignore", "an index column"),
-            (name == RECORD, "ignore", "the number of its record"),
-            (lower in AGGREGATE_NAMES, "ignore", _COMPUTED),
-            (lower in FEATURE_NAMES, "feature", DESCRIBES),
+            (lower.startswith(cells.INDEX_PREFIXES), "ignore", "an index column"),
+            (name == cells.RECORD, "ignore", "the number of its record"),
+            (lower in cells.AGGREGATE_NAMES, "ignore", _COMPUTED),
+            (lower in cells.FEATURE_NAMES, "feature", DESCRIBES),
             (is_order, "ignore", "named as the order in which responses were shown"),
         )
 
@@ -736,7 +698,7 @@ class _Guess:
         n_verdicts = sum(map(self.vocabulary.knows, words))
         numeric = int((~np.isnan(column.numbers)).sum())
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
-        is_state = names_state(name) and len(words) < _FEW_STATES
+        is_state = cells.names_state(name) and len(words) < _FEW_STATES
         is_constant = len(words) == 1 and self.table.n_rows > 1
         self.give_first(
             name,
@@ -783,7 +745,9 @@ class _Guess:
 
         def says_words(name: str) -> bool:
             words = self.columns[name].given
-            return any(is_good_or_bad(word) or side_of(word) is not None for word in words)
+            return any(
+                cells.is_good_or_bad(word) or cells.side_of(word) is not None for word in words
+            )
 
         words = list(filter(says_words, readable))
         named = [name for name in readable if facets[name] == "word"]
@@ -799,16 +763,14 @@ class _Guess:
                 is_constant = len(self.columns[name].given) == 1 < self.table.n_rows
                 self.give_first(
                     name,
-                    (
-                        _says(name, MEASURE_WORDS),
-                        "ignore",
-                        "numbers, named as a measurement",
-                    ),
-                    (_says(name, COMPUTED_WORDS), "ignore", f"numbers, {_COMPUTED}"),
+                    (_says(name, cells.MEASURE_WORDS), "ignore", "numbers, named as a measurement"),
+                    (_says(name, cells.COMPUTED_WORDS), "ignore", f"numbers, {_COMPUTED}"),
                     (is_constant, "ignore", "the same number in every row"),
                 )
             if self.why[name].role == "judge":
-                scales.setdefault(_scale_of(self.columns[name]), []).append(name)
+                least, most = (f(self.columns[name].numbers) for f in (np.nanmin, np.nanmax))
+                scale = -1 if least < 0 else int(np.searchsorted(_SCALES, most))
+                scales.setdefault(scale, []).append(name)
         others = len(judges) > len(scores)
         largest = max(map(len, scales.values()), default=0)
         if self.choices.thresholds.default is not None and largest == len(scales) == 1:
@@ -841,11 +803,5 @@ class _Guess:
 
 def _family(name: str) -> str:
     """Return a name without its numbers and its last word: what judges of one kind share."""
-    words = [word for word in tokens_of(name) if not word.isdigit()]
+    words = [word for word in cells.tokens_of(name) if not word.isdigit()]
     return " ".join(words[:-1]) or " ".join(words)
-
-
-def _scale_of(column: Column) -> int:
-    """Return the number of the scale that holds the numbers of a column, -1 for negative ones."""
-    least, most = np.nanmin(column.numbers), np.nanmax(column.numbers)
-    return -1 if least < 0 else int(np.searchsorted(_SCALES, most))

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.votes.companions import write_judges, write_votes
 from judgepanel.votes.errors import IN_CHECKOUT, SAMPLE_FOLDER, InputError
 from judgepanel.votes.load import load_votes
@@ -144,10 +144,11 @@ class SimulationSpec:
         one_each = own is None or (isinstance(own, tuple) and len(own) == free)
         several = self.task == "pointwise" or not self.n_systems
         spread = self.system_gap * max(0, self.n_systems - 1) / 2.0
+        room = min(self.base_rate, 1.0 - self.base_rate)
         relations = {
             "n_systems": (several, "0 if pairwise"),
             "system_gap": (
-                spread <= min(self.base_rate, 1.0 - self.base_rate),
+                spread <= room,
                 "so small that the rates of all systems are from 0 to 1",
             ),
             "task": (self.task in TASKS, ", ".join(TASKS)),
@@ -203,18 +204,18 @@ class Simulated:
     """
 
     votes: VoteMatrix
-    accuracies: NDArray[np.float64]
-    difficulty: NDArray[np.float64]
+    accuracies: Floats
+    difficulty: Floats
     families: tuple[str, ...]
-    truth: NDArray[np.int8]
+    truth: Votes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Items:
-    truth: NDArray[np.int8]
-    labels: NDArray[np.int8]
-    difficulty: NDArray[np.float64]
-    subset: NDArray[np.int64]
+    truth: Votes
+    labels: Votes
+    difficulty: Floats
+    subset: Ints
     groups: tuple[str, ...] | None
     features: pd.DataFrame | None
 
@@ -222,10 +223,10 @@ class _Items:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Panel:
     names: tuple[str, ...]
-    accuracies: NDArray[np.float64]
-    ability: NDArray[np.float64]
-    family: NDArray[np.int64]
-    is_copy: NDArray[np.bool_]
+    accuracies: Floats
+    ability: Floats
+    family: Ints
+    is_copy: Bools
     table: pd.DataFrame
 
 
@@ -248,18 +249,9 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
     grades = None
     if ratings is not None:
         grades = np.where(verdicts == MISSING, np.nan, (2.0 * verdicts - 1.0) * ratings)
-    votes = VoteMatrix(
-        votes=verdicts,
-        labels=items.labels,
-        item_ids=_numbered("item", spec.n_items),
-        judges=panel.names,
-        task=spec.task,
-        groups=items.groups,
-        features=items.features,
-        judge_table=panel.table,
-        grades=grades,
-        thresholds=None if grades is None else np.zeros(spec.n_judges),
-    )
+    cuts, ids = None if grades is None else np.zeros(spec.n_judges), _numbered("item", spec.n_items)
+    known = (verdicts, items.labels, ids, panel.names, spec.task, items.groups, items.features)
+    votes = VoteMatrix(*known, judge_table=panel.table, grades=grades, thresholds=cuts)
     families = tuple(panel.table["family"]) if spec.n_families else panel.names
     truth = items.truth
     if spec.one_class:
@@ -318,7 +310,7 @@ def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:
     return _Items(truth, labels, difficulty, subset, groups, table)
 
 
-def _shifts(spec: SimulationSpec) -> NDArray[np.float64]:
+def _shifts(spec: SimulationSpec) -> Floats:
     return np.array([shift for _, shift in spec.subsets] or [0.0], dtype=float)
 
 
@@ -361,7 +353,7 @@ def _draw_panel(spec: SimulationSpec, rng: np.random.Generator) -> _Panel:
     return _Panel(names, accuracies, ability, family, kind == "copy", table)
 
 
-def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np.float64]:
+def _abilities(spec: SimulationSpec, targets: Floats) -> Floats:
     """Return abilities (n_judges,) with mean over items of sigmoid(ability - d) at the target."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE_NODES)
     shifts = _shifts(spec)
@@ -379,7 +371,7 @@ def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np
 
 def _draw_votes(
     spec: SimulationSpec, items: _Items, panel: _Panel, rng: np.random.Generator
-) -> tuple[NDArray[np.int8], NDArray[np.int8] | None]:
+) -> tuple[Votes, Votes | None]:
     """Return all verdicts and absolute ratings, each int8 (n_items, n_judges), none missing.
 
     Ratings are in 1..levels, None without levels; drawn in blocks of rows.
@@ -413,7 +405,7 @@ def _blocks(spec: SimulationSpec) -> list[slice]:
 
 
 def _remove_unseen(
-    votes: NDArray[np.int8], spec: SimulationSpec, items: _Items, rng: np.random.Generator
+    votes: Votes, spec: SimulationSpec, items: _Items, rng: np.random.Generator
 ) -> None:
     """Blank, in place, votes that were not requested, not possible or not parsed."""
     m = spec.votes_per_item

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from judgepanel.votes import limits
+from judgepanel.votes import errors, limits
 from judgepanel.votes.delimited import parquet_in, readable
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, unopened
 from judgepanel.votes.formats import ZIP, read_table
@@ -205,13 +205,11 @@ def opened(source: Source, path: str) -> Document | None:
             raise InputError("not a log of Inspect AI", "a whole .eval", EXPORT_AGAIN, file=file)
         inner = source.inside(path) if isinstance(source, Archive) else Archive(file, data)
         return Document(path, file, parts=inner)
-    try:
+    with errors.in_file(file):
         if ending == "json":
             return Document(path, file, whole=decoded(data))
         if ending in _RECORDS:
             return Document(path, file, lines=tuple(_RECORDS[ending](data, file)))
-    except InputError as error:
-        raise error.in_file(file) from None
     return None
 
 

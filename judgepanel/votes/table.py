@@ -329,13 +329,7 @@ def together(tables: Sequence[RawTable], name: str) -> RawTable:
     for column, own in places.items():
         title = column if column not in columns else f"{column} read"
         frame[title] = text_column(np.repeat(np.arange(len(own)), sizes), own)
-    lines = [[table.row(k) for k in range(table.n_rows)] for table in tables]
-    return RawTable(
-        pd.DataFrame(frame, copy=False),
-        name,
-        tables[0].format,
-        first_row=1,
-        lines=np.concatenate([np.array(own, dtype=np.int32) for own in lines]),
-        files=tuple(map(str, paths)),
-        starts=tuple(np.cumsum([0, *sizes[:-1]]).tolist()),
-    )
+    lines = np.array([table.row(k) for table in tables for k in range(table.n_rows)], np.int32)
+    files, starts = tuple(map(str, paths)), tuple(np.cumsum([0, *sizes[:-1]]).tolist())
+    whole = pd.DataFrame(frame, copy=False)
+    return RawTable(whole, name, tables[0].format, 1, lines, files=files, starts=starts)

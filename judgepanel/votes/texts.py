@@ -47,7 +47,9 @@ def texts_of_items(
     for name in columns:
         rows = items if verdicts.items is None else _first(name, reader, verdicts)[0][items]
         cells = reader.table.frame[name].iloc[rows]
-        frame[name] = [_cut("" if pd.isna(cell) else str(cell), longest) for cell in cells]
+        given = ("" if pd.isna(cell) else str(cell) for cell in cells)
+        end = max(longest - 1, 0)
+        frame[name] = [text if len(text) <= longest else f"{text[:end]}…" for text in given]
     return frame
 
 
@@ -76,7 +78,3 @@ def _first(name: str, reader: Reader, verdicts: Verdicts) -> tuple[Codes, Codes]
     column, items = reader.columns[name], verdicts.items
     items = np.arange(len(column.codes)) if items is None else items
     return first_given(column.codes, column.present, items, len(verdicts.item_ids))
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: max(longest - 1, 0)]}…"
