@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
-from judgepanel.studies.codec import pack, unpack
+from judgepanel.studies.codec import unpack
 from judgepanel.votes import limits
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import Check, item_checks
@@ -25,7 +25,7 @@ from judgepanel.votes.layouts import Reader, settled
 from judgepanel.votes.load import Loaded, build_votes, open_table, prepared
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.reading import TASK_NOT_SAID, label_levels, task_of, unknown_words
-from judgepanel.votes.roles import RoleName, Roles, guess_roles
+from judgepanel.votes.roles import ColumnRole, RoleName, Roles, guess_roles
 from judgepanel.votes.table import Coverage, RawTable
 
 MAX_ANSWER = limits.READER_MIB << 20
@@ -83,16 +83,10 @@ class Refusal:
 
         names = (name for name in error.choices if len(name) <= limits.MAX_NAME)
         choices = (name for name in names if name.isprintable())
-        return cls(
-            problem=error.problem[:_SENTENCE],
-            file=text(error.file),
-            row=error.row,
-            column=text(error.column),
-            value=text(error.value),
-            allowed=text(error.allowed, _SENTENCE),
-            remedy=text(error.remedy, _SENTENCE),
-            choices=tuple(islice(choices, _MOST_CHOICES)),
-        )
+        file, column, value = map(text, (error.file, error.column, error.value))
+        allowed, remedy = (text(part, _SENTENCE) for part in (error.allowed, error.remedy))
+        problem, shown = error.problem[:_SENTENCE], tuple(islice(choices, _MOST_CHOICES))
+        return cls(problem, file, error.row, column, value, allowed, remedy, shown)
 
     def error(self) -> InputError:
         """Return the error."""
@@ -197,32 +191,22 @@ def _loaded(ask: Ask, files: list[bytes], seen: list[Preview]) -> Loaded:
     seen.append(_preview(table, roles, labels))
     table, roles = settled(table, roles)
     seen.append(_read(table, roles, choices, labels))
-    return build_votes(
-        table,
-        roles,
-        choices,
-        judge_table=judges,
-        need_labels=ask.need_labels,
-        texts_of=ask.texts_of,
-    )
+    need, ids = ask.need_labels, ask.texts_of
+    return build_votes(table, roles, choices, judge_table=judges, need_labels=need, texts_of=ids)
 
 
 def _preview(table: RawTable, roles: Roles | None, labels: RawTable | None) -> Preview:
     known = {} if roles is None else {role.column: role for role in roles.columns}
     names = sorted(table.columns, key=lambda n: n in known and known[n].role == "judge")
     first = table.frame.head(_CELLS)
-    columns = tuple(
-        ColumnPreview(
-            name,
-            known[name].role if name in known else "ignore",
-            known[name].reason if name in known else "not known yet",
-            tuple(str(cell)[:_CELL_LENGTH] for cell in first[name]),
-        )
-        for name in names[:MOST_COLUMNS]
-    )
+    columns = []
+    for name in names[:MOST_COLUMNS]:
+        own = known.get(name, ColumnRole(name, "ignore", "not known yet"))
+        start = tuple(str(cell)[:_CELL_LENGTH] for cell in first[name])
+        columns.append(ColumnPreview(name, own.role, own.reason, start))
     others = () if labels is None else labels.columns[:MOST_COLUMNS]
-    coverage = table.coverage
-    return Preview(columns, len(table.columns), table.n_rows, label_file=others, coverage=coverage)
+    size = len(table.columns), table.n_rows
+    return Preview(tuple(columns), *size, label_file=others, coverage=table.coverage)
 
 
 def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | None) -> Preview:
@@ -238,24 +222,11 @@ def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | No
             if not meant.issuperset(value for value, _ in judge.values)
         )
         names = {judge.judge for judge in graded}
-        return replace(
-            preview,
-            task=task,
-            sure=unsaid != TASK_NOT_SAID,
-            words=tuple(
-                entry
-                for entry in unknown_words(reader, but=names)
-                if len(entry[0]) <= limits.MAX_NAME
-            ),
-            levels=label_levels(reader),
-            graded=graded,
-        )
+        unknown = unknown_words(reader, but=names)
+        words = tuple((word, n) for word, n in unknown if len(word) <= limits.MAX_NAME)
+        sure, levels = unsaid != TASK_NOT_SAID, label_levels(reader)
+        return replace(preview, task=task, sure=sure, words=words, levels=levels, graded=graded)
     return preview
-
-
-def packed(answer: Answer) -> bytes:
-    """Return an answer as bytes."""
-    return pack(answer)
 
 
 def unpacked(data: bytes) -> Answer:

@@ -22,13 +22,12 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from types import TracebackType
 
 import judgepanel
 from judgepanel.intake.answer import MAX_ANSWER, Answer, Ask, BadAnswer, Refusal, unpacked
 from judgepanel.intake.reader import Limits, out_of_memory
 from judgepanel.studies.codec import to_plain
-from judgepanel.votes import limits
+from judgepanel.votes import errors, limits
 from judgepanel.votes.errors import InputError, documentation
 from judgepanel.votes.formats import check_bytes
 
@@ -85,11 +84,9 @@ class _Standby:
 
 def _started() -> subprocess.Popen[bytes]:
     """A new process, which ends itself some time after it could be taken."""
+    module = ("-P", "-s", "-X", "utf8", "-m", "judgepanel.intake.reader")
     return subprocess.Popen(
-        [
-            *(sys.executable, "-P", "-s", "-X", "utf8", "-m", "judgepanel.intake.reader"),
-            str(_STANDBY_SECONDS + 60.0),
-        ],
+        [sys.executable, *module, str(_STANDBY_SECONDS + 60.0)],
         env=_ENVIRONMENT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -122,10 +119,8 @@ class ReaderProcess:
         Raises InputError if one exceeds the upload limit.
         """
         for name, data in zip(ask.names, files, strict=True):
-            try:
+            with errors.in_file(name):
                 check_bytes(len(data))
-            except InputError as error:
-                raise error.in_file(name) from None
         self._name = ask.votes
         self._process = _STANDBY.take()
         self._ends = time.monotonic() + limits.READER_WALL_SECONDS
@@ -142,12 +137,7 @@ class ReaderProcess:
     def __enter__(self) -> ReaderProcess:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     @property
@@ -177,11 +167,8 @@ class ReaderProcess:
             pass
         status = self._process.returncode
         if self._too_late or -status in (signal.SIGXCPU, signal.SIGALRM):
-            return self._refused(
-                "reading it takes too long",
-                allowed=f"{limits.READER_CPU_SECONDS} s of computing",
-                remedy="split the file",
-            )
+            most = f"{limits.READER_CPU_SECONDS} s of computing"
+            return self._refused("reading it takes too long", most, "split the file")
         if status == 0:
             data = b"".join(self._answer)
             self._answer.clear()
@@ -192,15 +179,12 @@ class ReaderProcess:
         elif -status in (signal.SIGABRT, signal.SIGKILL):
             return Answer(Refusal.of(out_of_memory(self._name)))
         _LOG.warning("a reader ended with status %s", status)
-        return self._refused(
-            "it cannot be read, a parser failed on it",
-            allowed=f"a file as {documentation('limits')} describes",
-            remedy="write it again, as CSV for example",
-        )
+        problem = "it cannot be read, a parser failed on it"
+        remedy = "write it again, as CSV for example"
+        return self._refused(problem, f"a file as {documentation('limits')} describes", remedy)
 
-    def _refused(self, problem: str, *, allowed: str, remedy: str) -> Answer:
-        error = InputError(problem, file=self._name, allowed=allowed, remedy=remedy)
-        return Answer(Refusal.of(error))
+    def _refused(self, problem: str, allowed: str, remedy: str) -> Answer:
+        return Answer(Refusal.of(InputError(problem, allowed, remedy, file=self._name)))
 
     def end(self) -> None:
         """Stop reading, whatever has been read so far."""

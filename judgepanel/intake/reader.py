@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from judgepanel.intake.answer import Answer, Ask, Refusal, answer_to, packed
-from judgepanel.studies.codec import from_plain
+from judgepanel.intake.answer import Answer, Ask, Refusal, answer_to
+from judgepanel.studies.codec import from_plain, pack
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.limits import READER_MIB
 
@@ -50,9 +50,9 @@ def main(patience: float) -> None:
     try:
         sizes = [ask.size, *([ask.labels_size] if ask.labels else ())]
         sizes += [ask.judges_size] if ask.judges else []
-        data = packed(answer_to(ask, [given.read(size) for size in sizes]))
+        data = pack(answer_to(ask, [given.read(size) for size in sizes]))
     except (MemoryError, pa.ArrowMemoryError):
-        data = packed(Answer(Refusal.of(out_of_memory(ask.votes))))
+        data = pack(Answer(Refusal.of(out_of_memory(ask.votes))))
     answer.write(data)
     answer.flush()
     os._exit(0)  # Freeing memory takes time and serves nothing here.
@@ -83,12 +83,8 @@ def limit(mib: int, cpu: int, wall: int) -> None:
 
 def out_of_memory(name: str) -> InputError:
     """The refusal of a file that needs too much memory."""
-    return InputError(
-        "reading it takes too much memory",
-        file=name,
-        allowed=f"{READER_MIB:,} MiB",
-        remedy="split the file, or leave out columns that are not needed",
-    )
+    most, remedy = f"{READER_MIB:,} MiB", "split the file, or leave out columns that are not needed"
+    return InputError("reading it takes too much memory", most, remedy, file=name)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ from hypothesis import strategies as st
 
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.intake.answer import Ask, BadAnswer, answer_to, packed, unpacked
+from judgepanel.intake.answer import Ask, BadAnswer, answer_to, unpacked
+from judgepanel.studies.codec import pack
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, load_votes
@@ -205,7 +206,7 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
             (b"<think>no</think>\nOutput (a) is better.", b'{"winner": "B"}', b"**A** [[B>>A]]"),
         ),
         "panel": Target(load_panel, (_panel(),)),
-        "answer": Target(_answer, (packed(answer_to(Ask("v.csv", len(WIDE)), [WIDE])),)),
+        "answer": Target(_answer, (pack(answer_to(Ask("v.csv", len(WIDE)), [WIDE])),)),
     }
 )
 

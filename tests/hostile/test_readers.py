@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from judgepanel.intake import answer, process
-from judgepanel.intake.answer import Ask, BadAnswer, answer_to, packed, unpacked
+from judgepanel.intake.answer import Ask, BadAnswer, answer_to, unpacked
 from judgepanel.intake.process import ReaderProcess, read_apart
 from judgepanel.intake.reader import VIRTUAL_MIB
 from judgepanel.studies.codec import pack
@@ -249,7 +249,7 @@ def test_a_reader_has_no_secrets_and_its_limits_hold_before_it_reads(monkeypatch
 
 
 def test_an_answer_that_was_tampered_with_is_none(monkeypatch):
-    whole = packed(answer_to(asked(SAMPLE, "v.csv"), [SAMPLE]))
+    whole = pack(answer_to(asked(SAMPLE, "v.csv"), [SAMPLE]))
     assert unpacked(whole).loaded is not None
     broken = {
         "cut off": whole[:-30], "no archive": whole[:20],
