@@ -23,16 +23,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes import attributes
-from judgepanel.votes.cells import (
-    FEATURE_PREFIX,
-    GROUP_NAMES,
-    ID_NAMES,
-    LABEL_NAMES,
-    find_column,
-    is_role_name,
-    unshield,
-)
+from judgepanel.votes import attributes, cells, errors
 from judgepanel.votes.companions import check_label_words
 from judgepanel.votes.errors import InputError, first_repeated, quote_value, unopened
 from judgepanel.votes.load import open_table
@@ -213,7 +204,8 @@ def _checks(entry: dict[str, Any]) -> Iterator[tuple[str, object, bool, str]]:
     for name in ("name", "model", "base_url"):
         yield f"no {name}", None, entry.get(name, "").strip() != "", "name, model, base_url"
     name, problem = entry["name"], "a name that a file of votes would not give back"
-    kept = name.isprintable() and len(name) <= LONGEST_NAME and unshield(name, is_role_name) == name
+    is_short = name.isprintable() and len(name) <= LONGEST_NAME
+    kept = is_short and cells.unshield(name, cells.is_role_name) == name
     plain = "no blanks around them, no apostrophe before a formula"
     yield problem, None, kept, f"at most {LONGEST_NAME} printable characters, {plain}"
     addresses = {"no address": entry["base_url"], "a proxy without an address": entry.get("proxy")}
@@ -303,29 +295,24 @@ def read_pairs(source: str | Path | bytes, name: str | None = None) -> Pairs:
         feature that reading the votes would refuse, after all judges had been paid.
     """
     table = open_table(source, name)
-    try:
-        return _pairs(table)
-    except InputError as error:
-        raise (error if error.file is not None else error.in_file(table.name)) from None
-
-
-def _pairs(table: RawTable) -> Pairs:
-    instruction = _find(table.columns, INSTRUCTION_NAMES, "the instruction")
-    first = _find(table.columns, FIRST_NAMES, "the first response")
-    second = _find(table.columns, SECOND_NAMES, "the second")
-    shown = [instruction, first, second]
-    rest = [column for column in table.columns if column not in shown]
-    ids = attributes.unique_ids(table, (_find(rest, ID_NAMES, "the item's id"),))
-    remedy = "fill it in, or remove the row"
-    empty = InputError("the response is empty", "two responses per item", remedy)
-    for column in (first, second):
-        attributes.refuse_first(empty, ~attributes.filled(table, column), table, column)
+    with errors.in_file(table.name):
+        instruction = _find(table.columns, INSTRUCTION_NAMES, "the instruction")
+        first = _find(table.columns, FIRST_NAMES, "the first response")
+        second = _find(table.columns, SECOND_NAMES, "the second")
+        shown = [instruction, first, second]
+        rest = [column for column in table.columns if column not in shown]
+        ids = attributes.unique_ids(table, (_find(rest, cells.ID_NAMES, "the item's id"),))
+        remedy = "fill it in, or remove the row"
+        empty = InputError("the response is empty", "two responses per item", remedy)
+        for column in (first, second):
+            attributes.refuse_first(empty, ~attributes.filled(table, column), table, column)
+        about = table.frame[_known_in(table)]
     texts = (table.frame[instruction], table.frame[first], table.frame[second])
-    return Pairs(ids, texts, table.frame[_known_in(table)], table.name)
+    return Pairs(ids, texts, about, table.name)
 
 
 def _find(columns: Sequence[str], wanted: tuple[str, ...], what: str) -> str:
-    column = find_column(columns, wanted)
+    column = cells.find_column(columns, wanted)
     if column is None:
         remedy = "rename the column that has it to one of these"
         raise InputError(f"there is no column for {what}", ", ".join(wanted), remedy)
@@ -337,12 +324,12 @@ def _known_in(table: RawTable) -> list[str]:
     rows = np.arange(table.n_rows)
     known = []
     for column in table.columns:
-        if column.startswith(FEATURE_PREFIX):
+        if column.startswith(cells.FEATURE_PREFIX):
             attributes.feature_names(table, [column])
             attributes.typed_column(table, column, rows)
-        elif column.lower() in LABEL_NAMES[:5]:
+        elif column.lower() in cells.LABEL_NAMES[:5]:
             check_label_words(table, column)
-        elif column.lower() in GROUP_NAMES[:2]:
+        elif column.lower() in cells.GROUP_NAMES[:2]:
             attributes.groups_in(table, column, rows)
         else:
             continue

@@ -46,19 +46,12 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.collect.judges import Judge, Pairs, Plan, dollars, filled
+from judgepanel.votes import outputs
 from judgepanel.votes.cells import UNSTORABLE, is_number, shield, unshield
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.errors import InputError, quote_value, require
 from judgepanel.votes.load import Loaded, build_votes
-from judgepanel.votes.outputs import (
-    NOT_TEXT,
-    OF_A_CALL,
-    PAIR,
-    TOO_LONG,
-    UNUSABLE,
-    UNWRITABLE,
-    transcribed,
-)
+from judgepanel.votes.outputs import PAIR, UNUSABLE, transcribed
 from judgepanel.votes.records import read_lines
 from judgepanel.votes.roles import guess_roles
 
@@ -155,11 +148,9 @@ class Caller:
         if key:
             self._headers["authorization"] = f"Bearer {key}"
         # A transport without a client follows no redirects and keeps no cookies.
+        verify, bounds = _trusted(httpx), httpx.Limits(max_connections=judge.concurrency)
         self.transport = httpx.AsyncHTTPTransport(
-            verify=_trusted(httpx),
-            trust_env=False,
-            limits=httpx.Limits(max_connections=judge.concurrency),
-            proxy=judge.proxy or None,
+            verify=verify, trust_env=False, limits=bounds, proxy=judge.proxy or None
         )
 
     async def ask(self, prompt: str) -> dict[str, Any]:
@@ -291,15 +282,15 @@ def output_of(written: Any, longest: int) -> tuple[str, str]:
     unusable = ""
     text = written
     if not isinstance(text, str):
-        text, unusable = json.dumps(written, ensure_ascii=False), NOT_TEXT
+        text, unusable = json.dumps(written, ensure_ascii=False), outputs.NOT_TEXT
     if UNSTORABLE.search(text):
         text = UNSTORABLE.sub(lambda bad: ascii(bad[0])[1:-1], text)
-        unusable = unusable or UNWRITABLE
+        unusable = unusable or outputs.UNWRITABLE
     if len(text) * 6 > longest and len(json.dumps(text, ensure_ascii=False).encode()) > longest:
         cut = len(text) - 2 * _EXCERPT
         if cut > 0:
             text = f"{text[:_EXCERPT]}\n[… {cut:,} characters …]\n{text[-_EXCERPT:]}"
-        unusable = unusable or TOO_LONG
+        unusable = unusable or outputs.TOO_LONG
     return text, unusable
 
 
@@ -429,7 +420,8 @@ class Journal:
 
     def add(self, entry: dict[str, Any]) -> None:
         """Append one finished call completely or not at all; InputError if the disk is full."""
-        line = _line(entry)
+        text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
+        line = (_UNSEEN.sub(lambda bad: f"\\u{ord(bad[0]):04x}", text) + "\n").encode()
         before = os.fstat(self._file).st_size
         try:
             written = 0
@@ -457,11 +449,6 @@ def _entry(line: bytes, number: int) -> dict[str, Any]:
         allowed = "lines of this journal"
         raise InputError("not a finished call", allowed, file=FILE, row=number) from None
     return entry
-
-
-def _line(entry: dict[str, Any]) -> bytes:
-    text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
-    return (_UNSEEN.sub(lambda bad: f"\\u{ord(bad[0]):04x}", text) + "\n").encode()
 
 
 BROKEN_AFTER = 20
@@ -580,11 +567,6 @@ class _Run:
                 raise InputError(problem, allowed, file=pairs.name)
             self.finished[name].add((pairs.ids[item], entry["order"]))
 
-    def _prompt(self, judge: Judge, item: int, order: str) -> str:
-        instruction, first, second = self.pairs.texts(item)
-        shown_as = (first, second) if order == "AB" else (second, first)
-        return filled(judge.template, instruction, *shown_as)
-
     async def make_calls(self) -> None:
         """Let the workers of all judges make the calls that are left."""
         async with AsyncExitStack() as stack:
@@ -616,7 +598,9 @@ class _Run:
         for item, order in calls:
             if name in self.stopped or name in self.capped:
                 return
-            prompt = self._prompt(judge, item, order)
+            instruction, first, second = self.pairs.texts(item)
+            shown_as = (first, second) if order == "AB" else (second, first)
+            prompt = filled(judge.template, instruction, *shown_as)
             most = judge.most_dollars(prompt)
             if not await self._reserved(most):
                 self.capped.add(name)
@@ -682,8 +666,8 @@ class _Run:
             yield f"{calls} given up, most often for: {why}."
         for name, reasons in self.unusable.items():
             n, of, why = reasons.total(), quote_value(name), ", ".join(reasons)
-            outputs = f"{n:,} outputs of {of} are" if n > 1 else f"1 output of {of} is"
-            yield f"{outputs} kept escaped and not read as a verdict: {why}."
+            many = f"{n:,} outputs of {of} are" if n > 1 else f"1 output of {of} is"
+            yield f"{many} kept escaped and not read as a verdict: {why}."
         if self.capped:
             names = ", ".join(quote_value(name) for name in sorted(self.capped))
             cap = dollars(self.cap)
@@ -723,7 +707,7 @@ def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
 
 def _row_of(entry: dict[str, Any], pairs: Pairs, item: int | None) -> bytes:
     """A line with the output and what is known about the item now, or was if it is gone."""
-    dropped = OF_A_CALL if item is None else entry.keys()
+    dropped = outputs.OF_A_CALL if item is None else entry.keys()
     row = {name: entry[name] for name in entry if name in _OF_AN_OUTPUT or name not in dropped}
     known = {} if item is None else pairs.known(item)
     return json.dumps(row | known).encode() + b"\n"
