@@ -110,11 +110,7 @@ class Panel:
             **content["figures"],
         }
 
-    def score(
-        self,
-        votes: pd.DataFrame | AnyVotes | Source,
-        **columns: Any,
-    ) -> pd.DataFrame:
+    def score(self, votes: pd.DataFrame | AnyVotes | Source, **columns: Any) -> pd.DataFrame:
         """Probabilities of new items; labels are not needed.
 
         Parameters

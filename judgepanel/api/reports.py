@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from judgepanel.api.panels import DOCUMENTS, write_document
-from judgepanel.api.studies import StudyRun, Workers, run_study, settings_from
+from judgepanel.api.studies import Workers, run_study, settings_from
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
@@ -16,7 +16,7 @@ from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, study_n
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.options import similar_option, spec_options_of
 from judgepanel.studies.runner import AUTO
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import InputError
 from judgepanel.votes.load import check_labels
 from judgepanel.words.outputs import check_output
 
@@ -79,14 +79,8 @@ def report(
     """
     target = Path(path)
     check_output(target, kinds=DOCUMENTS)
-    write_report(
-        as_votes(votes),
-        target,
-        studies,
-        _settings(options),
-        Workers(jobs, backend),
-        keep_interrupted=True,
-    )
+    read, settings = as_votes(votes), _settings(options)
+    write_report(read, target, studies, settings, Workers(jobs, backend), keep_interrupted=True)
     return target
 
 
@@ -104,25 +98,38 @@ def write_report(
 
     ``announce`` is called with the title and number of each study before it is computed.
     """
-    check_labels(votes.matrix.labels, votes.matrix.task, None)
+    matrix = votes.matrix
+    check_labels(matrix.labels, matrix.task, None)
     names = report_studies(studies)
     findings: dict[str, Finding] = {}
     missing: list[str] = []
-    refused = missing if studies is None else None
     try:
-        for finding, run in _findings(
-            votes.matrix,
-            names,
-            settings,
-            workers,
-            keep_interrupted=keep_interrupted,
-            refused=refused,
-            announce=announce,
-        ):
-            findings[finding.study.name] = finding
+        specs = default_specs(matrix, settings)
+        for number, name in enumerate(names, start=1):
+            study = STUDIES[name]
+            if name not in specs:  # The recommendation was refused.
+                continue
+            title = f"{study.title} ({number} of {len(names)})"
+            if announce is not None:
+                announce(title)
+            spec: Spec = specs[name][0]
+            line = f"{title}: "
+            try:
+                run = run_study(
+                    study, matrix, spec, workers, keep_interrupted=keep_interrupted, title=line
+                )
+            except InputError as error:
+                if studies is not None:
+                    raise
+                missing.append(f"{study.title} is not in this report: {error}")
+                continue
+            findings[name] = Finding(study, spec, run.result)
             if run.interrupted:
-                missing.append(f"{finding.study.title}: {run.warnings[-1]}")
+                missing.append(f"{study.title}: {run.warnings[-1]}")
                 break
+            if name == RECOMMEND.name:
+                recommendation: Any = run.result
+                specs = default_specs(matrix, settings, recommendation)
     except KeyboardInterrupt:
         if not keep_interrupted or not findings:
             raise
@@ -132,7 +139,7 @@ def write_report(
             file=votes.file,
             columns=votes.columns,
             notes=(*votes.warnings, *missing),
-            votes=votes.matrix,
+            votes=matrix,
             settings=settings,
             reading="" if votes.reading is None else votes.reading.sentence,
             findings=tuple(findings[name] for name in STUDIES if name in findings),
@@ -156,59 +163,15 @@ def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
         parts = names.split(",") if isinstance(names, str) else names
         wanted = {study_named(str(part).strip()).name for part in parts}
     if by_hand := wanted.difference(known):
-        raise InputError(
-            "a report cannot pick judges by hand",
-            value=", ".join(sorted(by_hand)),
-            allowed=", ".join(known),
-        )
+        value = ", ".join(sorted(by_hand))
+        raise InputError("a report cannot pick judges by hand", ", ".join(known), value=value)
     if not wanted:
         raise InputError("a report needs one study or more", allowed=", ".join(known))
     if any(ENTRIES[name].after for name in wanted):
         wanted.add(RECOMMEND.name)
     # The recommendation comes first, since other studies use its pipeline.
-    return tuple(
-        sorted((name for name in known if name in wanted), key=lambda name: name != RECOMMEND.name)
-    )
-
-
-def _findings(
-    votes: VoteMatrix,
-    names: tuple[str, ...],
-    settings: Settings,
-    workers: Workers,
-    *,
-    keep_interrupted: bool,
-    refused: list[str] | None,
-    announce: Callable[[str], object] | None,
-) -> Iterator[tuple[Finding, StudyRun]]:
-    """Results with their runs; a refusal of the votes is added to ``refused``, or raised."""
-    specs = default_specs(votes, settings)
-    for number, name in enumerate(names, start=1):
-        study = STUDIES[name]
-        if name not in specs:  # The recommendation was refused.
-            continue
-        title = f"{study.title} ({number} of {len(names)})"
-        if announce is not None:
-            announce(title)
-        spec: Spec = specs[name][0]
-        try:
-            run = run_study(
-                study,
-                votes,
-                spec,
-                workers=workers,
-                keep_interrupted=keep_interrupted,
-                title=f"{title}: ",
-            )
-        except InputError as error:
-            if refused is None:
-                raise
-            refused.append(f"{study.title} is not in this report: {error}")
-            continue
-        yield Finding(study, spec, run.result), run
-        if name == RECOMMEND.name:
-            recommendation: Any = run.result
-            specs = default_specs(votes, settings, recommendation)
+    ordered = [name for name in known if name in wanted]
+    return tuple(sorted(ordered, key=lambda name: name != RECOMMEND.name))
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
@@ -216,10 +179,6 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     for name, value in options.items():
         if name not in known:
             option = "--" + name.replace("_", "-")
-            raise InputError(
-                f"report takes no {option}",
-                value=value,
-                allowed=", ".join(known.values()),
-                remedy=similar_option(option, known.values()),
-            )
+            allowed, remedy = ", ".join(known.values()), similar_option(option, known.values())
+            raise InputError(f"report takes no {option}", allowed, remedy, value=value)
     return settings_from(options)

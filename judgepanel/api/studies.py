@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pandas as pd
@@ -24,22 +23,14 @@ from judgepanel.present.blocks import Block
 from judgepanel.present.registry import ENTRIES, study_named
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.text import terminal_text
+from judgepanel.studies import runner
 from judgepanel.studies.codec import result_content, result_json
 from judgepanel.studies.contract import Result, Settings, Spec, Study
 from judgepanel.studies.decide.estimate import ESTIMATE
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import read_spec, spec_options_of, unknown_option
 from judgepanel.studies.results import SplitResult, described
-from judgepanel.studies.runner import (
-    AUTO,
-    BACKENDS,
-    DASK,
-    Progress,
-    backend_of,
-    default_jobs,
-    is_address,
-    steps,
-)
+from judgepanel.studies.runner import AUTO, Progress, steps
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.load import check_labels
 from judgepanel.words.outputs import check_output, write_whole
@@ -58,12 +49,7 @@ class ProgressLine:
     def __enter__(self) -> ProgressLine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._write("\r" + " " * self._widest + "\r")
         if self._handle is not None:
             self._handle.update(_cell(""), raw=True)
@@ -124,13 +110,8 @@ def settings_from(options: Mapping[str, Any]) -> Settings:
     InputError
         A setting has an invalid value.
     """
-    return Settings(
-        **{
-            option.field: option.value(options[option.field])
-            for option in spec_options_of(Settings)
-            if option.field in options
-        }
-    )
+    given = [option for option in spec_options_of(Settings) if option.field in options]
+    return Settings(**{option.field: option.value(options[option.field]) for option in given})
 
 
 def spec_from(study: AnyStudy, command: str, options: Mapping[str, Any]) -> Any:
@@ -142,9 +123,9 @@ def spec_from(study: AnyStudy, command: str, options: Mapping[str, Any]) -> Any:
         An unknown option, with those that the study has, or an invalid value.
     """
     shared = {spec_option.field: spec_option.flag for spec_option in spec_options_of(Settings)}
-    fields = {
-        _keyword(spec_option.flag): spec_option.field for spec_option in spec_options_of(study.spec)
-    }
+    own = spec_options_of(study.spec)
+    # The argument is called as the option of the command line is.
+    fields = {option.flag.removeprefix("--").replace("-", "_"): option.field for option in own}
     given = {}
     for name, value in options.items():
         if name not in shared and name not in fields:
@@ -181,10 +162,10 @@ class Workers:
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
             raise InputError("--jobs must be at least 1", value=self.jobs, allowed="1 or more")
-        if is_address(self.backend):
-            backend_of(DASK, self.backend, BACKENDS)
+        if runner.is_address(self.backend):
+            runner.backend_of(runner.DASK, self.backend, runner.BACKENDS)
         else:
-            backend_of(self.backend, None, BACKENDS)
+            runner.backend_of(self.backend, None, runner.BACKENDS)
 
 
 _HERE = Workers()
@@ -194,8 +175,8 @@ def run_study(
     study: AnyStudy,
     votes: VoteMatrix,
     spec: Spec,
-    *,
     workers: Workers = _HERE,
+    *,
     keep_interrupted: bool = False,
     title: str = "",
 ) -> StudyRun:
@@ -210,42 +191,30 @@ def run_study(
         Votes without labels, a scheduler that cannot be used, and whatever the study refuses.
     """
     check_labels(votes.labels, votes.task, None)
-    jobs = min(workers.jobs or default_jobs(), len(study.plan(spec)))
+    jobs = min(workers.jobs or runner.default_jobs(), len(study.plan(spec)))
     latest: Progress[Any, Any, Any] | None = None
     with ProgressLine() as line:
         try:
             for latest in steps(study, votes, spec, jobs=jobs, backend=workers.backend):
-                line.show(title + _progress_text(latest), latest.done / latest.total)
+                parts = f"{latest.done}/{latest.total} parts"
+                text = f"{title}{parts}, about {latest.remaining:.0f} s left"
+                line.show(text, latest.done / latest.total)
         except KeyboardInterrupt:
             if not keep_interrupted or latest is None:
                 raise
     assert latest is not None  # noqa: S101 - every plan has a chunk
-    result = latest.result()
-    return StudyRun(result, _notes(spec, result, latest), latest.done < latest.total)
-
-
-def _progress_text(progress: Progress[Any, Any, Any]) -> str:
-    return f"{progress.done}/{progress.total} parts, about {progress.remaining:.0f} s left"
-
-
-def _notes(spec: Spec, result: Result, latest: Progress[Any, Any, Any]) -> tuple[str, ...]:
-    notes = []
-    most = latest.work.study.rounds(spec)
+    result, notes = latest.result(), list[str]()
+    most = study.rounds(spec)
     n_splits = getattr(result, "n_splits", most)
-    if latest.work.study.is_open(spec) and latest.over and n_splits < most:
+    if study.is_open(spec) and latest.over and n_splits < most:
         notes.append(f"{n_splits} splits: more are unlikely to change the verdict.")
     elif isinstance(result, SplitResult) and most < spec.settings.most_splits:
         notes.append(f"This study uses {most} of the {spec.settings.most_splits} splits.")
-    if latest.done < latest.total:
-        notes.append(
-            f"Interrupted: this rests on {latest.done} of {latest.total} parts of the work."
-        )
-    return tuple(notes)
-
-
-def _keyword(option: str) -> str:
-    """The argument name of a command-line option."""
-    return option.removeprefix("--").replace("-", "_")
+    interrupted = latest.done < latest.total
+    if interrupted:
+        parts = f"{latest.done} of {latest.total} parts of the work"
+        notes.append(f"Interrupted: this rests on {parts}.")
+    return StudyRun(result, tuple(notes), interrupted)
 
 
 TABLES = (".csv", ".json")
@@ -408,10 +377,7 @@ def study(
         ...
     judgepanel.votes.errors.InputError: unknown study (found 'curve'); allowed: panel_curve, ...
     """
-    chosen = study_named(name)
-    return StudyResult(
-        *_run(chosen, f"the study {chosen.name}", votes, Workers(jobs, backend), options)
-    )
+    return _run(study_named(name), votes, Workers(jobs, backend), options)
 
 
 def curve(
@@ -453,9 +419,7 @@ def curve(
     >>> curve.summary()["comparisons"][1]["verdict"]
     'keep all'
     """
-    return StudyResult(
-        *_run(PANEL_CURVE, f"the study {PANEL_CURVE.name}", votes, Workers(jobs, backend), options)
-    )
+    return _run(PANEL_CURVE, votes, Workers(jobs, backend), options)
 
 
 def estimate(votes: AnyVotes, by: str | None = None, **options: Any) -> StudyResult:
@@ -496,7 +460,7 @@ def estimate(votes: AnyVotes, by: str | None = None, **options: Any) -> StudyRes
     [{'group': 'all items', 'n_labels': 419}, {'group': 'GPTInst', 'n_labels': 92}]
     """
     given = options if by is None else {"by": by, **options}
-    return StudyResult(*_run(ESTIMATE, f"the study {ESTIMATE.name}", votes, Workers(1), given))
+    return _run(ESTIMATE, votes, Workers(1), given)
 
 
 def items_to_label(
@@ -544,10 +508,8 @@ def items_to_label(
     return with_texts(drawn, texts)
 
 
-def _run(
-    chosen: AnyStudy, command: str, votes: AnyVotes, workers: Workers, options: dict[str, Any]
-) -> tuple[AnyStudy, Spec, Votes, StudyRun]:
+def _run(study: AnyStudy, votes: AnyVotes, workers: Workers, options: Any) -> StudyResult:
     read = as_votes(votes)
-    spec = spec_from(chosen, command, options)
-    run = run_study(chosen, read.matrix, spec, workers=workers, keep_interrupted=True)
-    return chosen, spec, read, run
+    spec = spec_from(study, f"the study {study.name}", options)
+    run = run_study(study, read.matrix, spec, workers=workers, keep_interrupted=True)
+    return StudyResult(study, spec, read, run)

@@ -309,15 +309,9 @@ class Inspection:
         The other columns are those of :class:`JudgeTable`. Both are blank for a judge that is set
         aside.
         """
-        measures = long_frame(
-            None,
-            {
-                "judge": np.array(self.oriented.votes.judges, dtype=object),
-                "kappa": self.agreement.kappa,
-                "ac1": self.agreement.ac1,
-            },
-        )
-        return self.judges.frame().merge(measures, on="judge", how="left")
+        judges = np.array(self.oriented.votes.judges, dtype=object)
+        columns = {"judge": judges, "kappa": self.agreement.kappa, "ac1": self.agreement.ac1}
+        return self.judges.frame().merge(long_frame(None, columns), on="judge", how="left")
 
     def plot(self) -> go.Figure:
         """Share of items with a correct, an incorrect or a missing verdict, per judge."""
@@ -415,21 +409,13 @@ def inspect(
     read = as_votes(votes)
     check_labels(read.matrix.labels, read.matrix.task, None)
     oriented = orient(read.matrix, orientation)
-    labelled = oriented.votes
-    return Inspection(
-        read,
-        group_duplicates,
-        oriented,
-        item_checks(read.matrix, group_duplicates=group_duplicates),
-        judge_table(read.matrix),
-        with_labels(
-            signs_of(labelled.votes),
-            signs_of(labelled.labels),
-            labelled.units,
-            symmetric=oriented.symmetric,
-            most_votes=MOST_VOTES,
-        ),
+    checks = item_checks(read.matrix, group_duplicates=group_duplicates)
+    judges, labelled, symmetric = judge_table(read.matrix), oriented.votes, oriented.symmetric
+    signs, labels = signs_of(labelled.votes), signs_of(labelled.labels)
+    agreement = with_labels(
+        signs, labels, labelled.units, symmetric=symmetric, most_votes=MOST_VOTES
     )
+    return Inspection(read, group_duplicates, oriented, checks, judges, agreement)
 
 
 def as_votes(votes: AnyVotes) -> Votes:
@@ -438,11 +424,8 @@ def as_votes(votes: AnyVotes) -> Votes:
         return votes
     if isinstance(votes, VoteMatrix):
         return Votes(votes)
-    raise InputError(
-        "these are not votes",
-        value=type(votes).__name__,
-        allowed="what jp.load(path) or jp.from_frame(frame) returns",
-    )
+    allowed = "what jp.load(path) or jp.from_frame(frame) returns"
+    raise InputError("these are not votes", allowed, value=type(votes).__name__)
 
 
 def read_source(
@@ -462,21 +445,15 @@ def read_source(
     if isinstance(source, pd.DataFrame):
         # The columns that describe the items are named as such in this table.
         table = read_frame(source, features=given.pop("features", ()))
-    return load_votes(
-        table,
-        **given,
-        labels=_table_source(arguments.get("labels"), "the label table"),
-        judge_table=_table_source(arguments.get("judge_table"), "the judge table"),
-        need_labels=arguments.get("need_labels", True),
-        known=known or {},
-    )
+    for name, title in (("labels", "the label table"), ("judge_table", "the judge table")):
+        beside = arguments.get(name)
+        is_frame = isinstance(beside, pd.DataFrame)
+        given[name] = read_frame(beside, name=title) if is_frame else beside
+    given["need_labels"] = arguments.get("need_labels", True)
+    return load_votes(table, **given, known=known or {})
 
 
 def _warned(loaded: Loaded) -> Votes:
     for sentence in loaded.warnings:
         warnings.warn(sentence, DataWarning, stacklevel=3)
     return Votes.of(loaded)
-
-
-def _table_source(table: Source | pd.DataFrame | None, name: str) -> Any:
-    return read_frame(table, name=name) if isinstance(table, pd.DataFrame) else table
