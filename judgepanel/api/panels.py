@@ -275,11 +275,9 @@ class RecommendedPanel(StudyResult):
         target = Path(path)
         check_output(target, kinds=DOCUMENTS)
         spec: Any = self.spec
-        votes = self.votes
-        command = recommend_command(votes.file, spec, task=votes.matrix.task, columns=votes.columns)
-        document = recommendation_report(
-            votes.file, votes.matrix, spec, self.result, command=command
-        )
+        votes, file = self.votes, self.votes.file
+        command = recommend_command(file, spec, task=votes.matrix.task, columns=votes.columns)
+        document = recommendation_report(file, votes.matrix, spec, self.result, command=command)
         write_document(document, target)
         return target
 
@@ -366,9 +364,8 @@ def write_document(document: Document, path: Path) -> None:
 def _panel_of(recommended: RecommendedPanel) -> Panel:
     """The panel as read back from the text of its file, so that it equals the saved one."""
     if recommended.partial:
-        raise InputError(
-            "an interrupted recommendation makes no panel", remedy="run it again to its end"
-        )
+        remedy = "run it again to its end"
+        raise InputError("an interrupted recommendation makes no panel", remedy=remedy)
     spec = recommended.spec
     assert isinstance(spec, RecommendSpec)  # noqa: S101
     matrix = recommended.votes.matrix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,15 @@ def report(
     """
     target = Path(path)
     check_output(target, kinds=DOCUMENTS)
-    read, settings = as_votes(votes), _settings(options)
-    write_report(read, target, studies, settings, Workers(jobs, backend), keep_interrupted=True)
+    read = as_votes(votes)
+    known = {option.field: option.flag for option in spec_options_of(Settings)}
+    for name, value in options.items():
+        if name not in known:
+            option = "--" + name.replace("_", "-")
+            allowed, remedy = ", ".join(known.values()), similar_option(option, known.values())
+            raise InputError(f"report takes no {option}", allowed, remedy, value=value)
+    settings, workers = settings_from(options), Workers(jobs, backend)
+    write_report(read, target, studies, settings, workers, keep_interrupted=True)
     return target
 
 
@@ -172,13 +179,3 @@ def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
     # The recommendation comes first, since other studies use its pipeline.
     ordered = [name for name in known if name in wanted]
     return tuple(sorted(ordered, key=lambda name: name != RECOMMEND.name))
-
-
-def _settings(options: Mapping[str, Any]) -> Settings:
-    known = {option.field: option.flag for option in spec_options_of(Settings)}
-    for name, value in options.items():
-        if name not in known:
-            option = "--" + name.replace("_", "-")
-            allowed, remedy = ", ".join(known.values()), similar_option(option, known.values())
-            raise InputError(f"report takes no {option}", allowed, remedy, value=value)
-    return settings_from(options)

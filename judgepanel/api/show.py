@@ -30,10 +30,8 @@ def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
     for block in flat(blocks):
         if isinstance(block, Figure):
             return on_white(block.figure)
-    raise InputError(
-        f"the study {name} has nothing to draw on these votes",
-        remedy="its frame() and summary() say what there is",
-    )
+    remedy = "its frame() and summary() say what there is"
+    raise InputError(f"the study {name} has nothing to draw on these votes", remedy=remedy)
 
 
 def on_white(figure: go.Figure) -> go.Figure:

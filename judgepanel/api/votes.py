@@ -411,10 +411,8 @@ def inspect(
     oriented = orient(read.matrix, orientation)
     checks = item_checks(read.matrix, group_duplicates=group_duplicates)
     judges, labelled, symmetric = judge_table(read.matrix), oriented.votes, oriented.symmetric
-    signs, labels = signs_of(labelled.votes), signs_of(labelled.labels)
-    agreement = with_labels(
-        signs, labels, labelled.units, symmetric=symmetric, most_votes=MOST_VOTES
-    )
+    signs = signs_of(labelled.votes), signs_of(labelled.labels)
+    agreement = with_labels(*signs, labelled.units, symmetric=symmetric, most_votes=MOST_VOTES)
     return Inspection(read, group_duplicates, oriented, checks, judges, agreement)
 
 
@@ -437,9 +435,8 @@ def read_source(
 
     ``known`` are judges of the panel that is to score the votes (:class:`Choices`).
     """
-    given = {
-        option.choice: arguments[option.name] for option in OPTIONS if option.name in arguments
-    }
+    named = (option for option in OPTIONS if option.name in arguments)
+    given = {option.choice: arguments[option.name] for option in named}
     given = with_roles(arguments.get("roles"), given)
     table: Any = source
     if isinstance(source, pd.DataFrame):

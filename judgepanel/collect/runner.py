@@ -197,9 +197,8 @@ class Caller:
             "temperature": judge.temperature,
             "max_tokens": judge.max_tokens,
         }
-        request = httpx.Request(
-            "POST", self._url, headers=self._headers, content=json.dumps(content).encode()
-        )
+        body = json.dumps(content).encode()
+        request = httpx.Request("POST", self._url, headers=self._headers, content=body)
         try:
             async with asyncio.timeout(judge.timeout):
                 response = await self.transport.handle_async_request(request)
@@ -537,17 +536,9 @@ class _Run:
         self.given_up: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.unusable: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.failed: Counter[str] = Counter()
-        self._read_journal()
-
-    def n_finished(self) -> int:
-        """Number of finished calls, of this run and before."""
-        return sum(map(len, self.finished.values()))
-
-    def _read_journal(self) -> None:
-        pairs = self.pairs
         place = {name: item for item, name in enumerate(pairs.ids)}
         texts = [pairs.fingerprint(item) for item in range(len(pairs))]
-        for entry in self.journal.entries():
+        for entry in journal.entries():
             name, item = entry["judge"], place.get(unshield(entry["item_id"]))
             self.dollars += entry["cost"]
             self.counted += min(entry["cost"], entry["most"])
@@ -566,6 +557,10 @@ class _Run:
                 allowed = "the same texts, another id for the pair, or another folder"
                 raise InputError(problem, allowed, file=pairs.name)
             self.finished[name].add((pairs.ids[item], entry["order"]))
+
+    def n_finished(self) -> int:
+        """Number of finished calls, of this run and before."""
+        return sum(map(len, self.finished.values()))
 
     async def make_calls(self) -> None:
         """Let the workers of all judges make the calls that are left."""

@@ -174,10 +174,8 @@ def _loaded(ask: Ask, files: list[bytes], seen: list[Preview]) -> Loaded:
     """Return the votes of files; previews are added to ``seen`` as more is known."""
     choices = ask.choices
     table = open_table(files.pop(0), ask.votes, task=choices.task, records=choices.records)
-    labels, judges = (
-        None if name is None else open_table(files.pop(0), name)
-        for name in (ask.labels, ask.judges)
-    )
+    beside = (ask.labels, ask.judges)
+    labels, judges = (None if name is None else open_table(files.pop(0), name) for name in beside)
     seen.append(_preview(table, None, labels))
     table, choices = prepared(table, choices, labels)
     seen.append(_preview(table, None, labels))
@@ -216,11 +214,8 @@ def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | No
         reader = Reader.of(table, roles, choices)
         task, unsaid = task_of(reader, choices)
         meant = {float(word) for word in reader.vocabulary.given if is_number(word)}
-        graded = tuple(
-            judge
-            for judge in graded_judges(table, roles, task)[:_MOST_JUDGES]
-            if not meant.issuperset(value for value, _ in judge.values)
-        )
+        judges = graded_judges(table, roles, task)[:_MOST_JUDGES]
+        graded = tuple(judge for judge in judges if not meant.issuperset(dict(judge.values)))
         names = {judge.judge for judge in graded}
         unknown = unknown_words(reader, but=names)
         words = tuple((word, n) for word, n in unknown if len(word) <= limits.MAX_NAME)

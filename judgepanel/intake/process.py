@@ -199,10 +199,8 @@ class ReaderProcess:
         pipe = self._process.stdin
         if pipe is not None:
             asked = json.dumps(to_plain(ask)).encode()
-            bounds = Limits(
-                *(limits.READER_MIB, limits.READER_CPU_SECONDS, limits.READER_WALL_SECONDS),
-                len(asked),
-            )
+            most = (limits.READER_MIB, limits.READER_CPU_SECONDS, limits.READER_WALL_SECONDS)
+            bounds = Limits(*most, len(asked))
             with contextlib.suppress(OSError):  # The process needs no more input, or has ended.
                 pipe.write(json.dumps(bounds).encode() + b"\n")
                 for data in (asked, *files):

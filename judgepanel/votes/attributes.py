@@ -188,10 +188,8 @@ def typed_column(table: RawTable, column: str, rows: Codes) -> pd.Series:
     plain = [word.strip() for word in words]
     if thousands or not all(word == "" or is_numeric_word(word) for word in plain):
         return pd.Series(_texts(table, column, rows, is_numeric_word), dtype="str")
-    numbers = np.array(
-        [np.nan if cells.is_missing(word) else float(cells.decimal_of(word)) for word in plain]
-    )
-    values = numbers[codes[rows]]
+    floats = [np.nan if cells.is_missing(word) else float(cells.decimal_of(word)) for word in plain]
+    values = np.array(floats)[codes[rows]]
     allowed = "finite numbers, or blank for a missing one"
     infinite = InputError("an infinite number", allowed, errors.CORRECT_CELL)
     refuse_first(infinite, np.isinf(values), table, column, rows)

@@ -497,14 +497,6 @@ class Vocabulary:
         return codes
 
 
-def mixed_words(words: Iterable[str]) -> tuple[str, str] | None:
-    """Return a better-or-worse word and a good-or-bad word, if both occur."""
-    texts = sorted({word.strip().lower() for word in words})
-    better = next((word for word in texts if side_of(word) is not None), None)
-    good = next((word for word in texts if is_good_or_bad(word)), None)
-    return None if better is None or good is None else (better, good)
-
-
 def distinct(cells: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     """Return codes (n,) into the list of distinct words in the cells."""
     if isinstance(cells.array, pd.Categorical):  # ``cells.cat`` would take ten times as long.

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Votes
 from judgepanel.votes import cells
+from judgepanel.votes.cells import UNKNOWN
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.table import RawTable, text_column
@@ -103,9 +104,7 @@ class Column:
         """Whether all cells hold numbers, or words that say that there is none."""
         others = np.flatnonzero(np.isnan(self.numbers))
         meant = cells.Vocabulary().meanings(self.words[k] for k in others)
-        return len(others) < len(self.words) and bool(
-            ((meant < 0) & (meant != cells.UNKNOWN)).all()
-        )
+        return len(others) < len(self.words) and bool(((meant < 0) & (meant != UNKNOWN)).all())
 
     @cached_property
     def numbers(self) -> Floats:
@@ -216,7 +215,7 @@ def with_choices_joined(table: RawTable) -> tuple[RawTable, dict[str, tuple[str,
         blank = ~np.any([column.present for column in columns], axis=0)
         chosen = votes == 1
         one_each = (chosen.sum(axis=0) == 1) | blank
-        if (votes == cells.UNKNOWN).any() or not chosen.any() or not one_each.all():
+        if (votes == UNKNOWN).any() or not chosen.any() or not one_each.all():
             continue
         codes = np.where(blank, len(flags), chosen.argmax(axis=0))
         frame = frame.assign(**{stem: text_column(codes, [*flags, ""])})
@@ -415,7 +414,7 @@ class _Truth:
         if label.kind == "numbers" and len(label.given) > _FEW_VALUES:
             return None
         meanings = vocabulary.meanings(label.words)
-        if (meanings == cells.UNKNOWN).any():
+        if (meanings == UNKNOWN).any():
             place = {word: k for k, word in enumerate(dict.fromkeys(label.given), 1)}
             codes = [place.get(word.strip(), 0) for word in label.words]
             return cls(np.array(codes, np.intp)[label.codes], is_votes=False)

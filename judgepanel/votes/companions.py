@@ -19,6 +19,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from judgepanel.votes import attributes, cells, errors
+from judgepanel.votes.cells import TWOS, UNKNOWN
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column, Columns
 from judgepanel.votes.errors import InputError, listed, quote_value
@@ -168,7 +169,7 @@ def _same_words(column: Column) -> NDArray[Any]:
     """Return the distinct words (n_words,) of a column of labels, one for all synonyms."""
     texts = zip(map(cells.verdict_of, column.words), column.words, strict=True)
     return np.array(
-        [word.strip() if code == cells.UNKNOWN else str(code) for code, word in texts], dtype=object
+        [word.strip() if code == UNKNOWN else str(code) for code, word in texts], dtype=object
     )
 
 
@@ -210,9 +211,7 @@ def check_label_words(
     ``models`` are names of models, which are labels too where the votes name them.
     """
     column = Column(name, labels.frame[name])
-    known = [
-        vocabulary.knows(w) or w.strip() in cells.TWOS or w.strip() in models for w in column.words
-    ]
+    known = [vocabulary.knows(w) or w.strip() in TWOS or w.strip() in models for w in column.words]
     refuse_unknown_labels(labels, column, ~np.array(known, dtype=bool)[column.codes], vocabulary)
 
 
@@ -224,9 +223,7 @@ def refuse_unknown_labels(
         return
     if column.is_numeric:
         raise refuse_label_scale(table, column, int(np.argmax(unknown)))
-    problem = (
-        f"not a label; unknown: {cells.counted_words(column.cells, (cells.UNKNOWN,), vocabulary)}"
-    )
+    problem = f"not a label; unknown: {cells.counted_words(column.cells, (UNKNOWN,), vocabulary)}"
     remedy = f"{errors.MAP_WORDS}; {errors.correct_or_name('label')}"
     error = InputError(problem, cells.ALLOWED_LABELS, remedy)
     attributes.refuse_first(error, unknown, table, column.name)
@@ -393,9 +390,8 @@ def _text(value: Value) -> str:
 
 def _csv(columns: list[_Column]) -> bytes:
     lines = zip(*([column.name, *column.values] for column in columns), strict=True)
-    return "".join(
-        ",".join(cells.csv_quoted(_text(v)) for v in line) + "\n" for line in lines
-    ).encode()
+    rows = (",".join(cells.csv_quoted(_text(value)) for value in line) for line in lines)
+    return "".join(f"{row}\n" for row in rows).encode()
 
 
 def _array(column: _Column) -> pa.Array:

@@ -75,9 +75,8 @@ class ColumnParts:
 
 def frame_from(names: Sequence[str], columns: Sequence[ColumnParts]) -> pd.DataFrame:
     """Return the columns, which forget their parts, as a frame."""
-    return pd.DataFrame(
-        {name: column.finish() for name, column in zip(names, columns, strict=True)}, copy=False
-    )
+    named = zip(names, columns, strict=True)
+    return pd.DataFrame({name: column.finish() for name, column in named}, copy=False)
 
 
 def _moved(codes: Codes, to: Codes) -> Codes:
@@ -308,26 +307,21 @@ def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str =
         if not len(frame):
             raise InputError("columns but no rows", "at least one row", "add rows to the frame")
         table.check_size(len(frame), len(names))
-        renamed = _with_features(names, features)
+        features = (features,) if isinstance(features, str) else features
+        for feature in features:
+            if feature not in names:
+                remedy = "name features that are columns of the frame"
+                raise table.no_column(names, str(feature), remedy)
+        wanted = {feature for feature in features if not feature.startswith(FEATURE_PREFIX)}
+        renamed = [f"{FEATURE_PREFIX}{own}" if own in wanted else own for own in names]
         columns = {}
-        for position, column in enumerate(renamed):
+        for position, column in enumerate(table.column_names(renamed, None)):
             array = _array(frame.iloc[:, position])
             check_kind(array.type, column)
             parts = ColumnParts()
             parts.add(*texts_of(array, column))
             columns[column] = parts.finish()
     return RawTable(pd.DataFrame(columns, copy=False), name, "frame", first_row=1)
-
-
-def _with_features(names: list[str], features: Sequence[str]) -> list[str]:
-    if isinstance(features, str):
-        features = (features,)
-    for feature in features:
-        if feature not in names:
-            remedy = "name features that are columns of the frame"
-            raise table.no_column(names, str(feature), remedy)
-    wanted = {feature for feature in features if not feature.startswith(FEATURE_PREFIX)}
-    return table.column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
 
 
 def _array(values: pd.Series) -> pa.Array:
@@ -500,11 +494,9 @@ def _within_quotes(data: bytes, offset: int, codes: Bytes, borders: Bools, insid
     loose = places[~beside]
     if len(loose):
         mark = offset + int(loose[0])
-        raise _loose_quote(
-            "a quotation mark in the middle of a cell, or one that is opened and never closed",
-            data,
-            mark if within[loose[0]] else data.rfind(b'"', 0, mark),
-        )
+        problem = "a quotation mark in the middle of a cell, or one that is opened and never closed"
+        opening = mark if within[loose[0]] else data.rfind(b'"', 0, mark)
+        raise _loose_quote(problem, data, opening)
     return within
 
 
@@ -551,9 +543,25 @@ def read_csv(data: bytes, name: str) -> RawTable:
     structure = scan(data, delimiter)
     names = table.column_names(structure.header, structure.header_line)
     table.check_size(structure.n_records, len(names))
-    frame = _parse(data, delimiter, structure, names)
-    first, lines, header = structure.first_line, structure.lines, structure.header_line
-    return RawTable(frame, name, "csv", first, lines, header, notes=notes)
+    # Every cell is dictionary-encoded text: one byte per vote instead of one object.
+    columns = [ColumnParts() for _ in names]
+    short = short_columns(data, delimiter, structure, len(names))
+    long = [place for place in range(len(names)) if place not in short]
+    while short:
+        place, cells = short.popitem()
+        columns[place].add(*words_of(cells))
+    n_rows = 0 if long else structure.n_records
+    with readable("CSV"):
+        for batch in _batches(data, delimiter, structure, len(names), long) if long else ():
+            n_rows += batch.num_rows
+            for place, values in zip(long, batch.columns, strict=True):
+                check_cells(values.dictionary, names[place])
+                columns[place].add(values.indices.to_numpy(), values.dictionary)
+    if n_rows != structure.n_records:
+        problem = f"{structure.n_records} rows were found, but {n_rows} could be read"
+        raise InputError(problem, remedy=errors.EXPORT_AGAIN)
+    frame, first, header = frame_from(names, columns), structure.first_line, structure.header_line
+    return RawTable(frame, name, "csv", first, structure.lines, header, notes=notes)
 
 
 def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
@@ -604,27 +612,6 @@ def _end_of(pattern: re.Pattern[bytes], data: bytes, start: int) -> int:
     return start if match is None else match.end()
 
 
-def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) -> pd.DataFrame:
-    """Return every cell as dictionary-encoded text: one byte per vote instead of one object."""
-    columns = [ColumnParts() for _ in names]
-    short = short_columns(data, delimiter, structure, len(names))
-    long = [place for place in range(len(names)) if place not in short]
-    while short:
-        place, cells = short.popitem()
-        columns[place].add(*words_of(cells))
-    n_rows = 0 if long else structure.n_records
-    with readable("CSV"):
-        for batch in _batches(data, delimiter, structure, len(names), long) if long else ():
-            n_rows += batch.num_rows
-            for place, values in zip(long, batch.columns, strict=True):
-                check_cells(values.dictionary, names[place])
-                columns[place].add(values.indices.to_numpy(), values.dictionary)
-    if n_rows != structure.n_records:
-        problem = f"{structure.n_records} rows were found, but {n_rows} could be read"
-        raise InputError(problem, remedy=errors.EXPORT_AGAIN)
-    return frame_from(names, columns)
-
-
 def _batches(
     data: bytes, delimiter: str, structure: Structure, n_columns: int, wanted: list[int]
 ) -> Iterator[pa.RecordBatch]:
@@ -633,10 +620,8 @@ def _batches(
     # A block holds whole records; wide tables get larger blocks, as each costs time per column.
     block = min(max(_SMALLEST_BLOCK, 2 * structure.longest, 1024 * n_columns), _LARGEST_BLOCK)
     reading = pa.csv.ReadOptions(column_names=places, block_size=block, use_threads=False)
-    newlines = bool(quote) and structure.lines is not None
-    parsing = pa.csv.ParseOptions(
-        delimiter=delimiter, quote_char=quote, newlines_in_values=newlines
-    )
+    breaks = bool(quote) and structure.lines is not None
+    parsing = pa.csv.ParseOptions(delimiter=delimiter, quote_char=quote, newlines_in_values=breaks)
     texts = dict.fromkeys(places, pa.dictionary(pa.int32(), pa.string()))
     included = [places[place] for place in wanted]
     converting = pa.csv.ConvertOptions(column_types=texts, include_columns=included)

@@ -247,7 +247,34 @@ def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
     """
     with errors.in_file(name):
         check_bytes(len(data))
-        return _read(data, name, records)
+        extension = _extension(name)
+        if data.startswith(_GZIP) and _TITLES.get(extension, "gzip") == "gzip":
+            extension = _extension(name[: -len(".gz")]) if extension == "gz" else ""
+            data = unzip(data)
+        if not data.removeprefix(codecs.BOM_UTF8).strip():
+            remedy = "export it again, and look at it before you choose it"
+            raise InputError("the file is empty", ALLOWED_FILES, remedy)
+        data, notes = from_utf16(data)
+        kind = _kind(data, extension)
+        title = _KINDS[kind].title
+        if _TITLES.get(extension, title) != title:
+            problem = f"the name ends in .{extension} but the content is not {_TITLES[extension]}"
+            allowed = "a name that agrees with the content"
+            remedy = "rename the file, or save it again in the format that its name says"
+            start = data[:40].decode("utf-8", "replace") if kind == "csv" else f"{title} content"
+            raise InputError(problem, allowed, remedy, value=start)
+        if kind in ("csv", "jsonl"):
+            data, western = from_western(data)
+            notes += western
+        if kind == "jsonl" and (records is not None or is_document(data, extension)):
+            table = read_document(data, name, records)
+        elif records is not None:
+            problem = "a list of records is named, but this is not JSON"
+            remedy = f"name no list {errors.RECORDS}"
+            raise InputError(problem, "a JSON document", remedy, value=records)
+        else:
+            table = _KINDS[kind].read(data, name)
+        return replace(table, notes=(*table.notes, *notes))
 
 
 def check_bytes(size: int) -> None:
@@ -260,36 +287,6 @@ def check_bytes(size: int) -> None:
 
 def _extension(name: str) -> str:
     return name.lower().rpartition(".")[2] if "." in name else ""
-
-
-def _read(data: bytes, name: str, records: str | None) -> RawTable:
-    extension = _extension(name)
-    if data.startswith(_GZIP) and _TITLES.get(extension, "gzip") == "gzip":
-        extension = _extension(name[: -len(".gz")]) if extension == "gz" else ""
-        data = unzip(data)
-    if not data.removeprefix(codecs.BOM_UTF8).strip():
-        remedy = "export it again, and look at it before you choose it"
-        raise InputError("the file is empty", ALLOWED_FILES, remedy)
-    data, notes = from_utf16(data)
-    kind = _kind(data, extension)
-    title = _KINDS[kind].title
-    if _TITLES.get(extension, title) != title:
-        problem = f"the name ends in .{extension} but the content is not {_TITLES[extension]}"
-        allowed = "a name that agrees with the content"
-        remedy = "rename the file, or save it again in the format that its name says"
-        start = data[:40].decode("utf-8", "replace") if kind == "csv" else f"{title} content"
-        raise InputError(problem, allowed, remedy, value=start)
-    if kind in ("csv", "jsonl"):
-        data, western = from_western(data)
-        notes += western
-    if kind == "jsonl" and (records is not None or is_document(data, extension)):
-        table = read_document(data, name, records)
-    elif records is not None:
-        problem, remedy = "a list of records is named, but this is not JSON", "name no list"
-        raise InputError(problem, "a JSON document", f"{remedy} {errors.RECORDS}", value=records)
-    else:
-        table = _KINDS[kind].read(data, name)
-    return replace(table, notes=(*table.notes, *notes))
 
 
 def _kind(data: bytes, extension: str) -> Format:

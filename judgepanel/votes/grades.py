@@ -278,10 +278,8 @@ def _cut_remedy(column: Column, what: str, remedy: str) -> str:
     """Return the remedy with thresholds between the grades, and the share of ones of each."""
     if [*column.levels] == [0.0, 1.0, 2.0]:
         return _ZERO_ONE_TWO
-    cuts = [
-        f"{cut:g} makes {100 * share:.0f} % of the {what} 1"
-        for cut, share in sorted(likely_cuts(tuple(column.levels.items())))
-    ]
+    shares = sorted(likely_cuts(tuple(column.levels.items())))
+    cuts = [f"{cut:g} makes {100 * share:.0f} % of the {what} 1" for cut, share in shares]
     return f"{remedy} ({', '.join(cuts)})" if cuts else remedy
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Bools, Floats, Votes
 from judgepanel.votes import cells, errors
 from judgepanel.votes.attributes import names_in, refuse_first, repeated, unique_ids
-from judgepanel.votes.cells import TIE, UNKNOWN
+from judgepanel.votes.cells import TIE, UNKNOWN, Vocabulary, is_role_name, side_of
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import (
     Column,
@@ -170,14 +170,6 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
     raise error.in_header(table, choices[0])
 
 
-def _different(table: RawTable, roles: Roles, first: int, second: int) -> list[str]:
-    """Return columns without a role that differ between two rows, and tell all votes apart."""
-    key, frame = [*roles.id_column, *roles.judge_column], table.frame
-    free = [role.column for role in roles.columns if role.role in ("ignore", "text")]
-    differ = [name for name in free if frame[name].iloc[first] != frame[name].iloc[second]]
-    return [name for name in differ if not frame.duplicated([*key, name]).any()]
-
-
 def _with_role(roles: Roles, name: str, role: Any) -> Roles:
     own = ColumnRole(name, role, "tells the votes of a judge on an item apart")
     columns = (own if entry.column == name else entry for entry in roles.columns)
@@ -203,7 +195,11 @@ def combined(
     if again is not None:
         first, second = (place * table.n_rows // len(cast.items) for place in again)
         also = "" if cast.forward is None else " in this order"
-        telling = _different(table, roles, first, second)
+        # Columns without a role that differ between the two rows, and tell all votes apart.
+        key, frame = [*roles.id_column, *roles.judge_column], table.frame
+        free = [role.column for role in roles.columns if role.role in ("ignore", "text")]
+        differ = [name for name in free if frame[name].iloc[first] != frame[name].iloc[second]]
+        telling = [name for name in differ if not frame.duplicated([*key, name]).any()]
         remedy = f"{errors.REMOVE_ROW}, or name a column that tells the items apart"
         remedy = f"{remedy} {errors.CHOICE_CONTROLS['id_column']}"
         if telling:
@@ -292,14 +288,12 @@ class Reader:
     table: RawTable
     roles: Roles
     columns: Columns
-    vocabulary: cells.Vocabulary
+    vocabulary: Vocabulary
 
     @classmethod
     def of(cls, table: RawTable, roles: Roles, choices: Choices) -> Reader:
         """Return the reader of a table; refuse words of two kinds."""
-        reader = cls(table, roles, Columns(table), cells.Vocabulary(choices.words)).for_task(
-            "pointwise"
-        )
+        reader = cls(table, roles, Columns(table), Vocabulary(choices.words)).for_task("pointwise")
         reader._refuse_mixed()
         return reader
 
@@ -311,7 +305,7 @@ class Reader:
     def for_task(self, task: Task) -> Reader:
         """Return the reader for a task: 1 and 2 may name the two responses of a pair."""
         words = [self.columns[name].given for name in self.named]
-        known = cells.Vocabulary.of(words, pairwise=task == "pairwise", given=self.vocabulary.given)
+        known = Vocabulary.of(words, pairwise=task == "pairwise", given=self.vocabulary.given)
         return replace(self, vocabulary=known)
 
     def meanings(self, name: str, *, halves: bool = True) -> Votes:
@@ -359,15 +353,15 @@ class Reader:
         said, words = self.vocabulary.given, {}
         for name in self.named:
             words[name] = {word for word in self.columns[name].given if word.lower() not in said}
-        mixed = cells.mixed_words(chain.from_iterable(words.values()))
-        if mixed is None:
+        texts = sorted({word.strip().lower() for word in chain.from_iterable(words.values())})
+        one_better = next((word for word in texts if side_of(word) is not None), None)
+        one_good = next((word for word in texts if cells.is_good_or_bad(word)), None)
+        if one_better is None or one_good is None:
             return
-        better = [
-            name for name, own in words.items() if any(cells.side_of(w) is not None for w in own)
-        ]
+        better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
         good = [name for name, own in words.items() if any(map(cells.is_good_or_bad, own))]
         raise InputError(
-            f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
+            f"{one_better!r} says which response is better and {one_good!r} whether one is good",
             "one kind of words in the label and in all judges",
             f"{errors.MAP_WORDS}, or leave this column out {errors.IGNORE}",
         ).in_header(self.table, min(better, good, key=len)[0])
@@ -386,9 +380,7 @@ def read_verdicts(reader: Reader, scales: Scales) -> Verdicts:
         items, item_ids = _items_of_rows(table, roles)
     else:
         items, item_ids = in_order(*names_in(table, roles.id_column, "item id"))
-        raters, judges = in_order(
-            *names_in(table, roles.judge_column, "judge name", cells.is_role_name)
-        )
+        raters, judges = in_order(*names_in(table, roles.judge_column, "judge name", is_role_name))
         check_judges(len(judges))
         check_size(len(item_ids), len(judges))
     shape = (table.n_rows, len(roles.verdicts))
@@ -468,7 +460,7 @@ def cut_column(column: Column, threshold: Floats, codes: Votes) -> tuple[Votes, 
 
 def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of judges in a header; refuse two that are the same."""
-    names = tuple(cells.unshield(column, cells.is_role_name) for column in columns)
+    names = tuple(cells.unshield(column, is_role_name) for column in columns)
     again = pd.Index(names).duplicated()
     if again.any():
         problem, allowed = "this judge is given twice", "every judge name once"
@@ -507,7 +499,7 @@ def _forward(reader: Reader, codes: Votes, items: Codes | None) -> tuple[Votes |
         repeated = (np.repeat(own, codes.shape[1]) for own in (labels, forward))
         shown = are_by_place(codes.ravel(), *repeated)
     words = {word for verdict in reader.roles.verdicts for word in reader.columns[verdict].given}
-    sides = any(cells.side_of(word) is not None for word in words) or reader.vocabulary.places
+    sides = any(side_of(word) is not None for word in words) or reader.vocabulary.places
     if shown is None and sides and not reader.named_models():
         shown = True
     quoted = quote_value(name)

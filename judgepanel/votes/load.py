@@ -24,7 +24,7 @@ from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import NO_CHOICES, SINGLE, Choices
 from judgepanel.votes.columns import Columns, with_choices_joined, without_header_rows
 from judgepanel.votes.companions import with_labels
-from judgepanel.votes.errors import InputError, listed, quote_value
+from judgepanel.votes.errors import PAIRWISE, InputError, listed, quote_value
 from judgepanel.votes.formats import check_bytes, read_table
 from judgepanel.votes.grades import DIFFERENCES, grade_notes, scales_of
 from judgepanel.votes.imports import read_source, recognised
@@ -102,10 +102,9 @@ def build_votes(
         group, rows_of = roles.group_column, partial(_item_rows, table, verdicts)
         groups = None if group is None else attributes.groups_in(table, group, rows_of(group))
         columns = (*roles.feature_columns, *roles.system_column)
-        described = {
-            name: attributes.typed_column(table, column, rows_of(column))
-            for name, column in attributes.feature_names(table, columns).items()
-        }
+        described = {}
+        for name, column in attributes.feature_names(table, columns).items():
+            described[name] = attributes.typed_column(table, column, rows_of(column))
         if need_labels:
             check_labels(labels, task, roles.label_column)
         about, unmatched = None, list[str]()
@@ -203,9 +202,7 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
             raise InputError(problem, allowed, remedy, column=column)
         if count == 0 and task == "pointwise":
             problem, allowed = f"every label is {1 - label}", f"{allowed} in a pointwise task"
-            remedy = (
-                f"label items of both classes; if the items are pairs, say so {errors.PAIRWISE}"
-            )
+            remedy = f"label items of both classes; if the items are pairs, say so {PAIRWISE}"
             raise InputError(problem, allowed, remedy, column=column)
 
 

@@ -214,11 +214,9 @@ def joined(first: VoteMatrix, second: VoteMatrix) -> VoteMatrix:
         raise InputError("these votes have another task", first.task, value=second.task)
     again = sorted(set(first.item_ids) & set(second.item_ids))
     if again:
-        raise InputError(
-            f"{len(again):,} items are in both files, the first one {quote_value(again[0])}",
-            "new items only",
-            remedy="leave out of the new file what was there before, or give its items new ids",
-        )
+        problem = f"{len(again):,} items are in both files, the first one {quote_value(again[0])}"
+        remedy = "leave out of the new file what was there before, or give its items new ids"
+        raise InputError(problem, "new items only", remedy)
     judges = (*first.judges, *(name for name in second.judges if name not in set(first.judges)))
     place = {name: column for column, name in enumerate(judges)}
 
@@ -318,10 +316,8 @@ def _grades(
             raise InputError("grades and thresholds need each other", "both or none of them")
         return None, None
     # NaN has many bit patterns and 0 has two; a single one makes equal matrices compare equal.
-    grades, cuts = (
-        np.where(np.isnan(array), np.nan, array) + 0.0
-        for array in (np.asarray(values, np.float64), np.asarray(thresholds, np.float64))
-    )
+    given_arrays = (np.asarray(values, np.float64), np.asarray(thresholds, np.float64))
+    grades, cuts = (np.where(np.isnan(own), np.nan, own) + 0.0 for own in given_arrays)
     if np.isinf(grades).any() or np.isinf(cuts).any():
         raise InputError("a grade or a threshold is infinite", "finite numbers")
     given = ~np.isnan(grades)
@@ -437,9 +433,8 @@ def _table_text(table: pd.DataFrame | None) -> Iterator[str]:
     row = sum(_NUMBER if dtype == np.float64 else limits.MAX_NAME for dtype in table.dtypes)
     starts = range(0, len(table), max(1, _TEXT_AT_ONCE // row))
     # Lists of values are the same as by rows, many times faster.
-    yield from _joined(
-        str(table.iloc[k : k + starts.step].to_json(orient="values")) for k in starts
-    )
+    blocks = (table.iloc[start : start + starts.step] for start in starts)
+    yield from _joined(str(block.to_json(orient="values")) for block in blocks)
     yield "]}"
 
 
@@ -615,10 +610,8 @@ def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
         lopsided = votes.minority_share < BALANCED_SHARE
         return "symmetric" if lopsided and protocol == "honest" else "as_given"
     if policy == "as_given" and votes.minority_share == 0.0 and protocol == "honest":
-        raise InputError(
-            "every label is the same: taken as given, a constant prediction would look perfect",
-            "orientation auto, symmetric or randomized",
-        )
+        why = "every label is the same: taken as given, a constant prediction would look perfect"
+        raise InputError(why, "orientation auto, symmetric or randomized")
     return policy
 
 

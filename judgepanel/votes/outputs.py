@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from judgepanel.votes import cells, errors
 from judgepanel.votes.attributes import first_given, given_rows, names_in, refuse_first, repeated
+from judgepanel.votes.cells import SCORE_NAMES, find_column
 from judgepanel.votes.choices import NO_CHOICES, Choices
 from judgepanel.votes.columns import Column, Columns, first_shown, order_column, says_orders
 from judgepanel.votes.errors import CORRECT_CELL, REMOVE_ROW, InputError, listed, quote_value
@@ -61,7 +62,15 @@ def read_verdict(text: str) -> Parsed:
     Reasoning blocks, code, block quotes and text in quotation marks are not the judge's own verdict
     and are skipped. Time is linear in the length of the text.
     """
-    answer = _without_reasoning(text)
+    answer = text
+    if not answer.isascii():
+        answer = unicodedata.normalize("NFKC", answer).translate(_INVISIBLE)
+    if "<" in answer or "◁" in answer or ("[" in answer and any(m in answer for m in _THINK)):
+        # An unclosed block hides the rest; a block opened in the prompt ends at its closing mark.
+        answer = _BLOCK.sub("\n", answer)
+        ends = [closing.end() for closing in _END_OF_REASONING.finditer(answer)]
+        answer = _TOKEN.sub("\n", answer[max(ends, default=0) :])
+    answer = answer.strip()
     if not answer:
         return Parsed(None, reason="only reasoning" if text.strip() else "empty")
     for level, sides in _forms(answer):
@@ -119,21 +128,6 @@ _INVISIBLE = dict.fromkeys(
     (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
 )
 _TOKEN = re.compile(r"<\|[a-z_]{1,32}\|>(?:final)?")
-
-
-def _without_reasoning(text: str) -> str:
-    """Return the text after its reasoning, normalised and without invisible characters.
-
-    An unclosed block hides the rest; a block opened in the prompt ends at its closing mark.
-    """
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-    if "<" in text or "◁" in text or ("[" in text and any(mark in text for mark in _THINK)):
-        text = _BLOCK.sub("\n", text)
-        ends = [closing.end() for closing in _END_OF_REASONING.finditer(text)]
-        text = text[max(ends, default=0) :]
-        text = _TOKEN.sub("\n", text)
-    return text.strip()
 
 
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
@@ -458,29 +452,25 @@ def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns 
         return None
     own, asked = Columns(table), choices.verdict_column
     free = [name for name in table.columns if name not in choices.columns]
-    item = next(iter(choices.id_column), None) or cells.find_column(free, cells.LONG_ITEM_NAMES)
+    item = next(iter(choices.id_column), None) or find_column(free, cells.LONG_ITEM_NAMES)
     # One of a usual name, else by its words, which recur.
     named = [name for name in free if cells.JUDGE_WORDS & set(cells.tokens_of(name))]
     worded = (name for name in named if own[name].kind == "words")
     recurring = (name for name in worded if 2 * len(own[name].given) <= table.n_rows)
-    judge = next(iter(choices.judge_column), None) or cells.find_column(
-        free, cells.LONG_JUDGE_NAMES
-    )
+    judge = next(iter(choices.judge_column), None) or find_column(free, cells.LONG_JUDGE_NAMES)
     judge = judge or next(recurring, None)
-    found = [asked] if asked else [cells.find_column(free, (n,)) for n in cells.LONG_VERDICT_NAMES]
+    found = [asked] if asked else [find_column(free, (n,)) for n in cells.LONG_VERDICT_NAMES]
     verdicts = [name for name in found if name is not None]
     texts = [name for name in verdicts if _is_output(own[name])]
-    text = (None if asked else cells.find_column(free, cells.TEXT_NAMES)) or next(iter(texts), None)
+    text = (None if asked else find_column(free, cells.TEXT_NAMES)) or next(iter(texts), None)
     lower = {name.lower(): name for name in reversed(free)}
-    scores = tuple(
-        lower[name] for name in cells.SCORE_NAMES if lower.keys() >= {*cells.SCORE_NAMES}
-    )
+    scores = tuple(lower[name] for name in SCORE_NAMES if lower.keys() >= {*SCORE_NAMES})
     if item is None or judge is None or texts != verdicts or not (text or scores):
         return None
     order = choices.order_column or order_column(table)
     if choices.order_column is not None and not says_orders(own[choices.order_column]):
         order = None  # What its words mean is seen once the labels are known.
-    columns = OutputColumns(item, judge, text, scores, order, cells.find_column(free, ("stage",)))
+    columns = OutputColumns(item, judge, text, scores, order, find_column(free, ("stage",)))
     written = filter(None, (judge, text, *scores))
     of_votes = all(own[name].kind in ("verdicts", "empty") for name in written)
     if of_votes and not table.frame[item].duplicated().any():
@@ -516,47 +506,43 @@ def transcribed(table: RawTable, choices: Choices = NO_CHOICES) -> RawTable:
     if columns is None:
         return table
     with errors.in_file(table.name):
-        return _transcribed(table, columns, choices)
-
-
-def _transcribed(table: RawTable, columns: OutputColumns, choices: Choices) -> RawTable:
-    items, ids = names_in(table, (columns.item,), "item id")
-    raters, judges = names_in(table, (columns.judge,), "judge name", cells.is_role_name)
-    forward, notes = first_shown(table, columns.order)
-    if columns.order is None and choices.order_column is not None:
-        notes = []
-    rows = np.flatnonzero(forward >= 0)
-    if columns.stage is not None:
-        stages = pd.Series(_numbers(table, columns.stage, rows, "stage", blank=0.0))
-        rows = rows[stages == stages.groupby([items[rows], raters[rows]]).transform("max")]
-    codes, kinds = pd.factorize(_readings(table, columns, rows))
-    # The outputs that count, and what those of an item and judge say together.
-    said = pd.DataFrame(list(kinds), columns=["side", "level", "reason"], dtype="category")
-    outputs = said.take(codes).reset_index(drop=True)
-    outputs = outputs.assign(
-        row=rows, item=items[rows], judge=raters[rows], forward=forward[rows] == 1
-    )
-    _refuse_twice(table, columns, outputs, judges)
-    first, read = outputs["side"] == "A", outputs["side"].notna()
-    one = read & (first == outputs["forward"])
-    tie = outputs["reason"] == "tie"
-    counted = outputs[["item", "judge"]].assign(n=1, read=read, one=one, first=first, tie=tie)
-    pairs = counted.groupby(["item", "judge"], sort=False).sum()
-    agreed = (pairs["one"] == pairs["read"]) | (pairs["one"] == 0)
-    votes = np.where((pairs["read"] > 0) & agreed, 1 + (pairs["one"] > 0), 0)
-    votes = np.where(pairs["tie"] == pairs["n"], 3, votes)
-    kept = outputs.drop_duplicates(["item", "judge"])["row"].to_numpy()
-    frame = _with_attributes(table, items, len(ids)).drop(columns=columns.dropped(table))
-    result = replace(table, frame=frame).taken(kept)
-    result.frame[VERDICT] = text_column(votes, ("", "0", "1", "tie"))
-    by_judge = _by_judge(outputs, pairs, judges)
-    present = {judge.judge for judge in by_judge}
-    if gone := [name for name in judges if name not in present]:
-        notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
-    unread = _unread(table, columns.text, outputs, ids, judges)
-    whole = Coverage(by_judge, unread, tuple(notes))
-    task = table.task or "pairwise"
-    return replace(result, coverage=whole, task=task, as_outputs=columns.own)
+        items, ids = names_in(table, (columns.item,), "item id")
+        raters, judges = names_in(table, (columns.judge,), "judge name", cells.is_role_name)
+        forward, notes = first_shown(table, columns.order)
+        if columns.order is None and choices.order_column is not None:
+            notes = []
+        rows = np.flatnonzero(forward >= 0)
+        if columns.stage is not None:
+            stages = pd.Series(_numbers(table, columns.stage, rows, "stage", blank=0.0))
+            rows = rows[stages == stages.groupby([items[rows], raters[rows]]).transform("max")]
+        codes, kinds = pd.factorize(_readings(table, columns, rows))
+        # The outputs that count, and what those of an item and judge say together.
+        said = pd.DataFrame(list(kinds), columns=["side", "level", "reason"], dtype="category")
+        outputs = said.take(codes).reset_index(drop=True)
+        outputs = outputs.assign(
+            row=rows, item=items[rows], judge=raters[rows], forward=forward[rows] == 1
+        )
+        _refuse_twice(table, columns, outputs, judges)
+        first, read = outputs["side"] == "A", outputs["side"].notna()
+        one = read & (first == outputs["forward"])
+        tie = outputs["reason"] == "tie"
+        counted = outputs[["item", "judge"]].assign(n=1, read=read, one=one, first=first, tie=tie)
+        pairs = counted.groupby(["item", "judge"], sort=False).sum()
+        agreed = (pairs["one"] == pairs["read"]) | (pairs["one"] == 0)
+        votes = np.where((pairs["read"] > 0) & agreed, 1 + (pairs["one"] > 0), 0)
+        votes = np.where(pairs["tie"] == pairs["n"], 3, votes)
+        kept = outputs.drop_duplicates(["item", "judge"])["row"].to_numpy()
+        frame = _with_attributes(table, items, len(ids)).drop(columns=columns.dropped(table))
+        result = replace(table, frame=frame).taken(kept)
+        result.frame[VERDICT] = text_column(votes, ("", "0", "1", "tie"))
+        by_judge = _by_judge(outputs, pairs, judges)
+        present = {judge.judge for judge in by_judge}
+        if gone := [name for name in judges if name not in present]:
+            notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
+        unread = _unread(table, columns.text, outputs, ids, judges)
+        whole = Coverage(by_judge, unread, tuple(notes))
+        task = table.task or "pairwise"
+        return replace(result, coverage=whole, task=task, as_outputs=columns.own)
 
 
 def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame:
@@ -565,8 +551,8 @@ def _with_attributes(table: RawTable, items: Ints, n_items: int) -> pd.DataFrame
     Only some rows are kept, and the others may be those that give them. Raises InputError if two
     rows of an item have another label: labels do not depend on the order that was shown.
     """
-    label = cells.find_column(table.columns, cells.LABEL_NAMES)
-    group = cells.find_column(table.columns, cells.GROUP_NAMES)
+    label = find_column(table.columns, cells.LABEL_NAMES)
+    group = find_column(table.columns, cells.GROUP_NAMES)
     features = (name for name in table.columns if name.startswith(cells.FEATURE_PREFIX))
     changed = {}
     for name in filter(None, (label, group, *features)):

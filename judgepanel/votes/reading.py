@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from judgepanel.arrays import Bools, Floats
 from judgepanel.votes import cells, errors
 from judgepanel.votes.attributes import first_given
+from judgepanel.votes.cells import plain_name, side_of
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column
@@ -89,7 +90,7 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     if any(map(cells.is_good_or_bad, words)):
         return "pointwise", READ_AS_POINTWISE
     pairs = reader.columns.pair is not None or reader.roles.order_column is not None
-    if pairs or any(cells.side_of(word) is not None for word in words) or reader.vocabulary.places:
+    if pairs or any(side_of(word) is not None for word in words) or reader.vocabulary.places:
         return "pairwise", ""
     features = {_SYSTEM_FEATURE} & {*reader.roles.feature_columns}
     named_systems = reader.roles.system_column or (*features,)
@@ -134,9 +135,7 @@ def meaning_of_one(reader: Reader, choices: Choices, task: Task) -> str:
     said += [quote_value(word) for word, code in choices.words.items() if code == 1]
     if said or task == "pointwise":
         return said[0] if said else "good"
-    first = [
-        n for n in reader.table.columns if cells.side_of(n) == 1 and n not in reader.roles.used
-    ]
+    first = [n for n in reader.table.columns if side_of(n) == 1 and n not in reader.roles.used]
     return f"{first[0] if first else 'the first response'} is better"
 
 
@@ -329,9 +328,7 @@ def group_hint(
     if roles.group_column is not None:
         return "", ""
     taken = {*roles.used}.difference(roles.feature_columns)
-    plain = {
-        name: cells.plain_name(name.strip().lower().removeprefix("feat_")) for name in table.columns
-    }
+    plain = {name: plain_name(name.strip().lower().removeprefix("feat_")) for name in table.columns}
     named = [name for name in table.columns if plain[name] in _NAMES and name not in taken]
     for column in _of_items(table, named, items, votes.n_items):
         if n_values := values_that_recur(column):

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.votes import cells, errors
+from judgepanel.votes.cells import RECORD, find_column, is_good_or_bad, side_of
 from judgepanel.votes.choices import SINGLE, Choices
 from judgepanel.votes.columns import Column, Columns, computed, evaluators, facet_of, says_orders
 from judgepanel.votes.errors import CHOICE_CONTROLS, ONE_ROLE_EACH, InputError, quote_value
@@ -193,7 +194,7 @@ def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ..
 
 def _usual(free: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the free columns of usual names, in the order of these names."""
-    return [column for name in names if (column := cells.find_column(free, (name,))) is not None]
+    return [column for name in names if (column := find_column(free, (name,))) is not None]
 
 
 def _plainest(names: Iterable[str], *tests: Callable[[str], bool]) -> list[str]:
@@ -288,7 +289,7 @@ class _Guess:
         """
         if self.choices.label_column is not None:
             return self.choices.label_column
-        usual = cells.find_column(self.without(taken), cells.LABEL_NAMES)
+        usual = find_column(self.without(taken), cells.LABEL_NAMES)
         names = self.label_candidates(taken) if usual is None else (usual,)
         if len(names) != 1 or not (within is None or self.is_constant(names[0], within)):
             return None
@@ -308,11 +309,10 @@ class _Guess:
                 continue
             same = np.array_equal(self._meant(label), self._meant(name))
             if self.choices.label_column is None and not same:
-                raise InputError(
-                    f"this may be the label, and so may {quote_value(label)}, which differs",
-                    "one label column; another one is not read as a judge",
-                    errors.name_column("label"),
-                ).in_header(self.table, name)
+                problem = f"this may be the label, and so may {quote_value(label)}, which differs"
+                allowed = "one label column; another one is not read as a judge"
+                error = InputError(problem, allowed, errors.name_column("label"))
+                raise error.in_header(self.table, name)
             self.give(name, "ignore", f"named as a label, beside {quote_value(label)}")
 
     def _meant(self, name: str) -> np.ndarray:
@@ -349,7 +349,7 @@ class _Guess:
 
     def _usual_id(self, taken: Iterable[str | None]) -> str | None:
         free = self.without(taken)
-        return cells.find_column(free, cells.ID_NAMES, lambda name: self.columns[name].is_unique)
+        return find_column(free, cells.ID_NAMES, lambda name: self.columns[name].is_unique)
 
     def _may_be_id(self, name: str) -> bool:
         """Whether a column of different values may number or name the items."""
@@ -402,7 +402,7 @@ class _Guess:
             raise missing.in_header(self.table)
         taken.add(verdict)
         if label is None:
-            label = cells.find_column(self.without(taken), cells.LABEL_NAMES)
+            label = find_column(self.without(taken), cells.LABEL_NAMES)
             if label is None and not (asked or self._several_votes(item)) and self.judges(taken):
                 return None
             label = label or self.label(taken, within)
@@ -410,8 +410,15 @@ class _Guess:
             return None
         group = self.group({*taken, label})
         roles = self._described(Roles("long", item, label, group, (), judge, verdict))
-        beside = self._beside_verdict(verdict, {*roles.used, roles.order_column}, within)
-        return replace(roles, beside=beside)
+        beside = []
+        for name in self.without({*roles.used, roles.order_column}):
+            facet = facet_of((cells.tokens_of(name) or ("verdict",))[-1])
+            about = facet != "word" and (facet != "number" or self.is_value(name))
+            about = about and not name.startswith(cells.FEATURE_PREFIX)
+            if about and not self.is_constant(name, within):
+                beside.append(name)
+                self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
+        return replace(roles, beside={verdict: tuple(beside)} if beside else {})
 
     def _described(self, roles: Roles) -> Roles:
         """Return roles with the columns that describe the items and the votes of any file."""
@@ -478,7 +485,7 @@ class _Guess:
 
     def _judge_names(self) -> tuple[str, ...]:
         """Return the columns that name the judge of a row: by a usual name, else by its words."""
-        usual = cells.find_column(self.free, cells.LONG_JUDGE_NAMES)
+        usual = find_column(self.free, cells.LONG_JUDGE_NAMES)
         named = _plainest(
             self.free,
             lambda name: name == usual,
@@ -511,14 +518,14 @@ class _Guess:
     def _items_of_votes(self, judge: Sequence[str], taken: set[str | None]) -> tuple[str, ...]:
         """Return the column of the items: one that recurs, but hardly ever with the same judge."""
         free = self.without(taken)
-        usual = cells.find_column(free, cells.LONG_ITEM_NAMES)
+        usual = find_column(free, cells.LONG_ITEM_NAMES)
         if usual is not None and not self.columns[usual].is_unique:
             named = _usual(free, cells.LONG_ITEM_NAMES)
             return (next((name for name in named if self._recurs(name)), usual),)
         named = [name for name in free if judge and self._is_named_as_item(name, judge)]
         named = [name for name in named if _says(name, _ITEM_WORDS)] or named
-        if judge and not named and cells.RECORD in free and self._are_items(cells.RECORD, judge):
-            named = [next((n for n in free if self._names_records(n)), cells.RECORD)]
+        if judge and not named and RECORD in free and self._are_items(RECORD, judge):
+            named = [next((n for n in free if self._names_records(n)), RECORD)]
         if not named:
             return () if usual is None else (usual,)
         self.give(named[0], "id", "recurs with every judge")
@@ -526,7 +533,7 @@ class _Guess:
 
     def _is_named_as_item(self, name: str, judge: Sequence[str]) -> bool:
         """Whether a column is the items of votes by its name and its values."""
-        if name == cells.RECORD or cells.find_column([name], cells.GROUP_NAMES):
+        if name == RECORD or find_column([name], cells.GROUP_NAMES):
             return False
         by_name = _says(name, _ID_WORDS | _ITEM_WORDS)
         of_votes = _says(name, _NO_ITEMS | cells.JUDGE_WORDS)
@@ -534,11 +541,9 @@ class _Guess:
 
     def _names_records(self, name: str) -> bool:
         """Whether a column has a value of its own for every record, and no text."""
-        column, n_records = self.columns[name], len(self.columns[cells.RECORD].given)
-        one_each = len(column.given) == n_records == self._n_values((cells.RECORD, name))
-        return (
-            one_each and not _is_written(column) and name != cells.RECORD and self._may_be_id(name)
-        )
+        column, n_records = self.columns[name], len(self.columns[RECORD].given)
+        one_each = len(column.given) == n_records == self._n_values((RECORD, name))
+        return one_each and not _is_written(column) and name != RECORD and self._may_be_id(name)
 
     def _recurs(self, name: str) -> bool:
         """Whether a column may be the item of votes: texts of an item stand in several rows."""
@@ -559,34 +564,18 @@ class _Guess:
         worded = [n for n in free if _says(n, cells.VERDICT_WORDS) and self.is_value(n)]
         named += [name for name in worded if name not in named]
         # Crowdsourcing files call the worker's answer "label" and the truth "gold".
-        named += [
-            n for n in (cells.find_column(free, ("label", "labels")),) if n and n not in named[:1]
-        ]
+        named += [n for n in (find_column(free, ("label", "labels")),) if n and n not in named[:1]]
         named = [name for name in named if not _says(name, _TRUTHS | _PERSONS)] or named
         varying = [name for name in named if not self.is_constant(name, within)]
-        usual = [name for name in varying if cells.find_column([name], cells.LONG_VERDICT_NAMES)]
+        usual = [name for name in varying if find_column([name], cells.LONG_VERDICT_NAMES)]
         short = [name for name in usual or varying if self.columns[name].kind != "texts"]
         return next(iter(short or varying or named), None)
-
-    def _beside_verdict(
-        self, verdict: str, taken: Iterable[str | None], within: np.ndarray
-    ) -> dict[str, tuple[str, ...]]:
-        """Return the columns of a long file that are about the verdict of the same row."""
-        beside = []
-        for name in self.without(taken):
-            facet = facet_of((cells.tokens_of(name) or ("verdict",))[-1])
-            about = facet != "word" and (facet != "number" or self.is_value(name))
-            about = about and not name.startswith(cells.FEATURE_PREFIX)
-            if about and not self.is_constant(name, within):
-                beside.append(name)
-                self.give(name, "beside", f"about the verdict in {quote_value(verdict)}")
-        return {verdict: tuple(beside)} if beside else {}
 
     # --- one row per item ---
 
     def judges(self, taken: Collection[str | None]) -> tuple[str, ...]:
         """Return the verdict columns whose names suggest neither a role nor a long file."""
-        out = {*taken, self._usual_id(taken), cells.find_column(self.free, cells.LABEL_NAMES)}
+        out = {*taken, self._usual_id(taken), find_column(self.free, cells.LABEL_NAMES)}
         out |= {self.group(taken), *self.features(out)}
         rest = (n for n in self.free if n not in out and cells.plain_name(n) not in _LONG_NAMES)
         return tuple(filter(self.readable, rest))
@@ -635,7 +624,7 @@ class _Guess:
             (judges, "verdicts or outputs", "verdict_column", ("verdict", "vote", *texts)),
             (texts, "the names of judges", "judge_column", judges[:4]),
         ):
-            column = cells.find_column(self.free, names)
+            column = find_column(self.free, names)
             if column is None or column in set(taken):
                 continue
             if self.columns[column].kind in ("verdicts", "empty") and not self._bracketed(column):
@@ -685,7 +674,7 @@ class _Guess:
             (is_known, "judge", "a judge of the panel"),
             (is_writer, "text", "the name of the model that wrote a response"),
             (lower.startswith(cells.INDEX_PREFIXES), "ignore", "an index column"),
-            (name == cells.RECORD, "ignore", "the number of its record"),
+            (name == RECORD, "ignore", "the number of its record"),
             (lower in cells.AGGREGATE_NAMES, "ignore", _COMPUTED),
             (lower in cells.FEATURE_NAMES, "feature", DESCRIBES),
             (is_order, "ignore", "named as the order in which responses were shown"),
@@ -745,9 +734,7 @@ class _Guess:
 
         def says_words(name: str) -> bool:
             words = self.columns[name].given
-            return any(
-                cells.is_good_or_bad(word) or cells.side_of(word) is not None for word in words
-            )
+            return any(is_good_or_bad(word) or side_of(word) is not None for word in words)
 
         words = list(filter(says_words, readable))
         named = [name for name in readable if facets[name] == "word"]

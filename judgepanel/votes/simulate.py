@@ -145,12 +145,10 @@ class SimulationSpec:
         several = self.task == "pointwise" or not self.n_systems
         spread = self.system_gap * max(0, self.n_systems - 1) / 2.0
         room = min(self.base_rate, 1.0 - self.base_rate)
+        small_enough = "so small that the rates of all systems are from 0 to 1"
         relations = {
             "n_systems": (several, "0 if pairwise"),
-            "system_gap": (
-                spread <= room,
-                "so small that the rates of all systems are from 0 to 1",
-            ),
+            "system_gap": (spread <= room, small_enough),
             "task": (self.task in TASKS, ", ".join(TASKS)),
             "one_class": (self.task == "pairwise" or not self.one_class, "False if pointwise"),
             "judge_word": (isinstance(self.judge_word, str) and self.judge_word, "non-empty text"),

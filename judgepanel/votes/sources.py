@@ -117,21 +117,18 @@ class Archive:
         """The content of a member, never more of it than the archive said it has."""
         entry = self._entries[name]
         try:
-            if entry.compress_type == _ZSTANDARD:
-                return self._zstandard(entry)
-            with self._archive.open(entry) as member:
-                return member.read(entry.file_size)
+            if entry.compress_type != _ZSTANDARD:
+                with self._archive.open(entry) as member:
+                    return member.read(entry.file_size)
+            # Python reads this method from 3.14 on.
+            length, extra = _LOCAL_HEADER.unpack_from(self._data, entry.header_offset)
+            start = entry.header_offset + _LOCAL_HEADER.size + length + extra
+            packed = pa.py_buffer(memoryview(self._data)[start : start + entry.compress_size])
+            with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+                content: bytes = stream.read(entry.file_size)
+                return content
         except _BROKEN:
             raise InputError(_DAMAGED, file=self.name, value=name, remedy=EXPORT_AGAIN) from None
-
-    def _zstandard(self, entry: zipfile.ZipInfo) -> bytes:
-        # Python reads this method from 3.14 on.
-        name, extra = _LOCAL_HEADER.unpack_from(self._data, entry.header_offset)
-        start = entry.header_offset + _LOCAL_HEADER.size + name + extra
-        packed = pa.py_buffer(memoryview(self._data)[start : start + entry.compress_size])
-        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-            content: bytes = stream.read(entry.file_size)
-        return content
 
 
 Source = Files | Archive

@@ -316,9 +316,7 @@ def together(tables: Sequence[RawTable], name: str) -> RawTable:
     columns = list(tables[0].columns)
     sizes = [table.n_rows for table in tables]
     check_size(sum(sizes), len(columns) + 2)
-    frame = {
-        column: union_categoricals([table.frame[column] for table in tables]) for column in columns
-    }
+    frame = {own: union_categoricals([table.frame[own] for table in tables]) for own in columns}
     stems = [path.name.partition(".")[0] or path.name for path in paths]
     folders = [str(path.parent) for path in paths]
     places = {FILE_COLUMN: stems if len(set(stems)) > 1 else [str(path) for path in paths]}

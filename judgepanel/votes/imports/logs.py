@@ -97,14 +97,12 @@ def _of_one_task(
     for log in [log for log in single if log.n_grades] if in_pairs else paired:
         left_out.file(log.file, common.OF_ANOTHER_TASK["pairwise" if in_pairs else "pointwise"])
     if not in_pairs:
-        grades = (
-            Grade(
-                *(item, judge, value, "", False, answer.reasons.get(judge), group, answer.about),
-                systems=(answer.model,),
-            )
-            for item, group, answer in singles(single, left_out)
-            for judge, value in answer.grades.items()
-        )
+        grades = []
+        for item, group, answer in singles(single, left_out):
+            known = Grade(item, "", None, group=group, about=answer.about, systems=(answer.model,))
+            for judge, value in answer.grades.items():
+                why = answer.reasons.get(judge)
+                grades.append(replace(known, judge=judge, value=value, why=why))
         return common.graded(grades, left_out)
     rows: dict[object, Row] = {}
     about: dict[str, Row] = {}
@@ -194,7 +192,15 @@ def _inspect(_records: Iterator[Row], document: Document) -> Iterator[_Log]:
         places = (name for name in parts.names if name.startswith("samples/"))
         samples = map(decoded, map(parts.read, places))
     about = whole["eval"]
-    graders = _graders(about.get("scorers") or [])
+    # Scorers by the key of their scores: their name and, where they ask a model, that model's. The
+    # second scorer of a name has 1 behind its key, the third 2.
+    seen: Counter[str] = Counter()
+    graders = {}
+    for scorer in about.get("scorers") or []:
+        name = str(scorer["name"]).rpartition("/")[2]
+        model = at(scorer, "options.model.model") or at(scorer, "options.model")
+        graders[f"{name}{seen[name] or ''}"] = f"{name}/{model}" if isinstance(model, str) else name
+        seen[name] += 1
     yield _Log(
         file=document.file,
         answers=tuple(_inspect_answer(sample, graders) for sample in samples),
@@ -247,21 +253,6 @@ def _written(sample: Row) -> str:
         # Some versions keep long texts apart.
         text = str((sample.get("attachments") or {}).get(text.removeprefix(_ATTACHED), ""))
     return text
-
-
-def _graders(scorers: Iterable[Row]) -> dict[str, str]:
-    """Scorers by the key of their scores: their name and, where they ask a model, that model's.
-
-    The second scorer of a name has 1 behind its key, the third 2.
-    """
-    seen: Counter[str] = Counter()
-    graders = {}
-    for scorer in scorers:
-        name = str(scorer["name"]).rpartition("/")[2]
-        model = at(scorer, "options.model.model") or at(scorer, "options.model")
-        graders[f"{name}{seen[name] or ''}"] = f"{name}/{model}" if isinstance(model, str) else name
-        seen[name] += 1
-    return graders
 
 
 def _answered(logs: list[_Log], left_out: LeftOut) -> Iterator[tuple[_Log, _Answer, str]]:
@@ -439,17 +430,12 @@ def _openai(records: Iterator[Row], document: Document) -> Iterator[_Log | str]:
             events[record["type"]].append((str(record["sample_id"]), dict(record["data"])))
     matches = events["match"]
     paired = common.sided(_side(data.get("expected"), data.get("options")) for _, data in matches)
-    answers = [
-        _Answer(
-            sample,
-            _first(data.get("sampled")) or _first(data.get("picked")),
-            data["expected"] if paired else None,
-            functions[0],
-            about={name: data[name] for name in ORDER_NAMES if name in data},
-            grades=_verdicts(data, grader),
-        )
-        for sample, data in (matches if paired else events["metrics"] or matches)
-    ]
+    answers = []
+    for sample, data in matches if paired else events["metrics"] or matches:
+        text = _first(data.get("sampled")) or _first(data.get("picked"))
+        target, grades = data["expected"] if paired else None, _verdicts(data, grader)
+        about = {name: data[name] for name in ORDER_NAMES if name in data}
+        answers.append(_Answer(sample, text, target, functions[0], about=about, grades=grades))
     yield _Log(document.file, tuple(answers))
 
 
