@@ -199,7 +199,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     >>> jp.load("sample_data/clean_pairwise_votes.csv")
     300 items, 24 judges, all labelled, balanced: ready.
     """
-    return _warned(read_source(path, locals()))
+    return _warned(read_source(path, locals(), {}))
 
 
 def from_frame(  # noqa: PLR0913 - as of a file
@@ -275,7 +275,7 @@ def from_frame(  # noqa: PLR0913 - as of a file
     >>> jp.from_frame(frame, label="truth").matrix.judges
     ('ann', 'bob')
     """
-    return _warned(read_source(frame, locals()))
+    return _warned(read_source(frame, locals(), {}))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -427,9 +427,7 @@ def as_votes(votes: AnyVotes) -> Votes:
 
 
 def read_source(
-    source: Source | pd.DataFrame,
-    arguments: Mapping[str, Any],
-    known: Mapping[str, float] | None = None,
+    source: Source | pd.DataFrame, arguments: Mapping[str, Any], known: Mapping[str, float]
 ) -> Loaded:
     """Read votes with arguments of :func:`load`, by name; others are ignored.
 
@@ -447,7 +445,7 @@ def read_source(
         is_frame = isinstance(beside, pd.DataFrame)
         given[name] = read_frame(beside, name=title) if is_frame else beside
     given["need_labels"] = arguments.get("need_labels", True)
-    return load_votes(table, **given, known=known or {})
+    return load_votes(table, **given, known=known)
 
 
 def _warned(loaded: Loaded) -> Votes:

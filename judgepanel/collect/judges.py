@@ -328,7 +328,7 @@ def _known_in(table: RawTable) -> list[str]:
             attributes.feature_names(table, [column])
             attributes.typed_column(table, column, rows)
         elif column.lower() in cells.LABEL_NAMES[:5]:
-            check_label_words(table, column)
+            check_label_words(table, column, (), cells.Vocabulary())
         elif column.lower() in cells.GROUP_NAMES[:2]:
             attributes.groups_in(table, column, rows)
         else:

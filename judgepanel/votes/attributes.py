@@ -17,7 +17,7 @@ from judgepanel.votes.table import RawTable
 Integers = NDArray[np.integer]
 Codes = NDArray[np.intp]
 Flags = NDArray[np.bool_]
-Test = Callable[[str], bool]
+Reserved = Callable[[str], bool]
 
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
 _SHIELDED = re.compile(r"['\s]")
@@ -54,7 +54,7 @@ def repeated(key: Integers) -> tuple[int, int] | None:
 
 
 def names_in(
-    table: RawTable, columns: Sequence[str], kind: str, reserved: Test = cells.not_reserved
+    table: RawTable, columns: Sequence[str], kind: str, reserved: Reserved = cells.not_reserved
 ) -> tuple[Codes, list[str]]:
     """Return codes (n_rows,) into the distinct names in a column; refuse empty names.
 
@@ -155,7 +155,7 @@ def groups_in(table: RawTable, column: str, rows: Codes) -> tuple[str, ...]:
     return tuple(_texts(table, column, rows, cells.is_verdict))
 
 
-def _texts(table: RawTable, column: str, rows: Codes, reserved: Test) -> NDArray[np.object_]:
+def _texts(table: RawTable, column: str, rows: Codes, reserved: Reserved) -> NDArray[np.object_]:
     """Return the texts in rows of a column."""
     codes, words = cells.distinct(table.frame[column])
     _refuse_long(table, column, codes[rows], words, rows)

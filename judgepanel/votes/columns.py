@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Votes
 from judgepanel.votes import cells
-from judgepanel.votes.cells import UNKNOWN
+from judgepanel.votes.cells import UNKNOWN, Vocabulary, side_of
 from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.table import RawTable, text_column
@@ -103,7 +103,7 @@ class Column:
     def is_scores(self) -> bool:
         """Whether all cells hold numbers, or words that say that there is none."""
         others = np.flatnonzero(np.isnan(self.numbers))
-        meant = cells.Vocabulary().meanings(self.words[k] for k in others)
+        meant = Vocabulary().meanings(self.words[k] for k in others)
         return len(others) < len(self.words) and bool(((meant < 0) & (meant != UNKNOWN)).all())
 
     @cached_property
@@ -132,7 +132,7 @@ class Column:
         """Whether every row has a cell of its own, none of them empty."""
         return len(self.words) == len(self.codes) and len(self.given) == len(self.words)
 
-    def means(self, vocabulary: cells.Vocabulary) -> Votes:
+    def means(self, vocabulary: Vocabulary) -> Votes:
         """Meanings (n_rows,) of the cells."""
         return np.asarray(vocabulary.meanings(self.words)[self.codes])
 
@@ -204,14 +204,10 @@ def with_choices_joined(table: RawTable) -> tuple[RawTable, dict[str, tuple[str,
     frame = table.frame
     joined: dict[str, tuple[str, ...]] = {}
     for stem, flags in stems.items():
-        if (
-            len(flags) < 2
-            or stem in table.columns
-            or all(cells.side_of(word) is None for word in flags)
-        ):
+        if len(flags) < 2 or stem in table.columns or all(side_of(word) is None for word in flags):
             continue
         columns = [Column(name, frame[name]) for name in flags.values()]
-        votes = np.array([column.means(cells.Vocabulary()) for column in columns])
+        votes = np.array([column.means(Vocabulary()) for column in columns])
         blank = ~np.any([column.present for column in columns], axis=0)
         chosen = votes == 1
         one_each = (chosen.sum(axis=0) == 1) | blank
@@ -350,10 +346,7 @@ _NEARLY_ALL = 0.9
 
 
 def computed(
-    judges: Sequence[Column],
-    votes: Mapping[str, Votes],
-    label: Column | None,
-    vocabulary: cells.Vocabulary,
+    judges: list[Column], votes: Mapping[str, Votes], label: Column | None, vocabulary: Vocabulary
 ) -> dict[str, str]:
     """Return why columns are no judges: computed from other judges, or from the label.
 
@@ -409,7 +402,7 @@ class _Truth:
     is_votes: bool
 
     @classmethod
-    def of(cls, label: Column, vocabulary: cells.Vocabulary) -> _Truth | None:
+    def of(cls, label: Column, vocabulary: Vocabulary) -> _Truth | None:
         """Return the labels in a column; None if they are measurements."""
         if label.kind == "numbers" and len(label.given) > _FEW_VALUES:
             return None
@@ -420,7 +413,7 @@ class _Truth:
             return cls(np.array(codes, np.intp)[label.codes], is_votes=False)
         return cls(np.maximum(meanings + 1, 0).astype(np.intp)[label.codes], is_votes=True)
 
-    def reason_against(self, column: Column, vocabulary: cells.Vocabulary) -> str:
+    def reason_against(self, column: Column, vocabulary: Vocabulary) -> str:
         """Return why a column is no judge if it is the label, its opposite or a function of it.
 
         On labelled rows every value of the column goes with one label, and it votes on no other

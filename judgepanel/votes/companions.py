@@ -201,10 +201,7 @@ def _matched(names: Sequence[str], wanted: Sequence[str]) -> tuple[NDArray[np.in
 
 
 def check_label_words(
-    labels: RawTable,
-    name: str,
-    models: Collection[str] = (),
-    vocabulary: cells.Vocabulary = cells.Vocabulary(),  # noqa: B008 - frozen
+    labels: RawTable, name: str, models: Collection[str], vocabulary: cells.Vocabulary
 ) -> None:
     """Refuse a word in a column of labels that is not one, with its location.
 

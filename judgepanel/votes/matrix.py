@@ -247,15 +247,13 @@ def joined(first: VoteMatrix, second: VoteMatrix) -> VoteMatrix:
     labels = np.concatenate([first.labels, second.labels])
     ids = (*first.item_ids, *second.item_ids)
     ties, grades = both("ties", False), both("grades", np.nan)
-    cuts = _joined_thresholds(first, second, place)
+    cuts = _joined_cuts(first, second, place)
     return VoteMatrix(
         votes, labels, ids, judges, first.task, groups, features, table, ties, grades, cuts
     )
 
 
-def _joined_thresholds(
-    first: VoteMatrix, second: VoteMatrix, place: dict[str, int]
-) -> Floats | None:
+def _joined_cuts(first: VoteMatrix, second: VoteMatrix, place: dict[str, int]) -> Floats | None:
     if first.thresholds is None and second.thresholds is None:
         return None
     result = np.full(len(place), np.nan)
