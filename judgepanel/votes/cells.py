@@ -505,11 +505,11 @@ def distinct(cells: pd.Series) -> tuple[NDArray[np.intp], list[str]]:
     return np.asarray(codes), [str(word) for word in words]
 
 
-def counted_words(cells: pd.Series, wanted: Iterable[int], vocabulary: Vocabulary) -> str:
-    """Return words of these meanings with their numbers of cells, the most frequent first."""
+def counted_unknown(cells: pd.Series, vocabulary: Vocabulary) -> str:
+    """Return words of unknown meaning with their numbers of cells, the most frequent first."""
     codes, words = distinct(cells)
     counts = np.bincount(codes, minlength=len(words))
     meanings = vocabulary.meanings(words)
-    hits = [k for k in np.argsort(-counts, kind="stable") if counts[k] and meanings[k] in wanted]
+    hits = [k for k in np.argsort(-counts, kind="stable") if counts[k] and meanings[k] == UNKNOWN]
     named = ", ".join(f"{quote_value(words[k], 30)} ({counts[k]:,})" for k in hits[:12])
     return named if len(hits) <= 12 else f"{named} and {len(hits) - 12} more"

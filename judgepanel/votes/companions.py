@@ -220,7 +220,7 @@ def refuse_unknown_labels(
         return
     if column.is_numeric:
         raise refuse_label_scale(table, column, int(np.argmax(unknown)))
-    problem = f"not a label; unknown: {cells.counted_words(column.cells, (UNKNOWN,), vocabulary)}"
+    problem = f"not a label; unknown: {cells.counted_unknown(column.cells, vocabulary)}"
     remedy = f"{errors.MAP_WORDS}; {errors.correct_or_name('label')}"
     error = InputError(problem, cells.ALLOWED_LABELS, remedy)
     attributes.refuse_first(error, unknown, table, column.name)

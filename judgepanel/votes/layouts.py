@@ -337,7 +337,7 @@ class Reader:
         first, is_number = int(np.argmax(unknown)), ~np.isnan(column.numbers[column.codes])
         remedy = errors.JUDGE_OR_NOT if wide else errors.CORRECT_CELL
         verdicts = ~is_number & (codes >= 0)
-        words = cells.counted_words(column.cells, (UNKNOWN,), self.vocabulary)
+        words = cells.counted_unknown(column.cells, self.vocabulary)
         problem, mapped = f"not a verdict; unknown: {words}", f"{errors.MAP_WORDS}; {remedy}"
         allowed = "0, 1, yes, no, pass, fail, A, B, A>B, B>A, tie, ..., or blank for no verdict"
         if not words or (is_number[first] and 0 < verdicts.sum() < is_number.sum()):

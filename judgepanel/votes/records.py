@@ -493,7 +493,7 @@ def read_document(data: bytes, name: str, records: str | None = None) -> RawTabl
     return replace(result, records=records)
 
 
-def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
+def read_lines(data: bytes, name: str) -> RawTable:
     """Return one record per line of JSON Lines, plain or nested; blank lines are skipped.
 
     Raises
@@ -503,15 +503,13 @@ def read_lines(data: bytes, name: str, records: str | None = None) -> RawTable:
         duplicate key, a key that holds a value on one line and a list or an object on another.
     """
     check_text(data)
-    if records is None:
-        try:
-            return _columns(name, json_lines(data, _as_object))
-        except InputError as error:
-            if error.problem != NESTED:
-                raise
+    try:
+        return _columns(name, json_lines(data, _as_object))
+    except InputError as error:
+        if error.problem != NESTED:
+            raise
     # Read twice, because all records together would take many times the memory of their text.
-    wanted = None if records is None else tuple(records.split("."))
-    return _table(lambda: json_lines(data, _as_object), name, wanted, ())
+    return _table(lambda: json_lines(data, _as_object), name, None, ())
 
 
 _Read = Callable[[], Iterable[tuple[int, Any]]]
