@@ -120,10 +120,10 @@ def write_report(
             if announce is not None:
                 announce(title)
             spec: Spec = specs[name][0]
-            line = f"{title}: "
+            heading = f"{title}: "
             try:
                 run = run_study(
-                    study, matrix, spec, workers, keep_interrupted=keep_interrupted, title=line
+                    study, matrix, spec, workers, keep_interrupted=keep_interrupted, title=heading
                 )
             except InputError as error:
                 if studies is not None:

@@ -116,8 +116,8 @@ def scales_of(
     words = _words_by_judge(table, roles)
     _check_thresholds(table, thresholds, words)
     commas = {word: judge for judge, counts in words.items() for word in counts if "," in word}
-    is_cut = bool(named) or of_others is not None
-    if is_cut and commas and all(map(THOUSANDS.fullmatch, commas)):
+    has_threshold = bool(named) or of_others is not None
+    if has_threshold and commas and all(map(THOUSANDS.fullmatch, commas)):
         word, judge = next(iter(commas.items()))
         problem = "the comma may separate thousands, or be a decimal comma"
         allowed, remedy = "1250 or 1.25, without a comma", "write the grades without commas"

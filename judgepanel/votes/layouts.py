@@ -354,14 +354,14 @@ class Reader:
         for name in self.named:
             words[name] = {word for word in self.columns[name].given if word.lower() not in said}
         texts = sorted({word.strip().lower() for word in chain.from_iterable(words.values())})
-        one_better = next((word for word in texts if side_of(word) is not None), None)
-        one_good = next((word for word in texts if cells.is_good_or_bad(word)), None)
-        if one_better is None or one_good is None:
+        word_better = next((word for word in texts if side_of(word) is not None), None)
+        word_good = next((word for word in texts if cells.is_good_or_bad(word)), None)
+        if word_better is None or word_good is None:
             return
         better = [name for name, own in words.items() if any(side_of(w) is not None for w in own)]
         good = [name for name, own in words.items() if any(map(cells.is_good_or_bad, own))]
         raise InputError(
-            f"{one_better!r} says which response is better and {one_good!r} whether one is good",
+            f"{word_better!r} says which response is better and {word_good!r} whether one is good",
             "one kind of words in the label and in all judges",
             f"{errors.MAP_WORDS}, or leave this column out {errors.IGNORE}",
         ).in_header(self.table, min(better, good, key=len)[0])

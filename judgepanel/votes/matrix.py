@@ -314,8 +314,8 @@ def _grades(
             raise InputError("grades and thresholds need each other", "both or none of them")
         return None, None
     # NaN has many bit patterns and 0 has two; a single one makes equal matrices compare equal.
-    given_arrays = (np.asarray(values, np.float64), np.asarray(thresholds, np.float64))
-    grades, cuts = (np.where(np.isnan(own), np.nan, own) + 0.0 for own in given_arrays)
+    arrays = (np.asarray(values, np.float64), np.asarray(thresholds, np.float64))
+    grades, cuts = (np.where(np.isnan(own), np.nan, own) + 0.0 for own in arrays)
     if np.isinf(grades).any() or np.isinf(cuts).any():
         raise InputError("a grade or a threshold is infinite", "finite numbers")
     given = ~np.isnan(grades)
