@@ -441,9 +441,9 @@ def read_source(
         # The columns that describe the items are named as such in this table.
         table = read_frame(source, features=given.pop("features", ()))
     for name, title in (("labels", "the label table"), ("judge_table", "the judge table")):
-        beside = arguments.get(name)
-        is_frame = isinstance(beside, pd.DataFrame)
-        given[name] = read_frame(beside, name=title) if is_frame else beside
+        given[name] = arguments.get(name)
+        if isinstance(given[name], pd.DataFrame):
+            given[name] = read_frame(given[name], name=title)
     given["need_labels"] = arguments.get("need_labels", True)
     return load_votes(table, **given, known=known)
 
