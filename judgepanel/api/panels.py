@@ -72,15 +72,9 @@ class Panel:
         grades if that one reads grades).
         """
         model = self.file.model
-        return pd.DataFrame(
-            {
-                "judge": list(model.judges),
-                "share": list(model.shares),
-                "weight": list(model.main_weights),
-                "correct": list(model.correct),
-                "voted": list(model.voted),
-            }
-        )
+        shares = {"judge": model.judges, "share": model.shares, "weight": model.main_weights}
+        counts = {"correct": model.correct, "voted": model.voted}
+        return pd.DataFrame({name: list(values) for name, values in (shares | counts).items()})
 
     def plot(self) -> go.Figure:
         """Accuracy of every judge in the panel on the labels it was fitted on, with intervals."""

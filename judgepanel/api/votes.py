@@ -87,11 +87,8 @@ class Votes:
         Votes
             The same, with the options that make the command line read the file in this way.
         """
-        columns = column_options(loaded)
-        return cls(
-            *(loaded.votes, loaded.warnings, loaded.file, columns, loaded.coverage, loaded.forms),
-            loaded.reading,
-        )
+        known = (loaded.votes, loaded.warnings, loaded.file, column_options(loaded))
+        return cls(*known, loaded.coverage, loaded.forms, loaded.reading)
 
     def __str__(self) -> str:
         return printable("\n".join([votes_sentence(self.matrix), *self.warnings]))
