@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Votes
 from judgepanel.votes import cells, errors
-from judgepanel.votes.attributes import names_in, refuse_first, repeated, unique_ids
+from judgepanel.votes.attributes import Codes, names_in, refuse_first, repeated, unique_ids
 from judgepanel.votes.cells import TIE, UNKNOWN, Vocabulary, is_role_name, side_of
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import (
@@ -36,8 +35,6 @@ from judgepanel.votes.grades import Scale, missing_codes, refuse_scores
 from judgepanel.votes.matrix import MISSING, Task, check_judges, turned_around
 from judgepanel.votes.roles import CHOSEN, ColumnRole, Roles
 from judgepanel.votes.table import RawTable, check_size
-
-Codes = NDArray[np.intp]
 
 _RUNS = cells.RUN_WORDS - {"attempt", "try", "pass"}
 """Words of repeated runs; of attempts the last may be the only good one."""
@@ -275,7 +272,7 @@ class Verdicts:
     ties: Bools
     item_ids: tuple[str, ...]
     judges: tuple[str, ...]
-    items: NDArray[np.intp] | None = None
+    items: Codes | None = None
     grades: Floats | None = None
     thresholds: Floats | None = None
     notes: tuple[str, ...] = ()
@@ -469,7 +466,7 @@ def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def in_order(codes: NDArray[np.intp], names: list[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+def in_order(codes: Codes, names: list[str]) -> tuple[Codes, tuple[str, ...]]:
     """Return the names renumbered in order of first occurrence."""
     ordered, first = pd.factorize(codes)
     return np.asarray(ordered, dtype=np.intp), tuple(names[code] for code in first)
@@ -516,7 +513,7 @@ def _forward(reader: Reader, codes: Votes, items: Codes | None) -> tuple[Votes |
     return forward, " ".join((note, *notes))
 
 
-def _refuse_unused_order(reader: Reader, codes: Votes, items: NDArray[np.intp]) -> None:
+def _refuse_unused_order(reader: Reader, codes: Votes, items: Codes) -> None:
     """Refuse a long file with a column that is not used, by which verdicts are turned around."""
     labels = _labels_of_rows(reader, items)
     for own in reader.roles.columns:
@@ -533,7 +530,7 @@ def _refuse_unused_order(reader: Reader, codes: Votes, items: NDArray[np.intp]) 
             ).in_header(reader.table, own.column)
 
 
-def _labels_of_rows(reader: Reader, items: NDArray[np.intp] | None) -> Votes | None:
+def _labels_of_rows(reader: Reader, items: Codes | None) -> Votes | None:
     """Return the label (n_rows,) of each row's item, -1 if unknown; None without labels."""
     name = reader.roles.label_column
     if name is None:

@@ -28,11 +28,10 @@ from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats
 from judgepanel.votes import cells, errors
-from judgepanel.votes.attributes import first_given
+from judgepanel.votes.attributes import Codes, first_given
 from judgepanel.votes.cells import plain_name, side_of
 from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
@@ -300,8 +299,6 @@ def label_levels(reader: Reader) -> tuple[tuple[float, int], ...]:
     return tuple(levels.items()) if is_scale else ()
 
 
-Codes = NDArray[np.intp]
-
 FEWEST_SHARED = 20
 """Values that several items must share before their errors are compared."""
 DRAWS = 1_999
@@ -319,7 +316,7 @@ _REMEDY = f"that column {CHOICE_CONTROLS['group_column']}."
 
 
 def group_hint(
-    table: RawTable, roles: Roles, votes: VoteMatrix, items: NDArray[np.intp] | None
+    table: RawTable, roles: Roles, votes: VoteMatrix, items: Codes | None
 ) -> tuple[str, str]:
     """Return a column to group items by and a sentence that offers it; both empty if none is.
 
@@ -347,7 +344,7 @@ def group_hint(
 
 
 def _of_items(
-    table: RawTable, names: Sequence[str], items: NDArray[np.intp] | None, n_items: int
+    table: RawTable, names: Sequence[str], items: Codes | None, n_items: int
 ) -> list[Column]:
     """Return columns with one row per item, but those of which the rows of an item differ."""
     columns = [Column(name, table.frame[name]) for name in names]
