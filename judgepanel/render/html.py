@@ -143,13 +143,17 @@ def block_html(block: blocks.Block, name: str) -> str:  # noqa: PLR0911
         case blocks.Names():
             return _names(block)
         case blocks.Command(text):
-            return f"<pre><code>{html.escape(_printable(text))}</code></pre>"
+            # A complete command on one line; commands already escape unprintable characters.
+            line = "".join(char if char.isprintable() else " " for char in text)
+            return f"<pre><code>{html.escape(line)}</code></pre>"
         case blocks.Table():
             return _table(block)
         case blocks.Figure():
             return _figure(block, name)
-        case blocks.Box():
-            return _box(block, name)
+        case blocks.Box(words, inside, coding):
+            kind = "box coding" if coding else "box"
+            mark = f'<p class="mark">{in_html(words, LONGEST)}</p>'
+            return f'<section class="{kind}">{mark}\n{_inside(inside, name)}\n</section>'
         case blocks.Row(inside):
             return _inside(inside, name)
 
@@ -159,17 +163,6 @@ def _names(block: blocks.Names) -> str:
     if block.more:
         names.append(f"<span><i>{in_html(block.more)}</i></span>")
     return f'<p class="mark">{in_html(block.title)}</p><p class="names">{" ".join(names)}</p>'
-
-
-def _printable(text: str) -> str:
-    """Return a complete command on one line; commands already escape unprintable characters."""
-    return "".join(char if char.isprintable() else " " for char in text)
-
-
-def _box(block: blocks.Box, name: str) -> str:
-    kind = "box coding" if block.coding else "box"
-    words, inside = in_html(block.words, LONGEST), _inside(block.blocks, name)
-    return f'<section class="{kind}"><p class="mark">{words}</p>\n{inside}\n</section>'
 
 
 def _inside(content: tuple[blocks.Block, ...], name: str) -> str:

@@ -290,6 +290,7 @@ def present(
     result: Recommendation, spec: RecommendSpec, view: RecommendationView = NOTHING_KNOWN
 ) -> list[blocks.Block]:
     """Present the verdict, the judges, losses under absence, and all candidates."""
+    members = "Pipelines that are averaged, heaviest first."
     return [
         blocks.Answer(recommendation_sentence(result)),
         cards_block(result, spec.price, "" if view.votes is None else prices_of(view.votes)[1]),
@@ -299,7 +300,7 @@ def present(
         ),
         blocks.Heading("The panel", 3),
         *([] if view.votes is None else [_judges(result, view.votes)]),
-        *_members(result),
+        *([blocks.Table(members_table(result), members)] if result.averages else []),
         *_absences(result),
         blocks.Heading(WAYS_TITLE, 3),
         ways_table(result, spec.price),
@@ -368,12 +369,6 @@ def _evidence(result: Recommendation, view: RecommendationView) -> blocks.Block:
         result,
     )
     return blocks.Row((candidates, judges))
-
-
-def _members(result: Recommendation) -> list[blocks.Block]:
-    if not result.averages:
-        return []
-    return [blocks.Table(members_table(result), "Pipelines that are averaged, heaviest first.")]
 
 
 def _judges(result: Recommendation, votes: VoteMatrix) -> blocks.Figure:

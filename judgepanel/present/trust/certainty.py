@@ -414,8 +414,18 @@ def present_items(
     """Present the strata, then the worst misses and the most contested items."""
     content: list[blocks.Block] = [blocks.Answer(items_sentence(result))]
     for grouping in dict.fromkeys(result.groupings):
-        if view.grouping in (None, grouping):
-            content += _strata(result, grouping)
+        if view.grouping not in (None, grouping):
+            continue
+        by = reliability.GROUPING_NAMES[grouping]
+        shows = f"stated confidence and share right, by {by}"
+        content.append(blocks.drawing(shows, strata_figure, result, grouping))
+        if grouping == "errors":
+            by_label = (
+                "These strata are defined by the label, so accuracy is high or low in them by "
+                "construction."
+            )
+            content.append(blocks.note(by_label))
+        content.append(blocks.Table(strata_table(result, grouping), f"By {by}."))
     if view.listed:
         for title, rows in (
             ("Worst misses.", result.worst(_LISTED)),
@@ -423,19 +433,6 @@ def present_items(
         ):
             content += [blocks.Table(item_table(result, rows), title)] if len(rows) else []
     return [*content, _items_method(result)]
-
-
-def _strata(result: Items, grouping: StratumGrouping) -> list[blocks.Block]:
-    by = reliability.GROUPING_NAMES[grouping]
-    shows = f"stated confidence and share right, by {by}"
-    content: list[blocks.Block] = [blocks.drawing(shows, strata_figure, result, grouping)]
-    if grouping == "errors":
-        by_label = (
-            "These strata are defined by the label, so accuracy is high or low in them by "
-            "construction."
-        )
-        content.append(blocks.note(by_label))
-    return [*content, blocks.Table(strata_table(result, grouping), f"By {by}.")]
 
 
 def _items_method(result: Items) -> blocks.Method:
