@@ -179,18 +179,15 @@ def _clusters(result: Judges) -> list[tuple[int, int, int]]:
 
 def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
     """Add a triangle at both ends of a judge's row or column, to not rely on colour alone."""
-    ends = [0.0, m + 1.0]
+    ends, symbols = [0.0, m + 1.0], ["triangle-right", "triangle-left"]
+    x, y = ends, [place, place]
+    if axis == "x":
+        x, y, symbols = [place, place], ends, ["triangle-up", "triangle-down"]
     figure.add_scatter(
-        x=[place, place] if axis == "x" else ends,
-        y=ends if axis == "x" else [place, place],
+        x=x,
+        y=y,
         mode="markers",
-        marker={
-            "symbol": ["triangle-up", "triangle-down"]
-            if axis == "x"
-            else ["triangle-right", "triangle-left"],
-            "size": 9,
-            "color": style.CURATE_LINE,
-        },
+        marker={"symbol": symbols, "size": 9, "color": style.CURATE_LINE},
         hoverinfo="skip",
         showlegend=False,
     )

@@ -114,9 +114,14 @@ def text(values: Sequence[str], *, of: str = "") -> Column:
     return Column(values, "text", of=of)
 
 
-def numbers(values: ArrayLike, form: Form = "number", *, of: str = "") -> Column:
-    """Return a column of numbers (n,): three decimals, or another numeric format."""
-    return Column(np.asarray(values, dtype=np.float64), form, of=of)
+def numbers(
+    values: ArrayLike, form: Form = "number", *, words: Iterable[str] = (), of: str = ""
+) -> Column:
+    """Return a column of numbers (n,): three decimals, or another numeric format.
+
+    The first rows show ``words`` in place of their numbers.
+    """
+    return Column(np.asarray(values, dtype=np.float64), form, dict(enumerate(words)), of)
 
 
 def _stacked(values: Intervals) -> Interval:
@@ -215,7 +220,7 @@ def accuracy_table(frame: pd.DataFrame) -> dict[str, Column]:
     return {
         "judge": text([txt.one_line(name) for name in frame["judge"]]),
         "accuracy": Column(accuracy, "share", dict.fromkeys(unknown, "n/a")),
-        "95 %": Column(frame["lo"].to_numpy(), "share", dict(enumerate(ends))),
+        "95 %": numbers(frame["lo"], "share", words=ends),
         "kappa": levels(kappa),
         "AC1": levels(ac1),
         "right": numbers(frame["correct"], "whole"),

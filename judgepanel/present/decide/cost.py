@@ -177,9 +177,7 @@ def cost_table(result: Cost) -> dict[str, Column]:
         "budget": replace(budgets, words={**budgets.words, last: "all judges"}),
         "cost": amounts([float(point.cost.value) for point in rows], result.unit),
         "of all": numbers([point.share for point in rows], "share", of="share"),
-        "judges": Column(
-            np.array([row.size for row in figures]), "number", dict(enumerate(map(_size, rows)))
-        ),
+        "judges": numbers([row.size for row in figures], words=map(_size, rows)),
         "NLL": levels(row.nll for row in figures),
         "skill": numbers([row.skill for row in figures], "share"),
         "against all judges": differences(
@@ -419,24 +417,21 @@ def escalation_table(result: Escalation) -> dict[str, Column]:
     names = [txt.sig(row.threshold) for row in result.rows]
     names[0], names[last] = "never (0.5)", "always (1)"
     nll = Interval.stacked(row.nll for row in rows)
-    costs = np.array([row.cost.value for row in rows])
+    costs = [row.cost.value for row in rows]
     per_item = [_per_item(result, row) for row in rows]
+    verdicts = [_VERDICTS[row.verdict] for row in rows]
+    verdicts[last] = "reference"
     table = {
         "ask all below": text([*names, "chosen"]),
         "asked": levels([row.escalated for row in rows], of="escalated"),
-        "cost": Column(costs, "significant", dict(enumerate(per_item))),
+        "cost": numbers(costs, "significant", words=per_item),
         "accuracy": levels(row.accuracy for row in rows),
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
         "against all judges": differences(
             [row.delta for row in rows], {last: "reference"}, of="delta"
         ),
-        "verdict": text(
-            [
-                "reference" if place == last else _VERDICTS[row.verdict]
-                for place, row in enumerate(rows)
-            ]
-        ),
+        "verdict": text(verdicts),
         "chosen in": numbers(
             [*(row.chosen_share for row in result.rows), np.nan], "share", of="chosen_share"
         ),

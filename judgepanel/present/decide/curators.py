@@ -139,9 +139,7 @@ def curators_table(result: curators.Curators) -> dict[str, Column]:
     ]
     return {
         "curator": text([row.title for row in rows]),
-        "judges": Column(
-            np.array([row.size for row in rows]), "number", dict(enumerate(map(_size, rows)))
-        ),
+        "judges": numbers([row.size for row in rows], words=map(_size, rows)),
         "NLL where it chose": Column(
             seen, "number", dict.fromkeys(np.flatnonzero(np.isnan(seen)).tolist(), "n/a")
         ),

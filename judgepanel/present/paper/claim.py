@@ -580,14 +580,13 @@ def _skill(value: float) -> str:
 def published_table(result: claim.Claim, data: DataSet) -> dict[str, Column]:
     """Return the paper's figures of a benchmark, and ours under one-class and honest labels."""
     figures = tuple(published_of(data.name))
+    coded = [_cell(result, figure.step, figure.panel) for figure in figures]
     honest = [_cell(result, _HONEST[figure.step], figure.panel) for figure in figures]
     return {
         "recipe": text([_RECIPES[figure.step] for figure in figures]),
         "panel": text([figure.panel for figure in figures]),
         f"the paper, {data.n_judges} judges": numbers([figure.nll for figure in figures]),
-        "ours, one-class coding": text(
-            [_cell(result, figure.step, figure.panel) for figure in figures]
-        ),
+        "ours, one-class coding": text(coded),
         "ours, honest labels": text(honest),
         "one-class columns": text([MEASURES_CODING] * len(figures)),
         "source": text([figure.source for figure in figures]),

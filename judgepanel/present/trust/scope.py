@@ -292,7 +292,7 @@ def parse_table(result: Scope) -> dict[str, Column]:
         "parse rate": numbers(result.parsed[order], "share"),
         **({"coded ties": numbers(result.tied[order], "share")} if result.tied.any() else {}),
         "accuracy": numbers(accuracy.value, "share", of="value"),
-        "95 %": Column(accuracy.lo, "share", dict(enumerate(ends))),
+        "95 %": numbers(accuracy.lo, "share", words=ends),
         "below chance": text(below),
         "paper's Wald rule": text(["below" if flag else "" for flag in result.wald_below[order]]),
     }
@@ -328,15 +328,12 @@ def curve_table(result: Scope) -> dict[str, Column]:
     if line is None:
         return {}
     n = len(line.sizes)
+    change = line.change.where(np.arange(n) < n - 1)
     return {
         "judges kept": numbers(line.sizes, "whole"),
         "share": numbers(line.sizes / line.n_judges, "share"),
         "NLL": levels(line.nll),
-        "adding the others": Column(
-            line.change.where(np.arange(n) < n - 1).value,
-            "signed",
-            dict(enumerate(_changes(line)[:-1])),
-        ),
+        "adding the others": numbers(change.value, "signed", words=_changes(line)[:-1]),
         "against 1 %": text([*line.outcome[:-1], ""]),
         "base rate": numbers(np.full(n, result.null_nll)),
     }

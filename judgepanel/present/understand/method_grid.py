@@ -160,14 +160,13 @@ def grid_table(result: MethodGrid) -> dict[str, Column]:
     rows, columns = np.divmod(order, len(result.calibrators))
     cells = rows, columns
     nll = result.nll[cells]
+    calibrators = [
+        sentences.calibrator_name(result.aggregators[a], result.calibrators[c])
+        for a, c in zip(rows, columns, strict=True)
+    ]
     return {
         "aggregator": text([sentences.AGGREGATOR_NAMES[result.aggregators[i]] for i in rows]),
-        "calibrator": text(
-            [
-                sentences.calibrator_name(result.aggregators[a], result.calibrators[c])
-                for a, c in zip(rows, columns, strict=True)
-            ]
-        ),
+        "calibrator": text(calibrators),
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
         "against the lowest": Column(result.delta[cells], "compared", {0: "lowest"}),
