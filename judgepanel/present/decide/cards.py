@@ -93,7 +93,9 @@ def _pipeline_words(card: Card) -> str:
 def use_words(result: Recommendation, card: Card) -> str:
     """Say what a panel does on new items; nothing where figures show how labels were coded."""
     constant = result.position is not None and result.position.explains
-    return "" if result.measures_coding or constant else use_sentence(card.reading)
+    if result.measures_coding or constant:
+        return ""
+    return f"Right on {_share(card.reading.right)} of new items; {_sure(card.reading)}."
 
 
 def price_words(card: Card, unit: str) -> str:
@@ -126,11 +128,6 @@ def alone_words(result: Recommendation, cards: Cards, *, nll: bool = True) -> st
     change = txt.with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
     nll_words = f"NLL {txt.level(*row.nll)}, {change} against the recommended panel"
     return f"{right}, guessing where it has no verdict; {nll_words}."
-
-
-def use_sentence(reading: Reading) -> str:
-    """Say what a panel does on new items: how often it is right, and how often it is sure."""
-    return f"Right on {_share(reading.right)} of new items; {_sure(reading)}."
 
 
 def sure_words(result: Recommendation, card: Card) -> str:

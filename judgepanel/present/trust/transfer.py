@@ -318,13 +318,8 @@ def _method(result: DifficultyTransfer) -> blocks.Method:
 
 def transfer_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return the spec with the default pipeline's calibrator and those of the paper."""
-    calibrators = carried(pipeline.calibrator)
+    calibrators = tuple(dict.fromkeys((pipeline.calibrator, *CARRIED)))
     return (spec_under(DifficultyTransferSpec, settings, pipeline, calibrators=calibrators),)
-
-
-def carried(calibrator: Calibrator) -> tuple[Calibrator, ...]:
-    """Return the calibrators to transfer, the given one first."""
-    return tuple(dict.fromkeys((calibrator, *CARRIED)))
 
 
 _NAME = 60
