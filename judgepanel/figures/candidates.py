@@ -15,37 +15,17 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats
-from judgepanel.figures.style import (
-    ALL_JUDGES,
-    BLACK,
-    CHOSEN,
-    CURATE_LINE,
-    INCLUDE,
-    METRIC_NAMES,
-    NEUTRAL,
-    RECOMMENDED,
-    WHITE,
-    Look,
-    add_base_rate,
-    add_series,
-    error_bars,
-    escaped,
-    label_rows,
-    laid_out,
-    mark,
-    mixed,
-    text_on,
-)
+from judgepanel.figures import style
 from judgepanel.scoring.interval import Interval
 
 Standing = Literal["recommended", "taken instead", "not told apart from it", "worse", "better"]
 
-_LOOKS: dict[Standing, tuple[Look, int]] = {
-    "recommended": (RECOMMENDED, 15),
-    "taken instead": (CHOSEN, 13),
-    "not told apart from it": (Look(NEUTRAL, NEUTRAL, "circle-open"), 11),
-    "worse": (Look(CURATE_LINE, CURATE_LINE, "circle"), 9),
-    "better": (Look(INCLUDE, INCLUDE, "triangle-left"), 11),
+_LOOKS: dict[Standing, tuple[style.Look, int]] = {
+    "recommended": (style.RECOMMENDED, 15),
+    "taken instead": (style.CHOSEN, 13),
+    "not told apart from it": (style.Look(style.NEUTRAL, style.NEUTRAL, "circle-open"), 11),
+    "worse": (style.Look(style.CURATE_LINE, style.CURATE_LINE, "circle"), 9),
+    "better": (style.Look(style.INCLUDE, style.INCLUDE, "triangle-left"), 11),
 }
 _ROW_HEIGHT = 47
 _LABEL = 29
@@ -78,12 +58,12 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
         nll = Interval.stacked(rows[place].nll for place in of)
         hover = [_hover(rows[place]) for place in of]
         mark_of = replace(look, dash="", size=size)
-        bars = error_bars(nll, look.fill)
+        bars = style.error_bars(nll, look.fill)
         more = {"text": hover, "error_x": bars}
-        add_series(figure, nll.value, places[of], mark_of, standing, "%{text}", **more)
-    add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
-    laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
-    label_rows(figure, [_label(row) for row in rows], showgrid=False)
+        style.add_series(figure, nll.value, places[of], mark_of, standing, "%{text}", **more)
+    style.add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
+    style.laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
+    style.label_rows(figure, [_label(row) for row in rows], showgrid=False)
     return figure
 
 
@@ -93,7 +73,7 @@ def _label(row: ForestRow) -> str:
 
 
 def _title(row: ForestRow) -> str:
-    return ", ".join(escaped(part) for part in (row.name, row.note) if part)
+    return ", ".join(style.escaped(part) for part in (row.name, row.note) if part)
 
 
 def _hover(row: ForestRow) -> str:
@@ -119,7 +99,7 @@ def pareto(
     names: Sequence[str],
     *,
     chosen: tuple[float, float, str],
-    look: Look,
+    look: style.Look,
     null: float,
     x: str,
 ) -> go.Figure:
@@ -133,17 +113,19 @@ def pareto(
     others = np.setdiff1d(np.arange(len(size)), best)
     figure = go.Figure()
     for rows, name, values, drawn in (
-        (others, "other candidates", nll.value[others], Look(NEUTRAL, NEUTRAL, "circle-open", "")),
-        (best, "nothing smaller is better", nll[best], replace(ALL_JUDGES, width=2.0)),
+        (others, "other candidates", nll.value[others], style.spot(style.NEUTRAL, "circle-open")),
+        (best, "nothing smaller is better", nll[best], replace(style.ALL_JUDGES, width=2.0)),
     ):
-        names_of = [escaped(names[row]) for row in rows.tolist()]
+        names_of = [style.escaped(names[row]) for row in rows.tolist()]
         hover = "%{text}<br>%{x:.4g}: NLL %{y:.3f}"
-        add_series(figure, size[rows], values, replace(drawn, size=8), name, hover, text=names_of)
+        style.add_series(
+            figure, size[rows], values, replace(drawn, size=8), name, hover, text=names_of
+        )
     place, level, name = chosen
-    mark(figure, look, place, level, name, f"{escaped(name)}: NLL %{{y:.3f}}")
+    style.mark(figure, look, place, level, name, f"{style.escaped(name)}: NLL %{{y:.3f}}")
     ends = [float(size.min()), float(size.max())]
-    add_base_rate(figure, ends, [null, null])
-    laid_out(figure, x=x, y="NLL (nats per item)", height=360)
+    style.add_base_rate(figure, ends, [null, null])
+    style.laid_out(figure, x=x, y="NLL (nats per item)", height=360)
     whole = np.unique(size)
     if whole[-1] > _WIDE and (whole == whole.round()).all() and whole[0] >= 1:
         figure.update_xaxes(type="log", tickvals=whole, ticktext=[f"{tick:,.0f}" for tick in whole])
@@ -180,7 +162,7 @@ class GridCells:
 
     def colour(self, i: int, j: int) -> str:
         """The hex colour of a cell."""
-        return mixed(_PALE, _DEEP, float(self.shade[i, j]))
+        return style.mixed(_PALE, _DEEP, float(self.shade[i, j]))
 
 
 def method_grid(cells: GridCells) -> go.Figure:
@@ -206,26 +188,20 @@ def method_grid(cells: GridCells) -> go.Figure:
         tied = [(int(i), int(j)) for i, j in np.argwhere(cells.tied)]
         _outline(figure, tied, "not told apart from it", _THIN)
     _outline(figure, [cells.best], "lowest NLL", _THICK)
-    laid_out(figure, x="", y="", height=86 + _CELL_HEIGHT * len(cells.rows))
+    style.laid_out(figure, x="", y="", height=86 + _CELL_HEIGHT * len(cells.rows))
+    notes = []
+    for i, j in np.ndindex(cells.score.shape):
+        text = cells.text(i, j)
+        text = f"<b>{text}</b>" if (i, j) == cells.best else text
+        notes.append(style.cell_text(j, i, text, cells.colour(i, j), 12))
     figure.update_layout(
-        annotations=_values(cells),
-        legend_traceorder="reversed",
-        xaxis_title=None,
-        yaxis_title=None,
+        annotations=notes, legend_traceorder="reversed", xaxis_title=None, yaxis_title=None
     )
     wrapped = [name.replace(" (", "<br>(") for name in cells.columns]
-    figure.update_xaxes(
-        tickvals=places[0],
-        ticktext=wrapped,
-        range=[-0.55, len(cells.columns) - 0.45],
-        ticklabeloverflow="allow",
-    )
-    figure.update_yaxes(
-        tickvals=places[1],
-        ticktext=cells.rows,
-        range=[len(cells.rows) - 0.45, -0.55],
-        showgrid=False,
-    )
+    span = [-0.55, len(cells.columns) - 0.45]
+    figure.update_xaxes(tickvals=places[0], ticktext=wrapped, range=span, ticklabeloverflow="allow")
+    span = [len(cells.rows) - 0.45, -0.55]
+    figure.update_yaxes(tickvals=places[1], ticktext=cells.rows, range=span, showgrid=False)
     return figure
 
 
@@ -241,7 +217,8 @@ def _hover_text(cells: GridCells, i: int, j: int) -> str:
     form = _form(cells.metric)
     _, lo, hi = cells.score[i, j]
     text = (
-        f"{cells.rows[i]}, {cells.columns[j]}<br>{METRIC_NAMES[cells.metric]}: {cells.text(i, j)}"
+        f"{cells.rows[i]}, {cells.columns[j]}<br>{style.METRIC_NAMES[cells.metric]}: "
+        f"{cells.text(i, j)}"
     )
     if np.isfinite(lo):
         text += f" [{lo:{form}}, {hi:{form}}]"
@@ -254,27 +231,13 @@ def _hover_text(cells: GridCells, i: int, j: int) -> str:
     return text
 
 
-def _values(cells: GridCells) -> list[dict[str, object]]:
-    """The values as annotations, set all at once, since each call of plotly is slow."""
-    return [
-        {
-            "x": j,
-            "y": i,
-            "text": ("<b>{}</b>" if (i, j) == cells.best else "{}").format(cells.text(i, j)),
-            "showarrow": False,
-            "font": {"color": text_on(cells.colour(i, j)), "size": 12},
-        }
-        for i, j in np.ndindex(cells.score.shape)
-    ]
-
-
 def _outline(figure: go.Figure, places: list[tuple[int, int]], name: str, width: int) -> None:
     """Frame cells in black with white edges, which stand out from every cell and in both themes."""
     points: list[tuple[float, float]] = []
     for i, j in places:
         frame = [(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]
         points += [*frame, frame[1], (np.nan, np.nan)]  # Repeated, or a corner has a notch.
-    for colour, thickness in ((WHITE, width + 3), (BLACK, width)):
+    for colour, thickness in ((style.WHITE, width + 3), (style.BLACK, width)):
         figure.add_scatter(
             x=[x for x, _ in points],
             y=[y for _, y in points],
@@ -293,7 +256,7 @@ def _outline(figure: go.Figure, places: list[tuple[int, int]], name: str, width:
             "symbol": "square",
             "size": 14,
             "color": _PALE,
-            "line": {"color": NEUTRAL, "width": width},
+            "line": {"color": style.NEUTRAL, "width": width},
         },
         hoverinfo="skip",
     )

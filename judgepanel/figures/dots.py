@@ -12,27 +12,16 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.decision.statuses import STATUSES, JudgeStatus, Status, statuses
-from judgepanel.figures.style import (
-    ALERT,
-    BAND_OPACITY,
-    CURATE_LINE,
-    DOTTED,
-    INCLUDE,
-    NEUTRAL,
-    Look,
-    add_band,
-    add_base_rate,
-    add_series,
-    escaped,
-    label_rows,
-    laid_out,
-    with_opacity,
-)
+from judgepanel.figures import style
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.value import Value
 
-_STYLES = ((INCLUDE, "circle", 11), (CURATE_LINE, "diamond-open", 9), (NEUTRAL, "square-open", 8))
-MOST_PANELS = len(_STYLES)
+_MARKS = (
+    (style.INCLUDE, "circle", 11),
+    (style.CURATE_LINE, "diamond-open", 9),
+    (style.NEUTRAL, "square-open", 8),
+)
+MOST_PANELS = len(_MARKS)
 _APART = 0.2
 _ROW_HEIGHT = 58
 _LABEL = 18
@@ -49,8 +38,8 @@ def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go
     """
     figure = go.Figure()
     places = np.arange(len(rows))
-    for i, ((name, nll), style) in enumerate(zip(panels.items(), _STYLES, strict=False)):
-        colour, symbol, size = style
+    for i, ((name, nll), mark) in enumerate(zip(panels.items(), _MARKS, strict=False)):
+        colour, symbol, size = mark
         known = bool(np.isfinite([nll.lo, nll.hi]).all())
         spans = [f" [{lo:.3f}, {hi:.3f}]" if known else "" for _, lo, hi in zip(*nll, strict=True)]
         hover = [
@@ -58,12 +47,12 @@ def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go
             for row, value, span in zip(rows, nll.value, spans, strict=True)
         ]
         y = places + _APART * (i - (len(panels) - 1) / 2)
-        look = Look(colour, colour, symbol, "", size=size)
-        add_series(figure, nll if known else nll.value, y, look, name, "%{text}", text=hover)
-    add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
-    laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
+        look = style.spot(colour, symbol, size)
+        style.add_series(figure, nll if known else nll.value, y, look, name, "%{text}", text=hover)
+    style.add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
+    style.laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
     figure.update_xaxes(rangemode="tozero")
-    label_rows(figure, ["<br>".join(wrap(row, _LABEL)) for row in rows], showgrid=False)
+    style.label_rows(figure, ["<br>".join(wrap(row, _LABEL)) for row in rows], showgrid=False)
     return figure
 
 
@@ -80,26 +69,26 @@ def groups_figure(
     ``groups`` are untrusted names (n,); ``level`` is where the marks should be, None if nowhere.
     """
     figure = go.Figure()
-    names = [escaped(name) for name in groups]
+    names = [style.escaped(name) for name in groups]
     places = np.arange(len(groups), dtype=np.float64)
-    looks = ((NEUTRAL, "diamond", -_GROUPS_APART), (INCLUDE, "circle", _GROUPS_APART))
+    looks = ((style.NEUTRAL, "diamond", -_GROUPS_APART), (style.INCLUDE, "circle", _GROUPS_APART))
     for (name, values), (colour, symbol, shift) in zip(marks.items(), looks, strict=True):
-        look = Look(colour, colour, symbol, "", size=10)
+        look = style.spot(colour, symbol, 10)
         hover = "%{text}, " + name + (": %{x:.1%}" if percent else ": %{x:.2f}")
-        add_series(figure, values, places + shift, look, name, hover, text=names)
+        style.add_series(figure, values, places + shift, look, name, hover, text=names)
     if level is not None:
-        figure.add_vline(x=level, line=DOTTED)
-    laid_out(figure, x=x, y="", height=_HEAD + _ROW * len(groups))
+        figure.add_vline(x=level, line=style.DOTTED)
+    style.laid_out(figure, x=x, y="", height=_HEAD + _ROW * len(groups))
     figure.update_xaxes(tickformat=".0%" if percent else ".1f")
-    label_rows(figure, [escaped(name, 28) for name in groups], title=None)
+    style.label_rows(figure, [style.escaped(name, 28) for name in groups], title=None)
     return figure
 
 
 LOOKS: dict[Status, tuple[str, str]] = {
-    "helps": (INCLUDE, "circle"),
-    "unsettled": (NEUTRAL, "diamond-open"),
-    "could go": (CURATE_LINE, "x"),
-    "fails a check": (ALERT, "triangle-down-open"),
+    "helps": (style.INCLUDE, "circle"),
+    "unsettled": (style.NEUTRAL, "diamond-open"),
+    "could go": (style.CURATE_LINE, "x"),
+    "fails a check": (style.ALERT, "triangle-down-open"),
 }
 """Colour and symbol of each status."""
 _VALUE_ROW = 20
@@ -117,41 +106,31 @@ def value_figure(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None =
     of = {status.judge: status for status in given}
     ranked = sorted(result.judges, key=lambda judge: float(judge.value.value))
     values = Interval.stacked(judge.value for judge in ranked)
-    names = [escaped(judge.judge, 40) for judge in ranked]
+    names = [style.escaped(judge.judge, 40) for judge in ranked]
     figure = go.Figure()
     for status in STATUSES:
         own = [i for i, judge in enumerate(ranked) if of[judge.judge].status == status]
         if not own:
             continue
         colour, symbol = LOOKS[status]
-        add_series(
+        style.add_series(
             figure,
             values[own],
             own,
-            Look(colour, colour, symbol, ""),
+            style.spot(colour, symbol),
             f"{status} ({len(own)})",
             "%{text}<br>value %{x:+.4f} NLL, Shapley %{customdata[1]:+.4f}<br>%{customdata[0]}",
             text=[names[i] for i in own],
             customdata=[
-                [escaped(of[ranked[i].judge].reason, 240), float(ranked[i].shapley.value)]
+                [style.escaped(of[ranked[i].judge].reason, 240), float(ranked[i].shapley.value)]
                 for i in own
             ],
         )
-    figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1})
-    figure.add_vrect(
-        x0=-result.margin,
-        x1=result.margin,
-        fillcolor=with_opacity(NEUTRAL, BAND_OPACITY / 2),
-        line_width=0,
-        layer="below",
-    )
+    figure.add_vline(x=0.0, line={"color": style.NEUTRAL, "width": 1})
+    style.shade(figure, -result.margin, result.margin, style.BAND_OPACITY / 2)
     n = len(names)
-    laid_out(
-        figure,
-        x="value: NLL without the judge less NLL of all<br>(shaded: 2 % of the panel's)",
-        y="",
-        height=120 + _VALUE_ROW * min(n, _NAMED),
-    )
+    x = "value: NLL without the judge less NLL of all<br>(shaded: 2 % of the panel's)"
+    style.laid_out(figure, x=x, y="", height=120 + _VALUE_ROW * min(n, _NAMED))
     few = n <= _NAMED
     figure.update_yaxes(
         tickvals=list(range(n)) if few else [],
@@ -179,35 +158,35 @@ def removal_figure(result: Value) -> go.Figure:
     free = np.array([True, *(row.free for row in rows)])
     place = np.arange(len(m))
     figure = go.Figure()
-    add_band(figure, place, band, INCLUDE, name="95 % band of all steps")
+    style.add_band(figure, place, band, style.INCLUDE, name="95 % band of all steps")
     figure.add_scatter(
         x=place,
         y=delta.value,
         mode="lines",
-        line={"color": INCLUDE, "width": 1.5},
+        line={"color": style.INCLUDE, "width": 1.5},
         hoverinfo="skip",
         showlegend=False,
     )
     for outcome, name, colour, symbol in (
-        (True, "no loss, at this step and all before", INCLUDE, "circle"),
-        (False, "a loss is not excluded", CURATE_LINE, "x"),
+        (True, "no loss, at this step and all before", style.INCLUDE, "circle"),
+        (False, "a loss is not excluded", style.CURATE_LINE, "x"),
     ):
         own = np.flatnonzero(free == outcome)
         if not len(own):
             continue
-        add_series(
+        style.add_series(
             figure,
             own,
             delta[own],
-            Look(colour, colour, symbol, ""),
+            style.spot(colour, symbol),
             name,
             "without %{customdata[0]} judges: %{y:+.4f} NLL %{customdata[2]}<br>"
             "NLL %{customdata[1]:.3f}",
             customdata=[[m[i], nll[i], _span(*delta[i])] for i in own],
         )
-    figure.add_hline(y=0.0, line={"color": NEUTRAL, "width": 1})
-    figure.add_hline(y=result.margin, line=DOTTED)
-    laid_out(figure, x="judges that go, worth least first", y="change of NLL (dotted: 2 %)")
+    figure.add_hline(y=0.0, line={"color": style.NEUTRAL, "width": 1})
+    figure.add_hline(y=result.margin, line=style.DOTTED)
+    style.laid_out(figure, x="judges that go, worth least first", y="change of NLL (dotted: 2 %)")
     figure.update_xaxes(tickvals=list(place), ticktext=[f"{entry:,}" for entry in m])
     _cut(figure, result, band)
     return figure
@@ -230,7 +209,7 @@ def _cut(figure: go.Figure, result: Value, band: Interval) -> None:
         xanchor="right",
         showarrow=False,
         text=f"▲ {change:+z.2f} without {last.m}",
-        font={"color": CURATE_LINE},
+        font={"color": style.CURATE_LINE},
     )
 
 

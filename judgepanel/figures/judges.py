@@ -12,20 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.arrays import Floats
-from judgepanel.figures.style import (
-    CURATE_FILL,
-    CURATE_LINE,
-    DOTTED,
-    INCLUDE,
-    MISSING_OPACITY,
-    NEUTRAL,
-    Look,
-    add_series,
-    escaped,
-    laid_out,
-    rank_axis,
-    with_opacity,
-)
+from judgepanel.figures import style
 from judgepanel.studies.understand.judge_table import JudgeTable
 
 if TYPE_CHECKING:
@@ -35,42 +22,34 @@ if TYPE_CHECKING:
 def coverage_strip(table: JudgeTable) -> go.Figure:
     """Share of items with a correct, incorrect or missing verdict: a bar per judge, by accuracy."""
     order = np.argsort(-np.nan_to_num(table.accuracy.value, nan=-1.0), kind="stable")
-    names = [escaped(table.judges[j]) for j in order]
+    names = [style.escaped(table.judges[j]) for j in order]
     x = np.arange(1, len(order) + 1)
     coverage = table.coverage[order]
     with np.errstate(invalid="ignore"):
         right = np.where(table.voted[order] > 0, table.accuracy.value[order], 0.0)
     figure = go.Figure()
     for share, name, colour, pattern in (
-        (coverage * right, "correct", INCLUDE, ""),
-        (coverage * (1 - right), "incorrect", CURATE_FILL, "/"),
-        (1 - coverage, "missing", with_opacity(NEUTRAL, MISSING_OPACITY), ""),
+        (coverage * right, "correct", style.INCLUDE, ""),
+        (coverage * (1 - right), "incorrect", style.CURATE_FILL, "/"),
+        (1 - coverage, "missing", style.with_opacity(style.NEUTRAL, style.MISSING_OPACITY), ""),
     ):
         figure.add_bar(
             x=x,
             y=share,
             name=name,
-            marker={
-                "color": colour,
-                "line": {"width": 0},
-                "pattern": {"shape": pattern, "fgcolor": CURATE_LINE, "size": 6, "solidity": 0.3},
-            },
+            marker=style.hatched(colour, pattern),
             text=names,
             textposition="none",
             hovertemplate="%{text}<br>" + name + ": %{y:.1%}<extra></extra>",
         )
-    figure.update_layout(barmode="stack", bargap=0.15 if len(order) < 80 else 0.0)
-    laid_out(figure, x="judges, most accurate first", y="share of items", height=300)
-    figure.update_layout(legend_traceorder="normal")
-    figure.update_yaxes(tickformat=".0%", range=[0, 1])
-    rank_axis(figure, len(order), [table.judges[j] for j in order])
-    return figure
+    judges, x_title = [table.judges[j] for j in order], "judges, most accurate first"
+    return style.stacked(figure, judges, x=x_title, y="share of items", height=300)
 
 
 def level_bars(levels: Sequence[tuple[float, int]], cut: float) -> go.Figure:
     """Number of cells of each grade, those above the ``cut`` in another colour."""
     figure = go.Figure()
-    for name, colour, above in (("0", CURATE_FILL, False), ("1", INCLUDE, True)):
+    for name, colour, above in (("0", style.CURATE_FILL, False), ("1", style.INCLUDE, True)):
         shown = [(grade, n) for grade, n in levels if (grade > cut) == above]
         figure.add_bar(
             x=[grade for grade, _ in shown],
@@ -79,8 +58,8 @@ def level_bars(levels: Sequence[tuple[float, int]], cut: float) -> go.Figure:
             marker_color=colour,
             hovertemplate="%{x}: %{y:,}<extra></extra>",
         )
-    figure.add_vline(x=cut, line=DOTTED)
-    return laid_out(figure, x="grade", y="cells", height=210)
+    figure.add_vline(x=cut, line=style.DOTTED)
+    return style.laid_out(figure, x="grade", y="cells", height=210)
 
 
 def kept_judges(
@@ -89,36 +68,28 @@ def kept_judges(
     """Accuracy of every judge with its interval; kept, left out and set aside look different."""
     order = np.argsort(-np.nan_to_num(table.accuracy.value, nan=-1.0), kind="stable")
     order = order[table.voted[order] > 0]
-    rank = np.arange(1, len(order) + 1)
+    judges, accuracy = [table.judges[j] for j in order], table.accuracy[order]
     chosen, aside = set(remaining), set(set_aside)
-    status = np.array(
-        [0 if table.judges[j] in chosen else 2 if table.judges[j] in aside else 1 for j in order]
-    )
     figure = go.Figure()
-    for code, name, colour, symbol in (
-        (0, "kept", INCLUDE, "circle"),
-        (1, "left out", CURATE_LINE, "circle-open"),
-        (2, "set aside", NEUTRAL, "x"),
-    ):
-        rows = order[status == code]
-        if not len(rows):
-            continue
-        accuracy = table.accuracy[rows]
-        add_series(
-            figure,
-            rank[status == code],
-            accuracy,
-            Look(colour, colour, symbol, "", size=8),
-            f"{name} ({len(rows)})",
-            "%{text}<br>accuracy %{y:.1%} [%{customdata[0]:.1%}, %{customdata[1]:.1%}] on "
-            "%{customdata[2]} items",
-            text=[escaped(table.judges[j]) for j in rows],
-            customdata=np.column_stack([accuracy.lo, accuracy.hi, table.voted[rows]]),
-        )
-    figure.add_hline(y=0.5, line=DOTTED)
-    laid_out(figure, x="judges, most accurate first", y="accuracy on labelled items")
+    style.add_kinds(
+        figure,
+        np.array([0 if name in chosen else 2 if name in aside else 1 for name in judges]),
+        (
+            ("kept", style.spot(style.INCLUDE, "circle", 8)),
+            ("left out", style.spot(style.CURATE_LINE, "circle-open", 8)),
+            ("set aside", style.spot(style.NEUTRAL, "x", 8)),
+        ),
+        np.arange(1, len(order) + 1),
+        accuracy,
+        "%{text}<br>accuracy %{y:.1%} [%{customdata[0]:.1%}, %{customdata[1]:.1%}] on "
+        "%{customdata[2]} items",
+        names=judges,
+        customdata=np.column_stack([accuracy.lo, accuracy.hi, table.voted[order]]),
+    )
+    figure.add_hline(y=0.5, line=style.DOTTED)
+    style.laid_out(figure, x="judges, most accurate first", y="accuracy on labelled items")
     figure.update_yaxes(tickformat=".0%")
-    rank_axis(figure, len(order), [table.judges[j] for j in order])
+    style.rank_axis(figure, len(order), judges)
     return figure
 
 
@@ -140,7 +111,7 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
     together = result.square(result.map_together) / max(result.n_rounds, 1)
     known = np.abs(correlation[np.isfinite(correlation)])
     reach = max(_LEAST_RANGE, float(known.max(initial=0.0)))
-    names = [escaped(name, 40) for name in judges]
+    names = [style.escaped(name, 40) for name in judges]
     text = [
         [
             f"{name}<br>{other}<br>"
@@ -158,10 +129,10 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
             zmin=-reach,
             zmax=reach,
             colorscale=[
-                (0.0, CURATE_LINE),
-                (0.25, CURATE_FILL),
-                (0.5, with_opacity(NEUTRAL, 0.05)),
-                (1.0, INCLUDE),
+                (0.0, style.CURATE_LINE),
+                (0.25, style.CURATE_FILL),
+                (0.5, style.with_opacity(style.NEUTRAL, 0.05)),
+                (1.0, style.INCLUDE),
             ],
             text=text,
             hovertemplate="%{text}<extra></extra>",
@@ -185,12 +156,12 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
             x1=last + 1.5,
             y0=first + 0.5,
             y1=last + 1.5,
-            line={"color": NEUTRAL, "width": 2},
+            line={"color": style.NEUTRAL, "width": 2},
         )
     if judge in judges:
         for axis in ("x", "y"):
             _mark(figure, axis, judges.index(judge) + 1, len(judges))
-    laid_out(figure, x="", y="", height=530)
+    style.laid_out(figure, x="", y="", height=530)
     _set_ticks(figure, judges, clusters)
     return figure
 
@@ -208,18 +179,15 @@ def _clusters(result: Judges) -> list[tuple[int, int, int]]:
 
 def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
     """Add a triangle at both ends of a judge's row or column, to not rely on colour alone."""
-    ends = [0.0, m + 1.0]
+    ends, symbols = [0.0, m + 1.0], ["triangle-right", "triangle-left"]
+    x, y = ends, [place, place]
+    if axis == "x":
+        x, y, symbols = [place, place], ends, ["triangle-up", "triangle-down"]
     figure.add_scatter(
-        x=[place, place] if axis == "x" else ends,
-        y=ends if axis == "x" else [place, place],
+        x=x,
+        y=y,
         mode="markers",
-        marker={
-            "symbol": ["triangle-up", "triangle-down"]
-            if axis == "x"
-            else ["triangle-right", "triangle-left"],
-            "size": 9,
-            "color": CURATE_LINE,
-        },
+        marker={"symbol": symbols, "size": 9, "color": style.CURATE_LINE},
         hoverinfo="skip",
         showlegend=False,
     )
@@ -235,7 +203,7 @@ def _set_ticks(figure: go.Figure, judges: list[str], clusters: list[tuple[int, i
     title = {"text": "cluster", "standoff": 14} if middle else None
     figure.update_xaxes(tickvals=middle, ticktext=numbers, tickangle=0, title=title, **span)
     if m <= NAMED_JUDGES:
-        names = [escaped(name, _NAME_LENGTH) for name in judges]
+        names = [style.escaped(name, _NAME_LENGTH) for name in judges]
         figure.update_yaxes(tickvals=list(range(1, m + 1)), ticktext=names, tickfont={"size": 10})
     else:
         figure.update_yaxes(tickvals=middle, ticktext=numbers, title="cluster" if middle else None)
@@ -257,10 +225,7 @@ def judge_scales(
         for name, weights in zip(result.aggregators, result.weights, strict=True)
         if len(np.unique(weights[~result.set_aside])) > 1
     }
-    scales |= {
-        "errs with the rest": result.with_rest,
-        "errs with its cluster": result.with_cluster,
-    }
+    scales |= {"errs with the rest": result.with_rest, "errs with its cluster": result.with_cluster}
     j = result.judges.index(judge)
     known = {
         name: np.where(result.set_aside & (values == 0), np.nan, values)
@@ -283,7 +248,7 @@ def judge_card(result: Judges, judge: str, names: Mapping[str, str] | None = Non
         own, values = scale[j], scale[np.isfinite(scale)]
         places.append(float(_placed(values, own)))
         rank = int(np.sum(values > own)) + 1
-        hover.append(f"{escaped(name)}: {own:.3g}, rank {rank:,} of {len(values):,}")
+        hover.append(f"{style.escaped(name)}: {own:.3g}, rank {rank:,} of {len(values):,}")
         figure.add_scatter(
             x=_placed(values, values),
             y=np.full(len(values), row),
@@ -291,9 +256,9 @@ def judge_card(result: Judges, judge: str, names: Mapping[str, str] | None = Non
             marker={
                 "symbol": "line-ns",
                 "size": 12,
-                "line": {"color": with_opacity(NEUTRAL, 0.6), "width": 1},
+                "line": {"color": style.with_opacity(style.NEUTRAL, 0.6), "width": 1},
             },
-            hovertemplate=f"{escaped(name)}: %{{text}}<extra></extra>",
+            hovertemplate=f"{style.escaped(name)}: %{{text}}<extra></extra>",
             text=[f"{value:.3g}" for value in values],
             showlegend=False,
         )
@@ -301,21 +266,18 @@ def judge_card(result: Judges, judge: str, names: Mapping[str, str] | None = Non
         x=places,
         y=rows,
         mode="markers+text",
-        marker={"color": INCLUDE, "size": 12, "line": {"color": "#FFFFFF", "width": 1}},
+        marker={"color": style.INCLUDE, "size": 12, "line": {"color": "#FFFFFF", "width": 1}},
         text=[f"{scale[j]:.2f}" for scale in scales.values()],
         textposition="top center",
         customdata=hover,
         hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,
     )
-    laid_out(figure, x="", y="", height=30 + 38 * max(len(rows), 1))
+    style.laid_out(figure, x="", y="", height=30 + 38 * max(len(rows), 1))
     figure.update_xaxes(range=[-0.18, 1.2], showticklabels=False)
-    figure.update_yaxes(
-        tickvals=rows,
-        ticktext=[escaped(name).replace(": ", ":<br>") for name in scales],
-        range=[0.4, len(rows) + 0.7],
-        showgrid=False,
-    )
+    labels = [style.escaped(name).replace(": ", ":<br>") for name in scales]
+    span = [0.4, len(rows) + 0.7]
+    figure.update_yaxes(tickvals=rows, ticktext=labels, range=span, showgrid=False)
     return figure
 
 

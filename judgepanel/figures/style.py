@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.interval import Interval
@@ -64,6 +64,16 @@ class Look:
         """The marker of a point, filled and outlined."""
         line = {"color": self.colour, "width": 1}
         return {"color": self.fill, "symbol": self.symbol, "size": size, "line": line}
+
+
+def spot(colour: str, symbol: str, size: int = 9) -> Look:
+    """The look of points of one colour."""
+    return Look(colour, colour, symbol, "", size=size)
+
+
+def stroke(colour: str, dash: str = "solid", width: float = 3.0) -> Look:
+    """The look of a line of one colour."""
+    return Look(colour, colour, "", dash, width)
 
 
 ALL_JUDGES = Look(INCLUDE, INCLUDE, "circle")
@@ -197,6 +207,47 @@ def add_series(
     figure.add_scatter(name=name, hovertemplate=f"{hover}<extra></extra>", **{**drawn, **more})
 
 
+def add_kinds(
+    figure: go.Figure,
+    kind: Ints,
+    looks: Sequence[tuple[str, Look]],
+    x: Ints,
+    y: Interval | Floats,
+    hover: str,
+    *,
+    names: Sequence[str],
+    customdata: NDArray[Any] | None = None,
+) -> None:
+    """Add points (n,) by kind, the place of its name and look; the legend counts them.
+
+    ``names`` (n,), untrusted, and ``customdata`` (n, m) are for the hover text.
+    """
+    for place, (name, look) in enumerate(looks):
+        rows = np.flatnonzero(kind == place)
+        if len(rows):
+            more = {} if customdata is None else {"customdata": customdata[rows]}
+            texts = [escaped(names[row]) for row in rows.tolist()]
+            add_series(
+                figure, x[rows], y[rows], look, f"{name} ({len(rows)})", hover, text=texts, **more
+            )
+
+
+def hatched(colour: str, shape: str, line: str = CURATE_LINE, **more: object) -> dict[str, Any]:
+    """The marker of bars that a pattern tells apart as well as their colour."""
+    pattern = {"shape": shape, **more, "fgcolor": line, "size": 6, "solidity": 0.3}
+    return {"color": colour, "line": {"width": 0}, "pattern": pattern}
+
+
+def stacked(figure: go.Figure, judges: Sequence[str], *, x: str, y: str, height: int) -> go.Figure:
+    """Lay out bars of shares, stacked, one bar per judge."""
+    figure.update_layout(barmode="stack", bargap=0.15 if len(judges) < 80 else 0.0)
+    laid_out(figure, x=x, y=y, height=height)
+    figure.update_layout(legend_traceorder="normal")
+    figure.update_yaxes(tickformat=".0%", range=[0, 1])
+    rank_axis(figure, len(judges), judges)
+    return figure
+
+
 def add_band(
     figure: go.Figure,
     x: Floats | Ints,
@@ -220,11 +271,26 @@ def add_band(
         )
 
 
+def shade(figure: go.Figure, x0: float, x1: float, opacity: float) -> None:
+    """Shade in grey what lies between two places of the x-axis."""
+    fill = with_opacity(NEUTRAL, opacity)
+    figure.add_vrect(x0=x0, x1=x1, fillcolor=fill, line_width=0, layer="below")
+
+
+def cell_text(x: int, y: int, text: str, colour: str, size: int) -> dict[str, Any]:
+    """The text in a cell of this colour, as an annotation.
+
+    Annotations are set all at once, since each call of plotly is slow.
+    """
+    font = {"color": text_on(colour), "size": size}
+    return {"x": x, "y": y, "text": text, "showarrow": False, "font": font}
+
+
 def add_base_rate(
     figure: go.Figure, x: ArrayLike, y: ArrayLike, hover: str = "base rate: %{y:.3f}"
 ) -> None:
     """Add the base rate's NLL, against which every panel is compared."""
-    add_series(figure, x, y, Look(NEUTRAL, NEUTRAL, "", "dot", 1.5), "base rate", hover)
+    add_series(figure, x, y, stroke(NEUTRAL, "dot", 1.5), "base rate", hover)
 
 
 def mark_all_judges(figure: go.Figure, x: float, y: float, name: str, hover: str) -> None:

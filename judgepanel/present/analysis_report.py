@@ -9,16 +9,7 @@ from typing import Any, Protocol
 from judgepanel import ENGINE, __version__
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
-from judgepanel.present.blocks import (
-    Block,
-    Command,
-    Document,
-    Facts,
-    Heading,
-    Paragraph,
-    opening,
-    paragraphs,
-)
+from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.recommend import other_pipeline, other_way_sentence
@@ -42,13 +33,7 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.matrix import resolve
 from judgepanel.votes.table import Coverage
-from judgepanel.words.sentences import (
-    check_numbers,
-    check_sentences,
-    inspect_command,
-    study_command,
-    votes_sentence,
-)
+from judgepanel.words import sentences
 from judgepanel.words.text import counted, listed, minute, percent
 
 
@@ -112,13 +97,13 @@ class AnalysisReport:
         )
 
 
-def analysis_document(report: AnalysisReport) -> Document:
+def analysis_document(report: AnalysisReport) -> blocks.Document:
     """Return the whole report, the decision first."""
     sheet, rest = _sheet(report)
     if report.reading:
-        sheet = (*sheet[:1], Paragraph(report.reading, quiet=True), *sheet[1:])
-    blocks = [
-        Heading("The evidence"),
+        sheet = (*sheet[:1], blocks.note(report.reading), *sheet[1:])
+    content = [
+        blocks.Heading("The evidence"),
         *rest,
         *_gaps(report),
         *_decisions(report),
@@ -127,7 +112,7 @@ def analysis_document(report: AnalysisReport) -> Document:
         *(() if report.coverage is None else outputs(report.coverage)),
         *_sections(report),
     ]
-    return Document(f"{report.name}: report", tuple(blocks), sheet)
+    return blocks.Document(f"{report.name}: report", tuple(content), sheet)
 
 
 def _statuses(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
@@ -137,18 +122,18 @@ def _statuses(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
     return statuses_of(report.votes, worth.spec, worth.result)  # type: ignore[arg-type]
 
 
-def _sheet(report: AnalysisReport) -> tuple[tuple[Block, ...], list[Block]]:
+def _sheet(report: AnalysisReport) -> tuple[tuple[blocks.Block, ...], list[blocks.Block]]:
     """Return the decision sheet, and the rest of the recommendation."""
     finding = report.of(RECOMMEND)
     if finding is None:
         answer = "No recommendation has been computed for this analysis."
         return empty_sheet(answer, report.votes, seed=report.settings.seed), []
-    first, _ = opening(_blocks(report, finding))
+    first, _ = blocks.opening(_blocks(report, finding))
     command = _command(report, finding)
     sheet, rest = decision_sheet(
         first, finding.result, report.votes, command=command, answers=list(_answers(report))
     )
-    others = Paragraph(
+    others = blocks.Paragraph(
         f"{other_way_sentence(finding.result)} Sections below that show another pipeline say so; "
         "their advice to keep or leave out judges holds under that pipeline."
     )
@@ -163,14 +148,13 @@ def _answers(report: AnalysisReport) -> Iterator[tuple[str, str]]:
             yield page.question, at_a_glance(_blocks(report, finding))[0]
 
 
-def _gaps(report: AnalysisReport) -> Iterator[Block]:
+def _gaps(report: AnalysisReport) -> Iterator[blocks.Block]:
     """Yield a block on studies that the report lacks."""
     if report.missing:
-        yield Paragraph(f"Not computed: {_titles(report.missing)}.", quiet=True)
+        yield blocks.note(f"Not computed: {_titles(report.missing)}.")
     if report.outdated:
-        yield Paragraph(
-            f"Left out, since an older version computed it: {_titles(report.outdated)}.",
-            quiet=True,
+        yield blocks.note(
+            f"Left out, since an older version computed it: {_titles(report.outdated)}."
         )
 
 
@@ -178,10 +162,10 @@ def _titles(names: tuple[str, ...]) -> str:
     return listed([STUDIES[name].title for name in names])
 
 
-def _decisions(report: AnalysisReport) -> Iterator[Block]:
-    yield Heading("Decisions")
+def _decisions(report: AnalysisReport) -> Iterator[blocks.Block]:
+    yield blocks.Heading("Decisions")
     if not report.decisions:
-        yield Paragraph("No decision has been recorded.")
+        yield blocks.Paragraph("No decision has been recorded.")
     for decision in report.decisions:
         pairs = (
             ("Decided", decision.what),
@@ -189,20 +173,22 @@ def _decisions(report: AnalysisReport) -> Iterator[Block]:
             ("Why", decision.why),
             ("On", f"{minute(decision.made)} UTC"),
         )
-        yield Facts(pairs)
+        yield blocks.Facts(pairs)
 
 
-def _rests_on(report: AnalysisReport) -> Iterator[Block]:
+def _rests_on(report: AnalysisReport) -> Iterator[blocks.Block]:
     votes, settings = report.votes, report.settings
-    yield Heading("What it rests on")
-    yield Paragraph(votes_sentence(votes, group_duplicates=settings.group_duplicates))
+    yield blocks.Heading("What it rests on")
+    yield blocks.Paragraph(
+        sentences.votes_sentence(votes, group_duplicates=settings.group_duplicates)
+    )
     labelled = int(votes.labelled.sum())
     judges = counted(votes.n_judges, "judge")
     if settings.judges is not None:
         judges = f"{len(settings.judges):,} of {judges}"
     rarer = f"{percent(votes.minority_share, 3)} of the labels are of the rarer kind"
     policy = resolve(votes, settings.orientation, settings.protocol).replace("_", " ")
-    yield Facts(
+    yield blocks.Facts(
         (
             ("File", report.file),
             ("SHA-256 of the votes", votes.sha256),
@@ -223,12 +209,12 @@ def _rests_on(report: AnalysisReport) -> Iterator[Block]:
         )
     )
     for note in report.notes:
-        yield Paragraph(note, quiet=True)
+        yield blocks.note(note)
 
 
-def _checks(report: AnalysisReport) -> Iterator[Block]:
+def _checks(report: AnalysisReport) -> Iterator[blocks.Block]:
     """Yield the checks: P0 is always known; P1 to P3 are part of Scope."""
-    yield Heading("Checks")
+    yield blocks.Heading("Checks")
     finding = report.of(SCOPE)
     order, repeats = item_checks(report.votes, group_duplicates=report.settings.group_duplicates)
     checks: tuple[Check, ...] = (order,)
@@ -236,19 +222,15 @@ def _checks(report: AnalysisReport) -> Iterator[Block]:
         checks = finding.result.checks
     checks = (*checks[:1], repeats, *checks[1:])
     for check in checks:
-        yield Paragraph(check_sentences(check))
-        yield Paragraph(check_numbers(check), quiet=True)
-    yield Command(
-        inspect_command(
-            report.file,
-            report.settings,
-            task=report.votes.task,
-            columns=report.columns,
-        )
+        yield blocks.Paragraph(sentences.check_sentences(check))
+        yield blocks.note(sentences.check_numbers(check))
+    command = sentences.inspect_command(
+        report.file, report.settings, task=report.votes.task, columns=report.columns
     )
+    yield blocks.Command(command)
 
 
-def _sections(report: AnalysisReport) -> Iterator[Block]:
+def _sections(report: AnalysisReport) -> Iterator[blocks.Block]:
     """Yield every study in page order, without repeating the sheet."""
     recommended = report.of(RECOMMEND)
     known: set[str] = set() if recommended is None else set(recommended.result.warnings)
@@ -256,21 +238,23 @@ def _sections(report: AnalysisReport) -> Iterator[Block]:
         finding = report.of(entry.study)
         if finding is None:
             continue
-        yield Heading(finding.study.title)
-        yield Paragraph(finding.study.question, quiet=True)
+        yield blocks.Heading(finding.study.title)
+        yield blocks.note(finding.study.question)
         if recommended is not None:
             pipeline, apart = (
                 pipeline_of(recommended.result),
                 ", which is not the recommended pipeline",
             )
             other = other_pipeline(finding.spec, pipeline, entry.single, apart)
-            yield from paragraphs(other and f"Under {other}.")
-        blocks = _blocks(report, finding, known)
-        yield from opening(blocks)[1] if finding is recommended else blocks
+            yield from blocks.paragraphs(other and f"Under {other}.")
+        content = _blocks(report, finding, known)
+        yield from blocks.opening(content)[1] if finding is recommended else content
         known.update(finding.result.warnings)
 
 
-def _blocks(report: AnalysisReport, finding: Finding, known: Collection[str] = ()) -> list[Block]:
+def _blocks(
+    report: AnalysisReport, finding: Finding, known: Collection[str] = ()
+) -> list[blocks.Block]:
     name = finding.study.name
     return study_blocks(
         ENTRIES[name],
@@ -283,7 +267,7 @@ def _blocks(report: AnalysisReport, finding: Finding, known: Collection[str] = (
 
 
 def _command(report: AnalysisReport, finding: Finding) -> str:
-    return study_command(
+    return sentences.study_command(
         finding.study.name,
         report.file,
         finding.spec,

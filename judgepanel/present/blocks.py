@@ -163,20 +163,8 @@ class Row:
     blocks: tuple[Block, ...]
 
 
-Block = (
-    Heading
-    | Answer
-    | Paragraph
-    | Caveat
-    | Method
-    | Facts
-    | Names
-    | Command
-    | Table
-    | Figure
-    | Box
-    | Row
-)
+_Words = Heading | Answer | Paragraph | Caveat | Method | Facts | Names | Command
+Block = _Words | Table | Figure | Box | Row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,6 +194,11 @@ def opening(blocks: Iterable[Block]) -> tuple[list[Block], list[Block]]:
 def paragraphs(*sentences: str | None) -> list[Block]:
     """Return a paragraph for every non-empty sentence."""
     return [Paragraph(sentence) for sentence in sentences if sentence]
+
+
+def note(text: str) -> Paragraph:
+    """Return a paragraph on how to read what precedes it."""
+    return Paragraph(text, quiet=True)
 
 
 def by_calibrator(

@@ -6,21 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import (
-    CURATE_FILL,
-    CURATE_LINE,
-    INCLUDE,
-    MISSING_OPACITY,
-    NEUTRAL,
-    WHITE,
-    Look,
-    add_series,
-    escaped,
-    laid_out,
-    mixed,
-    rank_axis,
-    with_opacity,
-)
+from judgepanel.figures import style
 from judgepanel.present.blocks import Block, Heading, Table, drawing, paragraphs
 from judgepanel.studies.understand.judge_table import Positions, check_outputs, positions
 from judgepanel.votes.table import LEVELS, Coverage
@@ -62,78 +48,61 @@ def parse_levels(coverage: Coverage) -> go.Figure:
     """Draw the share of outputs by form of verdict, one bar per judge, lowest coverage first."""
     frame = coverage.frame()
     x = np.arange(1, len(frame) + 1)
-    names = [escaped(name) for name in frame["judge"]]
+    names = [style.escaped(name) for name in frame["judge"]]
+    tints = {level: style.mixed(style.INCLUDE, style.WHITE, _TINTS[level]) for level in LEVELS}
     parts: list[tuple[str, pd.Series, str, str]] = [
-        (level, frame[level], mixed(INCLUDE, WHITE, _TINTS[level]), _SHAPES.get(level, ""))
-        for level in LEVELS
+        (level, frame[level], tints[level], _SHAPES.get(level, "")) for level in LEVELS
     ]
     tied = frame["tie"]
     rest = frame["outputs"] - frame["read"] - tied
     parts += [
-        ("tie", tied, with_opacity(NEUTRAL, MISSING_OPACITY), ""),
-        ("not read", rest, CURATE_FILL, "/"),
+        ("tie", tied, style.with_opacity(style.NEUTRAL, style.MISSING_OPACITY), ""),
+        ("not read", rest, style.CURATE_FILL, "/"),
     ]
     figure = go.Figure()
     for name, counts, colour, pattern in parts:
         if not counts.any():
             continue
+        title = FORM_TITLES.get(name, name)
+        line = style.CURATE_LINE if name == "not read" else style.INCLUDE
+        hover = f"%{{text}}<br>{title}: %{{customdata[0]:,}} of %{{customdata[1]:,}}<extra></extra>"
         figure.add_bar(
             x=x,
             y=counts / frame["outputs"],
-            name=FORM_TITLES.get(name, name),
-            marker={
-                "color": colour,
-                "line": {"width": 0},
-                "pattern": {
-                    "shape": pattern,
-                    "fgcolor": CURATE_LINE if name == "not read" else INCLUDE,
-                    "size": 6,
-                    "solidity": 0.3,
-                },
-            },
+            name=title,
+            marker=style.hatched(colour, pattern, line),
             text=names,
             textposition="none",
             customdata=np.column_stack([counts, frame["outputs"]]),
-            hovertemplate="%{text}<br>"
-            + FORM_TITLES.get(name, name)
-            + ": %{customdata[0]:,} of %{customdata[1]:,}<extra></extra>",
+            hovertemplate=hover,
         )
-    figure.update_layout(barmode="stack", bargap=0.15 if len(frame) < 80 else 0.0)
-    laid_out(figure, x="judges, least read first", y="share of outputs", height=320)
-    figure.update_layout(legend_traceorder="normal")
-    figure.update_yaxes(tickformat=".0%", range=[0, 1])
-    rank_axis(figure, len(frame), list(frame["judge"]))
-    return figure
+    judges = list(frame["judge"])
+    return style.stacked(
+        figure, judges, x="judges, least read first", y="share of outputs", height=320
+    )
 
 
 def both_orders(positions: Positions) -> go.Figure:
     """Draw consistency with its interval, the lowest first; marker and hover text show the lean."""
     judges, lean = positions.judges, positions.lean
     rank = np.arange(1, len(judges) + 1)
-    hover = np.column_stack([positions.both, *lean])
     figure = go.Figure()
-    toward = np.where(lean.above(), 1, np.where(lean.below(), -1, 0))
-    for side, name, colour, symbol in (
-        (1, "prefers what is shown first", CURATE_LINE, "triangle-left"),
-        (-1, "prefers what is shown second", CURATE_LINE, "triangle-right"),
-        (0, "no preference shown", INCLUDE, "circle"),
-    ):
-        rows = np.flatnonzero(toward == side)
-        if not len(rows):
-            continue
-        add_series(
-            figure,
-            rank[rows],
-            positions.consistent[rows],
-            Look(colour, colour, symbol, ""),
-            f"{name} ({len(rows)})",
-            "%{text}<br>the same in both orders on %{y:.1%} of %{customdata[0]} items"
-            "<br>lean to the first %{customdata[1]:+.1%} [%{customdata[2]:+.1%}, "
-            "%{customdata[3]:+.1%}]",
-            text=[escaped(judges[row]) for row in rows],
-            customdata=hover[rows],
-        )
-    laid_out(figure, x="judges, least consistent first", y="same verdict in both orders")
+    style.add_kinds(
+        figure,
+        np.where(lean.above(), 0, np.where(lean.below(), 1, 2)),
+        (
+            ("prefers what is shown first", style.spot(style.CURATE_LINE, "triangle-left")),
+            ("prefers what is shown second", style.spot(style.CURATE_LINE, "triangle-right")),
+            ("no preference shown", style.spot(style.INCLUDE, "circle")),
+        ),
+        rank,
+        positions.consistent,
+        "%{text}<br>the same in both orders on %{y:.1%} of %{customdata[0]} items<br>lean to "
+        "the first %{customdata[1]:+.1%} [%{customdata[2]:+.1%}, %{customdata[3]:+.1%}]",
+        names=judges,
+        customdata=np.column_stack([positions.both, *lean]),
+    )
+    style.laid_out(figure, x="judges, least consistent first", y="same verdict in both orders")
     figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
-    rank_axis(figure, len(judges), judges)
+    style.rank_axis(figure, len(judges), judges)
     return figure

@@ -16,21 +16,7 @@ from judgepanel import ENGINE, __version__
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Caveat,
-    Command,
-    Document,
-    Facts,
-    Figure,
-    Heading,
-    Names,
-    Paragraph,
-    Row,
-    Table,
-    opening,
-)
+from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.registry import ENTRIES
@@ -64,31 +50,19 @@ def recommendation_report(
     command: str,
     worth: tuple[ValueSpec, Value] | None = None,
     statuses: tuple[JudgeStatus, ...] = (),
-) -> Document:
+) -> blocks.Document:
     """Return the whole report; ``worth`` and ``statuses`` if the value of judges was computed."""
     view = RecommendationView(votes, statuses)
-    first, evidence = opening(
+    first, evidence = blocks.opening(
         study_blocks(ENTRIES[RECOMMEND.name], result, spec, view, command=command)
     )
     sheet, rest = decision_sheet(first, result, votes, command=command)
-    blocks: list[Block] = [Heading("The evidence"), *rest, *evidence]
+    content: list[blocks.Block] = [blocks.Heading("The evidence"), *rest, *evidence]
     if worth is not None:
         entry, (value_spec, value) = ENTRIES[VALUE.name], worth
         view_of_value = ValueView(statuses or None)
-        blocks.append(Heading(entry.study.title))
-        blocks += study_blocks(entry, value, value_spec, view_of_value, known=result.warnings)
-    blocks += [
-        Heading("What it rests on"),
-        _facts(votes, spec, result),
-        *(
-            Paragraph(check_sentences(check), quiet=True)
-            for check in item_checks(votes, group_duplicates=spec.settings.group_duplicates)
-        ),
-    ]
-    return Document(f"Recommended panel: {name}", tuple(blocks), sheet)
-
-
-def _facts(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Facts:
+        content.append(blocks.Heading(entry.study.title))
+        content += study_blocks(entry, value, value_spec, view_of_value, known=result.warnings)
     pairs = [
         ("Votes", f"{votes.n_items:,} items, {votes.n_judges:,} judges"),
         ("Labelled", f"{int(votes.labelled.sum()):,} items, {result.n_items:,} of them fitted"),
@@ -110,61 +84,73 @@ def _facts(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Fa
         pairs.insert(-1, ("Budget", f"{spec.budget:g} an item"))
     if spec.conformal:
         pairs.insert(-1, ("Held out for sets", f"{spec.conformal:.0%} of the labels"))
-    return Facts(tuple(pairs))
+    content += [
+        blocks.Heading("What it rests on"),
+        blocks.Facts(tuple(pairs)),
+        *(
+            blocks.note(check_sentences(check))
+            for check in item_checks(votes, group_duplicates=spec.settings.group_duplicates)
+        ),
+    ]
+    return blocks.Document(f"Recommended panel: {name}", tuple(content), sheet)
 
 
 def decision_sheet(
-    opening: Sequence[Block],
+    opening: Sequence[blocks.Block],
     result: Recommendation,
     votes: VoteMatrix,
     *,
     command: str,
     answers: Sequence[tuple[str, str]] = (),
-) -> tuple[tuple[Block, ...], list[Block]]:
+) -> tuple[tuple[blocks.Block, ...], list[blocks.Block]]:
     """Return the sheet, and the rest of the recommendation's opening for the following pages.
 
     ``opening`` are the recommendation's blocks before its first heading; ``command`` reproduces it.
     ``answers`` are other questions with their answers.
     """
-    blocks = list(_one_by_one(opening))
-    first = [block for block in blocks if isinstance(block, Answer)]
-    figures = [_low(block) for block in blocks if isinstance(block, Figure)]
-    notes, more_notes = _fitting([block for block in blocks if isinstance(block, Caveat)])
-    cards = [pair for block in blocks if isinstance(block, Facts) for pair in block.pairs]
-    rest = [block for block in blocks if not isinstance(block, Answer | Figure | Caveat | Facts)]
+    content = list(_one_by_one(opening))
+    first = [block for block in content if isinstance(block, blocks.Answer)]
+    figures = [_low(block) for block in content if isinstance(block, blocks.Figure)]
+    notes, more_notes = _fitting([block for block in content if isinstance(block, blocks.Caveat)])
+    cards = [pair for block in content if isinstance(block, blocks.Facts) for pair in block.pairs]
+    rest = [
+        block
+        for block in content
+        if not isinstance(block, blocks.Answer | blocks.Figure | blocks.Caveat | blocks.Facts)
+    ]
     taken = _height([note.text for note in notes]) + _height([text for _, text in answers])
     sheet = (
         *first,
         *figures,
         *_judges(result, max(0, NAME_LINES + _COLUMNS * (_CAVEAT_LINES - taken))),
-        Facts((*cards, *answers, *_numbers(result), *_identity(votes, seed=result.seed))),
+        blocks.Facts((*cards, *answers, *_numbers(result), *_identity(votes, seed=result.seed))),
         *notes,
         _repeated_by(command),
     )
     return sheet, [*more_notes, *_with_every_judge(rest)]
 
 
-def empty_sheet(answer: str, votes: VoteMatrix, *, seed: int) -> tuple[Block, ...]:
+def empty_sheet(answer: str, votes: VoteMatrix, *, seed: int) -> tuple[blocks.Block, ...]:
     """Return the sheet of an analysis without a recommendation."""
-    return (Answer(answer), Facts(tuple(_identity(votes, seed=seed))))
+    return (blocks.Answer(answer), blocks.Facts(tuple(_identity(votes, seed=seed))))
 
 
-def _one_by_one(blocks: Iterable[Block]) -> Iterator[Block]:
+def _one_by_one(content: Iterable[blocks.Block]) -> Iterator[blocks.Block]:
     """Yield blocks that are side by side on a page one after the other."""
-    for block in blocks:
-        yield from block.blocks if isinstance(block, Row) else (block,)
+    for block in content:
+        yield from block.blocks if isinstance(block, blocks.Row) else (block,)
 
 
-def _with_every_judge(blocks: Iterable[Block]) -> Iterator[Block]:
+def _with_every_judge(content: Iterable[blocks.Block]) -> Iterator[blocks.Block]:
     """Yield blocks for the following pages, with every judge in the table of the panel."""
-    for block in blocks:
-        if isinstance(block, Table) and {"decision", "judge"} <= block.columns.keys():
+    for block in content:
+        if isinstance(block, blocks.Table) and {"decision", "judge"} <= block.columns.keys():
             yield replace(block, most=block.n_rows)
         else:
             yield block
 
 
-def _low(figure: Figure) -> Figure:
+def _low(figure: blocks.Figure) -> blocks.Figure:
     """Return the figure at the smallest height its labels allow."""
 
     def draw() -> go.Figure:
@@ -176,7 +162,7 @@ def _low(figure: Figure) -> Figure:
     return replace(figure, draw=draw)
 
 
-def _judges(result: Recommendation, left: int) -> Iterator[Block]:
+def _judges(result: Recommendation, left: int) -> Iterator[blocks.Block]:
     """Yield names of the judges by decision in ``left`` lines; shorter lists are whole first."""
     lists = {
         "Keep": tuple(result.model.judges),
@@ -193,7 +179,7 @@ def _judges(result: Recommendation, left: int) -> Iterator[Block]:
         n = fitting[title]
         more = f"and {len(names) - n:,} more in the table below" if n < len(names) else ""
         shown_names = tuple(plain(name, _LONGEST_NAME) for name in names[:n])
-        yield Names(f"{title} {counted(len(names), 'judge')}", shown_names, more)
+        yield blocks.Names(f"{title} {counted(len(names), 'judge')}", shown_names, more)
 
 
 def _n_fitting(names: Sequence[str], lines: int) -> int:
@@ -212,10 +198,7 @@ def _numbers(result: Recommendation) -> Iterator[tuple[str, str]]:
     value, lo, hi = result.nll
     base = f"the base rate alone gives {fixed(result.null_nll, 3)}"
     yield "Expected NLL on new items", f"{sig(value)} {interval(lo, hi, 3)}; {base}"
-    yield (
-        "Against all judges, one-coin + beta",
-        f"{with_interval(*result.delta, sign=True)} NLL",
-    )
+    yield ("Against all judges, one-coin + beta", f"{with_interval(*result.delta, sign=True)} NLL")
     yield (
         "Splits",
         f"{result.n_splits:,}; in each {result.n_calibration:,.0f} labels calibrate and "
@@ -228,16 +211,16 @@ def _height(texts: Iterable[str]) -> int:
     return sum(math.ceil(len(text) / _CAVEAT_LINE) for text in texts)
 
 
-def _fitting(notes: Iterable[Caveat]) -> tuple[list[Caveat], list[Block]]:
+def _fitting(notes: Iterable[blocks.Caveat]) -> tuple[list[blocks.Caveat], list[blocks.Block]]:
     """Return the caveats that fit, and those for the following pages, which the sheet counts."""
-    fit: list[Caveat] = []
-    rest: list[Block] = []
+    fit: list[blocks.Caveat] = []
+    rest: list[blocks.Block] = []
     room = _CAVEAT_LINES
     for note in notes:
         room -= _height([note.text])
         (fit if room >= 0 else rest).append(note)
     if rest:
-        fit.append(Caveat(f"{counted(len(rest), 'more note')} on the next page."))
+        fit.append(blocks.Caveat(f"{counted(len(rest), 'more note')} on the next page."))
     return fit, rest
 
 
@@ -251,7 +234,9 @@ def _identity(votes: VoteMatrix, *, seed: int) -> Iterator[tuple[str, str]]:
     yield "Seed and version", f"{seed}; judgepanel {__version__}, engine {ENGINE}"
 
 
-def _repeated_by(command: str) -> Block:
+def _repeated_by(command: str) -> blocks.Block:
     if len(command) <= _COMMAND_CHARACTERS:
-        return Command(command)
-    return Paragraph("The command that repeats this is too long for this sheet; it stands below.")
+        return blocks.Command(command)
+    return blocks.Paragraph(
+        "The command that repeats this is too long for this sheet; it stands below."
+    )

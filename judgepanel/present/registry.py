@@ -20,20 +20,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.pages import (
-    BUDGET_PAGE,
-    CONFIDENCE_PAGE,
-    CURVE_PAGE,
-    ESTIMATE_PAGE,
-    JUDGES_PAGE,
-    METHODS_PAGE,
-    PAGES,
-    PAPER_PAGE,
-    RECOMMENDED_PAGE,
-    ROBUSTNESS_PAGE,
-    SCOPE_PAGE,
-    Page,
-)
+from judgepanel.present import pages
 from judgepanel.present.study import Entry
 from judgepanel.studies.contract import Settings, Spec, Study
 from judgepanel.studies.options import SpecOption, spec_options_of
@@ -42,10 +29,10 @@ from judgepanel.votes import InputError, VoteMatrix
 
 Value = TypeVar("Value")
 
-_PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
+_PRESENTED: Mapping[pages.Page, tuple[str, ...]] = MappingProxyType(
     {
-        CURVE_PAGE: ("decide.panel_curve",),
-        RECOMMENDED_PAGE: (
+        pages.CURVE_PAGE: ("decide.panel_curve",),
+        pages.RECOMMENDED_PAGE: (
             "decide.recommend",
             "decide.value:value",
             "decide.cost:cost",
@@ -53,23 +40,23 @@ _PRESENTED: Mapping[Page, tuple[str, ...]] = MappingProxyType(
             "decide.curators",
             "decide.value:what_if",
         ),
-        ESTIMATE_PAGE: ("decide.estimate:estimate", "decide.estimate:panel_worth"),
-        CONFIDENCE_PAGE: (
+        pages.ESTIMATE_PAGE: ("decide.estimate:estimate", "decide.estimate:panel_worth"),
+        pages.CONFIDENCE_PAGE: (
             "trust.reliability",
             "trust.certainty:selective",
             "trust.certainty:conformal",
             "trust.certainty:items",
         ),
-        BUDGET_PAGE: ("trust.label_budget",),
-        SCOPE_PAGE: ("trust.scope", "trust.group_change"),
-        ROBUSTNESS_PAGE: (
+        pages.BUDGET_PAGE: ("trust.label_budget",),
+        pages.SCOPE_PAGE: ("trust.scope", "trust.group_change"),
+        pages.ROBUSTNESS_PAGE: (
             "trust.transfer:difficulty_transfer",
             "trust.transfer:slice_transfer",
             "trust.corruption",
         ),
-        JUDGES_PAGE: ("understand.judges:judges", "understand.judges:agreement"),
-        METHODS_PAGE: ("understand.method_grid",),
-        PAPER_PAGE: (
+        pages.JUDGES_PAGE: ("understand.judges:judges", "understand.judges:agreement"),
+        pages.METHODS_PAGE: ("understand.method_grid",),
+        pages.PAPER_PAGE: (
             "paper.claim",
             "paper.pipeline:pipeline_ablation",
             "paper.pipeline:calibrator_design",
@@ -122,7 +109,7 @@ ENTRIES: Mapping[str, Entry] = _ByName(lambda entry: entry)
 STUDIES: Mapping[str, Study[Any, Any, Any]] = _ByName(lambda entry: entry.study)
 
 
-def entries_of(page: Page) -> tuple[Entry, ...]:
+def entries_of(page: pages.Page) -> tuple[Entry, ...]:
     """Return the studies of a page, in order."""
     return tuple(ENTRIES[_name(place)] for place in _PRESENTED.get(page, ()))
 
@@ -208,7 +195,7 @@ def reference() -> str:
     """Return Markdown with a table of all studies, then a section per study."""
     rows = [
         f"| `{entry.name}` | {entry.study.question} | {page.title} |"
-        for page in PAGES
+        for page in pages.PAGES
         for entry in entries_of(page)
     ]
     table = ["| study | question | page of the dashboard |", "|---|---|---|", *rows, ""]

@@ -19,18 +19,7 @@ import numpy as np
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec
 from judgepanel.kernels.aggregation import Aggregator, cross_fits, of_votes
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Box,
-    Caveat,
-    Command,
-    Figure,
-    Method,
-    Row,
-    Table,
-    flat,
-)
+from judgepanel.present import blocks
 from judgepanel.studies.contract import Settings, Spec, Study
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
 from judgepanel.studies.results import describe, description
@@ -118,13 +107,20 @@ def under_pipeline(kind: Callable[..., Any], *, average: bool = True) -> Default
     return lambda _, settings, pipeline: (spec_under(kind, settings, pipeline, average=average),)
 
 
+def under_honest_protocol(kind: Callable[..., Any]) -> DefaultSpecs:
+    """Return a function for the default specs of a study: none under the paper's protocol."""
+    return lambda _, settings, __: (
+        (kind(settings=settings),) if settings.protocol == "honest" else ()
+    )
+
+
 def panel_spec(kind: Callable[..., Any]) -> DefaultSpecs:
     """Return a function for the default specs of a study of one panel.
 
     They use the recommended average if there is one.
     """
 
-    def specs(_: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Any, ...]:
+    def specs(_: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
         if pipeline.recommended:
             return (kind(settings=settings, aggregator=AVERAGE),)
         return (spec_under(kind, settings, pipeline, average=False, panel=pipeline.panel),)
@@ -132,10 +128,12 @@ def panel_spec(kind: Callable[..., Any]) -> DefaultSpecs:
     return specs
 
 
-Present = Callable[..., list[Block]]
+Present = Callable[..., list[blocks.Block]]
 """``present(result, spec)`` or ``present(result, spec, view)``: returns a result as blocks."""
-DefaultSpecs = Callable[[VoteMatrix, Settings, Pipeline], tuple[Spec, ...]]
-"""Returns the specs to look for under a pipeline, the most complete first."""
+Specs = tuple[Any, ...]
+"""Specs to look for, the most complete first."""
+DefaultSpecs = Callable[[VoteMatrix, Settings, Pipeline], Specs]
+"""Returns the specs to look for under a pipeline."""
 SpecAfter = Callable[[RecommendSpec, Recommendation], Spec]
 """Returns the spec of a study that needs a recommendation."""
 View = Callable[..., Any]
@@ -195,7 +193,7 @@ def study_blocks(
     *,
     command: str = "",
     known: Collection[str] = (),
-) -> list[Block]:
+) -> list[blocks.Block]:
     """Return the blocks of a result, for any renderer.
 
     Parameters
@@ -216,22 +214,22 @@ def study_blocks(
     list of Block
         The answer, its caveats, figures and tables, the method and the command.
     """
-    blocks = entry.present(result, spec) if view is None else entry.present(result, spec, view)
-    blocks = _with_caveats(blocks, caveats(result.warnings, known))
-    blocks = _with_run(_so_far(blocks, result), result)
-    blocks = [_described(entry.study, block) for block in blocks]
-    return [*blocks, Command(command)] if command else blocks
+    content = entry.present(result, spec) if view is None else entry.present(result, spec, view)
+    content = _answered(content, result, caveats(result.warnings, known))
+    content = _with_run(content, result)
+    content = [_described(entry.study, block) for block in content]
+    return [*content, blocks.Command(command)] if command else content
 
 
-def at_a_glance(blocks: Iterable[Block]) -> tuple[str, Figure | None]:
+def at_a_glance(content: Iterable[blocks.Block]) -> tuple[str, blocks.Figure | None]:
     """Return the first answer among blocks and the first figure, if there are any."""
-    listed = list(flat(blocks))
-    answers = (block.text for block in listed if isinstance(block, Answer))
-    figures = (block for block in listed if isinstance(block, Figure))
+    listed = list(blocks.flat(content))
+    answers = (block.text for block in listed if isinstance(block, blocks.Answer))
+    figures = (block for block in listed if isinstance(block, blocks.Figure))
     return next(answers, ""), next(figures, None)
 
 
-def described_table(study: Study[Any, Any, Any], table: Table) -> Table:
+def described_table(study: Study[Any, Any, Any], table: blocks.Table) -> blocks.Table:
     """Return the table with descriptions of its columns from the study's frame."""
     texts = {heading: _help(study, heading, column) for heading, column in table.columns.items()}
     known = {heading: text for heading, text in texts.items() if text}
@@ -244,45 +242,41 @@ def _help(study: Study[Any, Any, Any], heading: str, column: Column) -> str:
     return description(study, heading.lower().replace(" ", "_"))
 
 
-def _described(study: Study[Any, Any, Any], block: Block) -> Block:
-    if isinstance(block, Box | Row):
+def _described(study: Study[Any, Any, Any], block: blocks.Block) -> blocks.Block:
+    if isinstance(block, blocks.Box | blocks.Row):
         return replace(block, blocks=tuple(_described(study, part) for part in block.blocks))
-    return described_table(study, block) if isinstance(block, Table) else block
+    return described_table(study, block) if isinstance(block, blocks.Table) else block
 
 
-def caveats(warnings: Iterable[str], known: Collection[str] = ()) -> list[Caveat]:
+def caveats(warnings: Iterable[str], known: Collection[str] = ()) -> list[blocks.Caveat]:
     """Return distinct warnings that were not shown before."""
     fresh = dict.fromkeys(warning for warning in warnings if warning not in known)
-    return [Caveat(sentence) for sentence in in_words(tuple(fresh))]
+    return [blocks.Caveat(sentence) for sentence in in_words(tuple(fresh))]
 
 
-def _with_caveats(blocks: list[Block], limits: Sequence[Caveat]) -> list[Block]:
-    """Insert caveats right after the first answer, before all figures that they limit.
+def _answered(
+    content: list[blocks.Block], result: Any, limits: Sequence[blocks.Caveat]
+) -> list[blocks.Block]:
+    """Say in the first answer how much it rests on, and insert caveats right after it.
 
-    A study without a result answers with its last warning, which is not repeated.
+    They precede all figures that they limit. A study without a result answers with its last
+    warning, which is not repeated.
     """
-    for place, block in enumerate(blocks):
-        if isinstance(block, Answer):
+    for place, block in enumerate(content):
+        if isinstance(block, blocks.Answer):
+            answer = blocks.Answer(so_far(result) + block.text)
             new = [limit for limit in limits if limit.text != block.text]
-            return [*blocks[: place + 1], *new, *blocks[place + 1 :]]
-    return [*limits, *blocks]
+            return [*content[:place], answer, *new, *content[place + 1 :]]
+    return [*limits, *content]
 
 
-def _so_far(blocks: list[Block], result: Any) -> list[Block]:
-    for place, block in enumerate(blocks):
-        if isinstance(block, Answer):
-            words = so_far(result) + block.text
-            return [*blocks[:place], Answer(words), *blocks[place + 1 :]]
-    return blocks
-
-
-def _with_run(blocks: list[Block], result: Any) -> list[Block]:
+def _with_run(content: list[blocks.Block], result: Any) -> list[blocks.Block]:
     """Append the base rate and the size of the run to the method."""
     line = run_line(result)
-    for place, block in enumerate(blocks):
-        if isinstance(block, Method):
-            return [*blocks[:place], Method(f"{block.text} {line}"), *blocks[place + 1 :]]
-    return [*blocks, Method(line)] if line else blocks
+    for place, block in enumerate(content):
+        if isinstance(block, blocks.Method):
+            return [*content[:place], blocks.Method(f"{block.text} {line}"), *content[place + 1 :]]
+    return [*content, blocks.Method(line)] if line else content
 
 
 def run_line(result: Any) -> str:

@@ -22,23 +22,7 @@ from string import Template
 from plotly.offline import get_plotlyjs
 
 from judgepanel.figures.style import GRID, INK, LINE, in_css, standing_alone
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Box,
-    Caveat,
-    Command,
-    Document,
-    Facts,
-    Figure,
-    Heading,
-    Method,
-    Names,
-    Paragraph,
-    Row,
-    Table,
-    flat,
-)
+from judgepanel.present import blocks
 from judgepanel.words.text import LONGEST, in_html
 
 _FOLDER = Path(__file__).parent
@@ -57,10 +41,11 @@ _CONTENTS = 4
 """Number of headings from which a table of contents precedes the first."""
 
 
-def html_text(document: Document) -> str:
+def html_text(document: blocks.Document) -> str:
     """Return one HTML file that needs no network, with interactive figures."""
     has_figures = any(
-        isinstance(block, Figure) for block in flat((*document.sheet, *document.blocks))
+        isinstance(block, blocks.Figure)
+        for block in blocks.flat((*document.sheet, *document.blocks))
     )
     scripts = [_one_newline(get_plotlyjs()), DRAW] if has_figures else []
     title = in_html(document.title, 200)
@@ -92,17 +77,19 @@ def html_text(document: Document) -> str:
     return "\n".join(lines)
 
 
-def fragment(blocks: Iterable[Block]) -> str:
+def fragment(content: Iterable[blocks.Block]) -> str:
     """Return blocks as HTML for embedding in another page, without figures."""
     return "\n".join(
-        block_html(_without_figures(block), "") for block in blocks if not isinstance(block, Figure)
+        block_html(_without_figures(block), "")
+        for block in content
+        if not isinstance(block, blocks.Figure)
     )
 
 
-def _without_figures(block: Block) -> Block:
-    if not isinstance(block, Box | Row):
+def _without_figures(block: blocks.Block) -> blocks.Block:
+    if not isinstance(block, blocks.Box | blocks.Row):
         return block
-    inside = (part for part in block.blocks if not isinstance(part, Figure))
+    inside = (part for part in block.blocks if not isinstance(part, blocks.Figure))
     return replace(block, blocks=tuple(_without_figures(part) for part in inside))
 
 
@@ -121,15 +108,15 @@ def _one_newline(script: str) -> str:
     return script.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _in_contents(block: Block) -> bool:
-    return isinstance(block, Heading) and block.level == 2
+def _in_contents(block: blocks.Block) -> bool:
+    return isinstance(block, blocks.Heading) and block.level == 2
 
 
-def _contents(blocks: tuple[Block, ...]) -> str:
+def _contents(content: tuple[blocks.Block, ...]) -> str:
     heads = [
         (i, block.text)
-        for i, block in enumerate(blocks)
-        if isinstance(block, Heading) and _in_contents(block)
+        for i, block in enumerate(content)
+        if isinstance(block, blocks.Heading) and _in_contents(block)
     ]
     if len(heads) < _CONTENTS:
         return ""
@@ -137,59 +124,52 @@ def _contents(blocks: tuple[Block, ...]) -> str:
     return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
 
 
-def block_html(block: Block, name: str) -> str:  # noqa: PLR0911
+def block_html(block: blocks.Block, name: str) -> str:  # noqa: PLR0911
     """Return one block; ``name`` prefixes its element ids and must be unique in a document."""
     match block:
-        case Heading(text, level):
+        case blocks.Heading(text, level):
             return f'<h{level} id="{name}">{in_html(text)}</h{level}>'
-        case Answer(text):
+        case blocks.Answer(text):
             return f'<p class="answer">{in_html(text, LONGEST)}</p>'
-        case Paragraph(text, quiet):
+        case blocks.Paragraph(text, quiet):
             return f"<p{' class=note' if quiet else ''}>{in_html(text, LONGEST)}</p>"
-        case Caveat(text):
+        case blocks.Caveat(text):
             return f'<p class="note">Note: {in_html(text, LONGEST)}</p>'
-        case Method(text):
+        case blocks.Method(text):
             return f'<p class="note">How this was computed: {in_html(text, LONGEST)}</p>'
-        case Facts(pairs):
+        case blocks.Facts(pairs):
             rows = (f"<dt>{in_html(k)}</dt><dd>{in_html(v, LONGEST)}</dd>" for k, v in pairs)
             return f"<dl>{''.join(rows)}</dl>"
-        case Names():
+        case blocks.Names():
             return _names(block)
-        case Command(text):
-            return f"<pre><code>{html.escape(_printable(text))}</code></pre>"
-        case Table():
+        case blocks.Command(text):
+            # A complete command on one line; commands already escape unprintable characters.
+            line = "".join(char if char.isprintable() else " " for char in text)
+            return f"<pre><code>{html.escape(line)}</code></pre>"
+        case blocks.Table():
             return _table(block)
-        case Figure():
+        case blocks.Figure():
             return _figure(block, name)
-        case Box():
-            return _box(block, name)
-        case Row(inside):
+        case blocks.Box(words, inside, coding):
+            kind = "box coding" if coding else "box"
+            mark = f'<p class="mark">{in_html(words, LONGEST)}</p>'
+            return f'<section class="{kind}">{mark}\n{_inside(inside, name)}\n</section>'
+        case blocks.Row(inside):
             return _inside(inside, name)
 
 
-def _names(block: Names) -> str:
+def _names(block: blocks.Names) -> str:
     names = [f"<span>{in_html(name)}</span>" for name in block.names]
     if block.more:
         names.append(f"<span><i>{in_html(block.more)}</i></span>")
     return f'<p class="mark">{in_html(block.title)}</p><p class="names">{" ".join(names)}</p>'
 
 
-def _printable(text: str) -> str:
-    """Return a complete command on one line; commands already escape unprintable characters."""
-    return "".join(char if char.isprintable() else " " for char in text)
+def _inside(content: tuple[blocks.Block, ...], name: str) -> str:
+    return "\n".join(block_html(block, f"{name}-{i}") for i, block in enumerate(content))
 
 
-def _box(block: Box, name: str) -> str:
-    kind = "box coding" if block.coding else "box"
-    words, inside = in_html(block.words, LONGEST), _inside(block.blocks, name)
-    return f'<section class="{kind}"><p class="mark">{words}</p>\n{inside}\n</section>'
-
-
-def _inside(blocks: tuple[Block, ...], name: str) -> str:
-    return "\n".join(block_html(block, f"{name}-{i}") for i, block in enumerate(blocks))
-
-
-def _figure(block: Figure, name: str) -> str:
+def _figure(block: blocks.Figure, name: str) -> str:
     """Return a placeholder for the figure and its data, with all HTML characters escaped."""
     height = int(block.figure.layout.height or 420)
     content = str(standing_alone(block.figure).to_json(validate=False)).replace("<", "\\u003c")
@@ -200,7 +180,7 @@ def _figure(block: Figure, name: str) -> str:
     )
 
 
-def _table(block: Table) -> str:
+def _table(block: blocks.Table) -> str:
     heads = "".join(_head(str(name), block.help.get(name, "")) for name in block.columns)
     rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in block.rows())
     caption = f"<caption>{in_html(block.caption)}</caption>" if block.caption else ""

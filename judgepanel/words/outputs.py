@@ -179,9 +179,8 @@ def labelled_sentence(labelled: Labelled) -> str:
         else "(it is not known whether they are new)"
     )
     text = (
-        f"On {counted(labelled.n, 'labelled item')} {which}: NLL "
-        f"{with_interval(*figures.nll)}, the base rate alone "
-        f"{sig(figures.null_nll)} (skill {percent(figures.skill)}), accuracy "
+        f"On {counted(labelled.n, 'labelled item')} {which}: NLL {with_interval(*figures.nll)}, "
+        f"the base rate alone {sig(figures.null_nll)} (skill {percent(figures.skill)}), accuracy "
         f"{percent(figures.accuracy)}."
     )
     if figures.n_wrong < _FEW_WRONG:

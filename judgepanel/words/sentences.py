@@ -266,20 +266,17 @@ def recommend_command(
     file: str, spec: RecommendSpec, *, task: Task, columns: tuple[str, ...]
 ) -> str:
     """Return the ``recommend`` command of a spec."""
-    options = [*_shared(spec.settings, task, columns), *written_options(spec)]
-    options.append(("--out", "panel.json"))
-    return _command("recommend", [file], options)
+    return study_command("recommend", file, spec, task=task, columns=columns)
 
 
 def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
     """Return the command that runs a study, with the options that differ from their defaults."""
-    # Imported here because reading votes needs only the column options.
-    from judgepanel.decision.recommend_result import RecommendSpec  # noqa: PLC0415
-
-    if isinstance(spec, RecommendSpec):
-        return recommend_command(file, spec, task=task, columns=columns)
-    options = [*_shared(spec.settings, task, columns), *written_options(spec)]
-    return _command(f"study {name}", [file], [*options, ("--out", f"{name}.json")])
+    # The recommendation has a command of its own, which writes the panel.
+    command, out = f"study {name}", f"{name}.json"
+    if name == "recommend":
+        command, out = name, "panel.json"
+    options = [*_shared(spec.settings, task, columns), *written_options(spec), ("--out", out)]
+    return _command(command, [file], options)
 
 
 def draw_command(

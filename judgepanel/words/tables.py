@@ -23,64 +23,37 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.what_if import Relation, Side, WhatIf
 from judgepanel.studies.results import FrameColumn, frame_columns
 from judgepanel.votes.cells import csv_quoted, csv_safe
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name
-from judgepanel.words.text import (
-    all_judges,
-    compared,
-    counted,
-    fixed,
-    interval,
-    level,
-    listed,
-    minute,
-    one_line,
-    p_cell,
-    percent,
-    plain,
-    share_level,
-    sig,
-    signed,
-    with_interval,
-)
 
 if TYPE_CHECKING:
     from judgepanel.votes import VoteMatrix
 
-Form = Literal[
-    "text",
-    "number",
-    "whole",
-    "share",
-    "significant",
-    "signed",
-    "p",
-    "level",
-    "share level",
-    "estimate",
-    "difference",
-    "compared",
-    "ends",
-]
+NumberForm = Literal["number", "whole", "share", "significant", "signed", "p"]
+IntervalForm = Literal["level", "share level", "estimate", "difference", "compared", "ends"]
+Form = Literal["text"] | NumberForm | IntervalForm
 _NUMBERS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
-        "number": lambda value: fixed(value, 3),
+        "number": lambda value: txt.fixed(value, 3),
         "whole": lambda value: f"{value:,.0f}",
-        "share": lambda value: percent(value, 3),
-        "significant": sig,
-        "signed": signed,
-        "p": p_cell,
+        "share": lambda value: txt.percent(value, 3),
+        "significant": txt.sig,
+        "signed": txt.signed,
+        "p": txt.p_cell,
     }
 )
 _INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
     {
-        "level": level,
-        "share level": share_level,
-        "estimate": with_interval,
-        "difference": lambda value, lo, hi: with_interval(value, lo, hi, sign=True),
-        "compared": compared,
-        "ends": lambda _, lo, hi: "" if np.isnan(lo) else interval(lo, hi, sign=True),
+        "level": txt.level,
+        "share level": txt.share_level,
+        "estimate": txt.with_interval,
+        "difference": lambda value, lo, hi: txt.with_interval(value, lo, hi, sign=True),
+        "compared": txt.compared,
+        "ends": lambda _, lo, hi: "" if np.isnan(lo) else txt.interval(lo, hi, sign=True),
     }
 )
+Intervals = Interval | Iterable[Interval]
+"""An interval (n,), or one of every row."""
 SHARES = ("skill", "accuracy", "share", "coverage", "parse rate", "coded ties")
 """Columns that hold shares in every frame."""
 
@@ -141,25 +114,35 @@ def text(values: Sequence[str], *, of: str = "") -> Column:
     return Column(values, "text", of=of)
 
 
-def numbers(values: ArrayLike, form: Form = "number", *, of: str = "") -> Column:
-    """Return a column of numbers (n,): three decimals, or another numeric format."""
-    return Column(np.asarray(values, dtype=np.float64), form, of=of)
+def numbers(
+    values: ArrayLike, form: Form = "number", *, words: Iterable[str] = (), of: str = ""
+) -> Column:
+    """Return a column of numbers (n,): three decimals, or another numeric format.
+
+    The first rows show ``words`` in place of their numbers.
+    """
+    return Column(np.asarray(values, dtype=np.float64), form, dict(enumerate(words)), of)
 
 
-def levels(values: Interval, *, of: str = "") -> Column:
+def _stacked(values: Intervals) -> Interval:
+    return values if isinstance(values, Interval) else Interval.stacked(values)
+
+
+def levels(values: Intervals, *, of: str = "") -> Column:
     """Return scores (n,) with their intervals; shares in per cent."""
+    values = _stacked(values)
     return Column(values, "share level" if values.unit == "share" else "level", of=of)
 
 
 def differences(
-    values: Interval, words: Mapping[int, str] | None = None, *, of: str = ""
+    values: Intervals, words: Mapping[int, str] | None = None, *, of: str = ""
 ) -> Column:
     """Return differences (n,) with their signs and intervals."""
-    return Column(values, "difference", words or {}, of)
+    return Column(_stacked(values), "difference", words or {}, of)
 
 
 def ends(
-    values: Interval,
+    values: Intervals,
     digits: int = 2,
     *,
     sign: bool = False,
@@ -167,9 +150,10 @@ def ends(
     of: str = "",
 ) -> Column:
     """Return intervals (n,) without their estimates; they sort by their lower ends."""
+    values = _stacked(values)
     lower = np.asarray(values.lo)
     texts = {
-        row: interval(lo, hi, digits, sign=sign)
+        row: txt.interval(lo, hi, digits, sign=sign)
         for row, (lo, hi) in enumerate(zip(lower.tolist(), values.hi.tolist(), strict=True))
         if not np.isnan(lo)
     }
@@ -224,27 +208,21 @@ def texts_of(columns: Mapping[str, Column], most: int | None = None) -> pd.DataF
 def accuracy_table(frame: pd.DataFrame) -> dict[str, Column]:
     """Return the judges of an inspection, with names safe for a terminal."""
     ends = [
-        f"[{percent(lo, 3)}, {percent(hi, 3)}]"
+        f"[{txt.percent(lo, 3)}, {txt.percent(hi, 3)}]"
         for lo, hi in zip(frame["lo"], frame["hi"], strict=True)
     ]
     accuracy = frame["accuracy"].to_numpy()
     unknown = np.flatnonzero(np.isnan(accuracy)).tolist()
-    beyond = {
-        heading: levels(
-            Interval(
-                frame[name].to_numpy(),
-                frame[f"{name}_lo"].to_numpy(),
-                frame[f"{name}_hi"].to_numpy(),
-                unit="",
-            )
-        )
-        for heading, name in (("kappa", "kappa"), ("AC1", "ac1"))
-    }
+    kappa, ac1 = (
+        Interval(*(frame[f"{name}{end}"].to_numpy() for end in ("", "_lo", "_hi")), unit="")
+        for name in ("kappa", "ac1")
+    )
     return {
-        "judge": text([one_line(name) for name in frame["judge"]]),
+        "judge": text([txt.one_line(name) for name in frame["judge"]]),
         "accuracy": Column(accuracy, "share", dict.fromkeys(unknown, "n/a")),
-        "95 %": Column(frame["lo"].to_numpy(), "share", dict(enumerate(ends))),
-        **beyond,
+        "95 %": numbers(frame["lo"], "share", words=ends),
+        "kappa": levels(kappa),
+        "AC1": levels(ac1),
         "right": numbers(frame["correct"], "whole"),
         "of": numbers(frame["voted"], "whole"),
         "coverage": numbers(frame["coverage"], "share"),
@@ -297,19 +275,20 @@ def data_sentence(overlap: Relation) -> str:
             "difference."
         )
     return (
-        f"Both rest on the same {counted(overlap.shared, 'labelled item')} and labels{_on(overlap)}"
+        f"Both rest on the same {txt.counted(overlap.shared, 'labelled item')} and "
+        f"labels{_on(overlap)}"
     )
 
 
 def _on(overlap: Relation) -> str:
     """Say what else is the same, or what prevents a test of the difference."""
     if overlap.settings:
-        names = listed([_SETTINGS[name] for name in overlap.settings])
+        names = txt.listed([_SETTINGS[name] for name in overlap.settings])
         return f", but not on the same settings ({names}): no difference is tested."
     if overlap.revoted:
         return (
-            f", but {counted(len(overlap.revoted), 'judge')} of the same name voted differently in "
-            "the two files: no difference is tested."
+            f", but {txt.counted(len(overlap.revoted), 'judge')} of the same name voted "
+            "differently in the two files: no difference is tested."
         )
     if overlap.host:
         return ", and on the same splits: what differs is who judges."
@@ -323,8 +302,8 @@ def _on(overlap: Relation) -> str:
 
 def paired_sentence(result: WhatIf) -> str:
     """Return the difference on the same items; better or worse only if its interval excludes 0."""
-    change = with_interval(*result.delta, sign=True)
-    judges = all_judges(len(result.kept.judges))
+    change = txt.with_interval(*result.delta, sign=True)
+    judges = txt.all_judges(len(result.kept.judges))
     text = (
         f"NLL changes by {change} with what is recommended from {judges} "
         f"after in place of {len(result.against.judges):,} before."
@@ -347,13 +326,13 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
     sides = (before, after)
     oriented = [side.oriented for side in sides]
     rows: list[tuple[str, Iterable[str]]] = [
-        ("name", (plain(side.name) for side in sides)),
-        ("file", (plain(side.file) for side in sides)),
-        ("made, UTC", (minute(side.created) for side in sides)),
+        ("name", (txt.plain(side.name) for side in sides)),
+        ("file", (txt.plain(side.file) for side in sides)),
+        ("made, UTC", (txt.minute(side.created) for side in sides)),
         ("items", (f"{side.votes.n_items:,}" for side in sides)),
         ("labelled", (f"{int(side.votes.labelled.sum()):,}" for side in sides)),
         ("labelled here only", (f"{n:,}" for n in (overlap.only_before, overlap.only_after))),
-        ("rarer label", (percent(side.votes.minority_share) for side in sides)),
+        ("rarer label", (txt.percent(side.votes.minority_share) for side in sides)),
         ("judges", (f"{len(side.judges):,}" for side in sides)),
         ("judges in both", (f"{len(overlap.judges_both):,}" for _ in sides)),
         ("judges here only", (_some(n) for n in (overlap.judges_before, overlap.judges_after))),
@@ -362,7 +341,7 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
         ("order", (votes.policy.replace("_", " ") for votes in oriented)),
         ("protocol", (side.settings.protocol for side in sides)),
         ("splits", (side.settings.splits_text for side in sides)),
-        ("calibration share", (percent(side.settings.fraction) for side in sides)),
+        ("calibration share", (txt.percent(side.settings.fraction) for side in sides)),
         ("seed", (str(side.settings.seed) for side in sides)),
         ("data fingerprint", (side.votes.sha256[:10] for side in sides)),
     ]
@@ -403,7 +382,7 @@ def compared_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, C
 
 
 def _counts(overlap: Relation) -> str:
-    parts = [f"by their ids {counted(overlap.shared, 'labelled item')} in both"]
+    parts = [f"by their ids {txt.counted(overlap.shared, 'labelled item')} in both"]
     for n, where in ((overlap.only_before, "before"), (overlap.only_after, "after")):
         parts += [f"{n:,} only {where}"] * bool(n)
     parts += [f"{overlap.relabelled:,} with another label"] * bool(overlap.relabelled)
@@ -413,6 +392,6 @@ def _counts(overlap: Relation) -> str:
 
 def _some(names: Sequence[str]) -> str:
     """Return the first few names, and how many more; a dash if there are none."""
-    displayed = [plain(name, 40) for name in names[:_NAMES]]
+    displayed = [txt.plain(name, 40) for name in names[:_NAMES]]
     more = len(names) - len(displayed)
     return ", ".join(displayed) + f" and {more:,} more" * bool(more) if names else "–"

@@ -29,6 +29,7 @@ from judgepanel.studies.panel.recommended import AVERAGE, EVERYONE, LEAD
 from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import quote_value
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATOR_NAMES,
@@ -36,16 +37,6 @@ from judgepanel.words.sentences import (
     pipeline_name,
 )
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
-from judgepanel.words.text import (
-    all_judges,
-    capital,
-    counted,
-    fixed,
-    percent,
-    plain,
-    sig,
-    with_interval,
-)
 
 _AVERAGED = "average of pipelines"
 MOST_ROWS = 12
@@ -86,10 +77,10 @@ def candidate_name(candidate: CandidateFigures) -> str:
         return f"the {_AVERAGED}"
     pipeline = pipeline_name(candidate.aggregator, candidate.calibrator)
     if candidate.panel == EVERYONE:
-        return f"{all_judges(candidate.k)} with {pipeline}"
+        return f"{txt.all_judges(candidate.k)} with {pipeline}"
     if candidate.panel.startswith("top"):  # The name contains the number.
         return f"{candidate.panel} with {pipeline}"
-    return f"{candidate.panel} ({counted(candidate.k, 'judge')}) with {pipeline}"
+    return f"{candidate.panel} ({txt.counted(candidate.k, 'judge')}) with {pipeline}"
 
 
 def same_panel(result: Recommendation, row: CandidateFigures) -> bool:
@@ -178,8 +169,8 @@ def _row_name(row: CandidateFigures) -> str:
 def _size(row: CandidateFigures) -> str:
     """Return the number of judges, unless the panel's name contains it, and their cost."""
     known = row.panel == EVERYONE or row.panel.startswith("top")
-    parts = [] if known else [counted(row.k, "judge")]
-    return ", ".join(parts if row.cost is None else [*parts, f"cost {sig(row.cost)}"])
+    parts = [] if known else [txt.counted(row.k, "judge")]
+    return ", ".join(parts if row.cost is None else [*parts, f"cost {txt.sig(row.cost)}"])
 
 
 def candidate_table(result: Recommendation) -> dict[str, Column]:
@@ -249,13 +240,13 @@ def way_sentence(result: Recommendation) -> str:
             else "It is fitted to labels, so no calibrator follows"
         )
     else:
-        then = f"{capital(CALIBRATOR_NAMES[main.calibrator])} turns that into probabilities"
+        then = f"{txt.capital(CALIBRATOR_NAMES[main.calibrator])} turns that into probabilities"
     how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}. {then}."
     if not result.averages:
         return f"How: {how}"
     return (
         "How: the probabilities of the pipelines are averaged, each with the weight that its "
-        f"cross-validated NLL gives it. {capital(_favourites(result))} with a prior weight of "
+        f"cross-validated NLL gives it. {txt.capital(_favourites(result))} with a prior weight of "
         f"{LEAD}. The heaviest: {how}"
     )
 
@@ -289,8 +280,8 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
     group = " of a group" if result.absence.groups else ""
     sentences = [
         f"The worst absence{group} that was measured is {_named(result, name)}: the NLL changes by "
-        f"{with_interval(*worst.delta, sign=True)}, to about {fixed(nll, 3)}. The base rate alone "
-        f"gives {fixed(base, 3)}{better}."
+        f"{txt.with_interval(*worst.delta, sign=True)}, to about {txt.fixed(nll, 3)}. The base "
+        f"rate alone gives {txt.fixed(base, 3)}{better}."
     ]
     if any(row.kind == "cluster" for row in result.absence.groups):
         sentences.append(
@@ -299,11 +290,11 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
         )
     rule = result.absence.fallback
     if rule is not None:
-        without = fixed(_without(result, worst), 3)
+        without = txt.fixed(_without(result, worst), 3)
         sentences.append(
-            f"An item on which judges with more than {percent(rule.beyond)} of the weight did not "
-            "vote is scored by the panel's fallback: one-coin with a temperature for the judges "
-            f"that are there. Without it that absence would leave {without}."
+            f"An item on which judges with more than {txt.percent(rule.beyond)} of the weight did "
+            "not vote is scored by the panel's fallback: one-coin with a temperature for the "
+            f"judges that are there. Without it that absence would leave {without}."
         )
     return tuple(sentences)
 
@@ -316,8 +307,8 @@ def absent_sentence(result: Recommendation) -> str:
     breaks = "break" if _level(result, worst) > result.null_nll else "weaken"
     return (
         f"Absent judges {breaks} it: without {_named(result, name)} NLL changes by "
-        f"{with_interval(*worst.delta, sign=True)}, to {fixed(_level(result, worst), 3)} "
-        f"(base rate {fixed(result.null_nll, 3)})."
+        f"{txt.with_interval(*worst.delta, sign=True)}, to {txt.fixed(_level(result, worst), 3)} "
+        f"(base rate {txt.fixed(result.null_nll, 3)})."
     )
 
 
@@ -361,9 +352,9 @@ def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
     if measured is None:
         return []
     groups = [(_group_name(row), row.figures) for row in measured.groups]
-    several = [(f"{counted(row.n_absent, 'judge')} at random", row) for row in measured.several]
+    several = [(f"{txt.counted(row.n_absent, 'judge')} at random", row) for row in measured.several]
     single = [
-        (plain(name, _WIDTH), figures)
+        (txt.plain(name, _WIDTH), figures)
         for name, figures in zip(measured.judges, measured.single, strict=True)
     ]
     parts = (
@@ -478,7 +469,7 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     table = weights_table(result, view)
     return Table(
         table,
-        f"{capital(order)}.{_turned(result)}",
+        f"{txt.capital(order)}.{_turned(result)}",
         height=420,
         help={"weight": weight_note(result)},
         hidden=("correct", "voted", *alike),

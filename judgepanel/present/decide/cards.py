@@ -6,7 +6,6 @@ Other ways to choose, as one table.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from judgepanel.decision.lean import PRICE
 from judgepanel.decision.recommend_result import (
@@ -24,20 +23,9 @@ from judgepanel.present.blocks import Facts, Table
 from judgepanel.present.decide.cost import amount
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import pipeline_name
-from judgepanel.words.tables import Column, differences, numbers, text
-from judgepanel.words.text import (
-    all_judges,
-    capital,
-    compared,
-    counted,
-    fixed,
-    level,
-    listed,
-    percent,
-    plain,
-    with_interval,
-)
+from judgepanel.words.tables import differences, numbers, text
 
 ALONE = "The best judge alone"
 MOST_NAMES = 6
@@ -61,21 +49,18 @@ def cards_block(result: Recommendation, price: float, unit: str = "") -> Facts:
 
     ``unit`` is that of the costs.
     """
-    cards = cards_of(result, price)
-    return Facts(tuple(_pairs(result, cards, unit)))
-
-
-def _pairs(result: Recommendation, cards: Cards, unit: str) -> Iterator[tuple[str, str]]:
+    cards, pairs = cards_of(result, price), list[tuple[str, str]]()
     for card in cards.all:
         name = f"{card.name} (recommended)" if card.name == cards.marked else card.name
-        who = f"{capital(_who(result, card))} with {_pipeline_words(card)}."
+        who = f"{txt.capital(_who(result, card))} with {_pipeline_words(card)}."
         words = (who, use_words(result, card), price_words(card, unit))
-        yield name, " ".join(filter(None, words))
+        pairs.append((name, " ".join(filter(None, words))))
     if cards.lean is not None:
-        yield "Lean against Best", difference_words(cards)
-    yield "Which of them", rule_sentence(cards)
+        pairs.append(("Lean against Best", difference_words(cards)))
+    pairs.append(("Which of them", rule_sentence(cards)))
     if alone := alone_words(result, cards):
-        yield ALONE, alone
+        pairs.append((ALONE, alone))
+    return Facts(tuple(pairs))
 
 
 def card_sentence(result: Recommendation, card: Card) -> str:
@@ -86,16 +71,16 @@ def card_sentence(result: Recommendation, card: Card) -> str:
 
 def judges_words(result: Recommendation, card: Card) -> str:
     """Name a card's judges if they are few, else count them."""
-    return f"{capital(_who(result, card))}."
+    return f"{txt.capital(_who(result, card))}."
 
 
 def _who(result: Recommendation, card: Card) -> str:
     names = card.reading.judges
     if len(names) == result.n_judges and len(names) > 1:
-        return all_judges(len(names))
+        return txt.all_judges(len(names))
     if len(names) > MOST_NAMES:
         return f"{len(names)} of {result.n_judges} judges"
-    return listed([plain(name, _NAME) for name in names])
+    return txt.listed([txt.plain(name, _NAME) for name in names])
 
 
 def _pipeline_words(card: Card) -> str:
@@ -108,15 +93,17 @@ def _pipeline_words(card: Card) -> str:
 def use_words(result: Recommendation, card: Card) -> str:
     """Say what a panel does on new items; nothing where figures show how labels were coded."""
     constant = result.position is not None and result.position.explains
-    return "" if result.measures_coding or constant else use_sentence(card.reading)
+    if result.measures_coding or constant:
+        return ""
+    return f"Right on {_share(card.reading.right)} of new items; {_sure(card.reading)}."
 
 
 def price_words(card: Card, unit: str) -> str:
     """Return a card's NLL, and the number of calls of an item with their cost if it is known."""
-    calls, cost = counted(len(card.reading.judges), "call"), ""
+    calls, cost = txt.counted(len(card.reading.judges), "call"), ""
     if card.panel.cost is not None:
         cost = f", {'' if unit else 'cost '}{amount(card.panel.cost, unit)}"
-    return f"NLL {level(*card.reading.nll)}; {calls}{cost} per item."
+    return f"NLL {txt.level(*card.reading.nll)}; {calls}{cost} per item."
 
 
 def title_words(cards: Cards, card: Card) -> tuple[str, str]:
@@ -138,41 +125,38 @@ def alone_words(result: Recommendation, cards: Cards, *, nll: bool = True) -> st
     right = f"right on {_share(row.accuracy)}"
     if not nll:
         return f"{right}, guessing where silent."
-    change = with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
-    nll_words = f"NLL {level(*row.nll)}, {change} against the recommended panel"
+    change = txt.with_interval(*card.reading.behind[result.candidates.index(row)], sign=True)
+    nll_words = f"NLL {txt.level(*row.nll)}, {change} against the recommended panel"
     return f"{right}, guessing where it has no verdict; {nll_words}."
-
-
-def use_sentence(reading: Reading) -> str:
-    """Say what a panel does on new items: how often it is right, and how often it is sure."""
-    return f"Right on {_share(reading.right)} of new items; {_sure(reading)}."
 
 
 def sure_words(result: Recommendation, card: Card) -> str:
     """Say only how often a panel is sure, and then right; empty where :func:`use_words` is."""
-    return f"{capital(_sure(card.reading, ' of new items'))}." if use_words(result, card) else ""
+    return (
+        f"{txt.capital(_sure(card.reading, ' of new items'))}." if use_words(result, card) else ""
+    )
 
 
 def _sure(reading: Reading, items: str = "") -> str:
     sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
     if not sure > 0.0 or not math.isfinite(sure_right):
         return "never 90 % sure"
-    on_these = f"right on {fixed(100.0 * sure_right, 0)} % of those"
-    return f"at least 90 % sure on {fixed(100.0 * sure, 0)} %{items}, {on_these}"
+    on_these = f"right on {txt.fixed(100.0 * sure_right, 0)} % of those"
+    return f"at least 90 % sure on {txt.fixed(100.0 * sure, 0)} %{items}, {on_these}"
 
 
 def _share(right: Interval) -> str:
     value, lo, hi = (100.0 * float(end) for end in right)
     if not (math.isfinite(lo) and math.isfinite(hi)):
-        return f"{fixed(value, 0)} %"
-    return f"{fixed(value, 0)} % [{fixed(lo, 0)}, {fixed(hi, 0)}]"
+        return f"{txt.fixed(value, 0)} %"
+    return f"{txt.fixed(value, 0)} % [{txt.fixed(lo, 0)}, {txt.fixed(hi, 0)}]"
 
 
 def difference_words(cards: Cards) -> str:
     """Return what Lean loses against Best on new items."""
     share = 1.0 / float(cards.best.reading.nll.value)
-    loss = f"NLL changes by {with_interval(*cards.loss, sign=True)}"
-    relative = fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
+    loss = f"NLL changes by {txt.with_interval(*cards.loss, sign=True)}"
+    relative = txt.fixed(100.0 * share * float(cards.loss.value), 1, sign=True)
     return f"{loss} ({relative} %)."
 
 
@@ -211,7 +195,7 @@ def _share_saved(cards: Cards) -> str:
     cheaper = saved_cost(cards.best, cards.lean)
     best, lean = len(cards.best.reading.judges), len(cards.lean.reading.judges)
     if cheaper > 1.0 - lean / best:
-        return f"{percent(cheaper)} of the cost"
+        return f"{txt.percent(cheaper)} of the cost"
     return f"{best - lean} of {best} judges"
 
 
@@ -221,26 +205,25 @@ def ways_table(result: Recommendation, price: float = PRICE) -> Table:
         reading for reading in result.readings if reading.prefer != "lean" or reading.price == price
     ]
     rows.sort(key=lambda reading: list(WAYS).index(reading.prefer))
-    against = Interval.stacked(reading.against_best for reading in rows)
     same = {
         place: "" if row.prefer == "nll" else "the same"
         for place, row in enumerate(rows)
-        if compared(*map(float, row.against_best)) == "the same"
+        if txt.compared(*map(float, row.against_best)) == "the same"
     }
     singles = result.candidates[:-1]
     panels = [row.average if row.taken == len(singles) else singles[row.taken] for row in rows]
     costs = [panel.cost for panel in panels]
     priced = [cost for cost in costs if cost is not None]
     cost = {"cost": numbers(priced)} if len(priced) == len(costs) else {}
-    columns: dict[str, Column] = {
+    columns = {
         "way to choose": text([WAYS[row.prefer] for row in rows]),
         "judges": numbers([len(row.judges) for row in rows], "whole"),
         **cost,
         "accuracy": numbers([float(row.right.value) for row in rows], "share"),
         "NLL": numbers([float(row.nll.value) for row in rows]),
-        "against Best": differences(against, same),
+        "against Best": differences([row.against_best for row in rows], same),
     }
-    return Table(
-        columns,
-        "What each way takes; NLL and difference are those of choosing this way in every split.",
+    caption = (
+        "What each way takes; NLL and difference are those of choosing this way in every split."
     )
+    return Table(columns, caption)

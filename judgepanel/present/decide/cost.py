@@ -12,21 +12,9 @@ from plotly.subplots import make_subplots
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.style import (
-    CURATE_LINE,
-    INCLUDE,
-    NEUTRAL,
-    WHITE,
-    Look,
-    add_base_rate,
-    add_series,
-    escaped,
-    laid_out,
-    mark_all_judges,
-    mark_chosen,
-)
+from judgepanel.figures import style
 from judgepanel.kernels.aggregation import of_votes
-from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
+from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, note, paragraphs
 from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.cost import COST, Cost, CostPoint, CostSpec
@@ -37,19 +25,9 @@ from judgepanel.studies.decide.escalation import (
     EscalationSpec,
 )
 from judgepanel.studies.panel.curator import WRITTEN
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, text
-from judgepanel.words.text import (
-    counted,
-    fixed,
-    level,
-    listed,
-    one_line,
-    percent,
-    sig,
-    signed,
-    with_interval,
-)
 
 _NAMED = 6
 _LOG_FROM = 20.0
@@ -63,8 +41,8 @@ def amount(value: float, unit: str) -> str:
     if not math.isfinite(value):
         return "n/a"
     if unit == "judges":
-        return f"{sig(value)} {'judge' if value == 1.0 else 'judges'}"
-    return f"{sig(value)} {WRITTEN.get(unit.lower(), one_line(unit, 20))}".rstrip()
+        return f"{txt.sig(value)} {'judge' if value == 1.0 else 'judges'}"
+    return f"{txt.sig(value)} {WRITTEN.get(unit.lower(), txt.one_line(unit, 20))}".rstrip()
 
 
 def amounts(values: Sequence[float], unit: str) -> Column:
@@ -75,21 +53,31 @@ def amounts(values: Sequence[float], unit: str) -> Column:
 
 def cost_sentence(result: Cost) -> str:
     """Say what the budget buys, or which budget is enough."""
-    text = _answer(result)
+    text = _nothing(result) or _answer(result)
     return f"{text} {CODING}" if result.measures_coding else text
 
 
 def _answer(result: Cost) -> str:
-    nothing = _nothing(result)
-    if nothing:
-        return nothing
     everyone = f"all {result.n_judges} judges ({amount(result.full_cost, result.unit)})"
     if result.asked is not None:
-        return _asked(result, result.asked, everyone)
+        outcome = {
+            "keep all": "all judges are better",
+            "curate": "it is better than all judges",
+            "no loss from keeping": "all judges lose nothing against it",
+            "no loss from curating": "at most 2 % is lost",
+            "undecided": "undecided",
+            "tie": "the same probabilities",
+        }[result.asked.figures.verdict]
+        scores, judges = result.asked.figures, txt.counted(len(result.asked.judges), "judge")
+        return (
+            f"Under {amount(result.budget, result.unit)} an item, {judges} "
+            f"({amount(result.asked.panel_cost, result.unit)}) have an expected NLL of "
+            f"{txt.level(*scores.nll)}: {_change(result.asked)} against {everyone}, {outcome}."
+        )
     together = "all budgets taken together"
     enough = result.cheapest_without_loss
     if enough is not None:
-        less = percent(1.0 - enough.share)
+        less = txt.percent(1.0 - enough.share)
         return (
             f"{amount(float(enough.cost.value), result.unit)} an item is about as good as "
             f"{everyone} at {less} less: NLL changes by {_change(enough, band=True)}, {together}."
@@ -100,10 +88,10 @@ def _answer(result: Cost) -> str:
     if not cheaper:
         return f"Every budget pays for {everyone}."
     nearest = min(cheaper, key=lambda point: point.figures.band.hi - point.figures.margin)
+    cost = f"{amount(float(nearest.cost.value), result.unit)} ({txt.percent(nearest.share)})"
     return (
         f"No budget is shown to lose at most 2 % of NLL against {everyone}. The nearest to it, "
-        f"{_cost(result, nearest)} an item, changes NLL by {_change(nearest, band=True)}, "
-        f"{together}."
+        f"{cost} an item, changes NLL by {_change(nearest, band=True)}, {together}."
     )
 
 
@@ -117,38 +105,16 @@ def _nothing(result: Cost) -> str:
         return "Not enough splits yet to say."
     if min(point.figures.nll.lo for point in (*result.points, result.everyone)) >= result.null_nll:
         return (
-            f"No panel at any cost beats the base rate (NLL {fixed(result.null_nll, 3)}), so there "
-            "is nothing to buy."
+            f"No panel at any cost beats the base rate (NLL {txt.fixed(result.null_nll, 3)}), so "
+            "there is nothing to buy."
         )
     return ""
-
-
-def _asked(result: Cost, point: CostPoint, everyone: str) -> str:
-    outcome = {
-        "keep all": "all judges are better",
-        "curate": "it is better than all judges",
-        "no loss from keeping": "all judges lose nothing against it",
-        "no loss from curating": "at most 2 % is lost",
-        "undecided": "undecided",
-        "tie": "the same probabilities",
-    }[point.figures.verdict]
-    scores, judges = point.figures, counted(len(point.judges), "judge")
-    return (
-        f"Under {amount(result.budget, result.unit)} an item, {judges} "
-        f"({amount(point.panel_cost, result.unit)}) have an expected NLL of "
-        f"{level(*scores.nll)}: {_change(point)} against {everyone}, "
-        f"{outcome}."
-    )
-
-
-def _cost(result: Cost, point: CostPoint) -> str:
-    return f"{amount(float(point.cost.value), result.unit)} ({percent(point.share)})"
 
 
 def _change(point: CostPoint, *, band: bool = False) -> str:
     if point.figures.verdict == "tie":
         return "no difference"
-    return with_interval(*(point.figures.band if band else point.figures.delta), sign=True)
+    return txt.with_interval(*(point.figures.band if band else point.figures.delta), sign=True)
 
 
 def price_sentence(result: Cost) -> str:
@@ -171,23 +137,23 @@ def _step(result: Cost, point: CostPoint, after: CostPoint, name: str) -> str:
     unseen = "" if point.next.gain.lo > 0.0 else ", where no gain is shown"
     price, here, there = (float(part.value) for part in (point.next.price, point.cost, after.cost))
     return (
-        f"From {sig(here)} to {amount(there, result.unit)}, {name} costs "
+        f"From {txt.sig(here)} to {amount(there, result.unit)}, {name} costs "
         f"{amount(price, result.unit)} per item{unseen}."
     )
 
 
 def _named(judges: tuple[str, ...]) -> str:
     """Return the names of the first few judges, and how many more there are."""
-    names = [one_line(name) for name in judges[:_NAMED]]
+    names = [txt.one_line(name) for name in judges[:_NAMED]]
     if len(judges) > _NAMED:
         names.append(f"{len(judges) - _NAMED} more")
-    return listed(names)
+    return txt.listed(names)
 
 
 def _stable(stability: float) -> str:
     if not math.isfinite(stability):
         return ""
-    return f" Stability over splits {fixed(stability, 2)}."
+    return f" Stability over splits {txt.fixed(stability, 2)}."
 
 
 def panel_sentence(result: Cost, point: CostPoint) -> str:
@@ -196,8 +162,8 @@ def panel_sentence(result: Cost, point: CostPoint) -> str:
     late = f"; slowest {amount(slow, result.latency_unit)}" if math.isfinite(slow) else ""
     return (
         f"Under {amount(point.budget, result.unit)}: {_named(point.judges)} "
-        f"({counted(len(point.judges), 'judge')}, {amount(point.panel_cost, result.unit)}{late})."
-        f"{_stable(point.figures.stability)}"
+        f"({txt.counted(len(point.judges), 'judge')}, "
+        f"{amount(point.panel_cost, result.unit)}{late}).{_stable(point.figures.stability)}"
     )
 
 
@@ -211,13 +177,11 @@ def cost_table(result: Cost) -> dict[str, Column]:
         "budget": replace(budgets, words={**budgets.words, last: "all judges"}),
         "cost": amounts([float(point.cost.value) for point in rows], result.unit),
         "of all": numbers([point.share for point in rows], "share", of="share"),
-        "judges": Column(
-            np.array([row.size for row in figures]), "number", dict(enumerate(map(_size, rows)))
-        ),
-        "NLL": levels(Interval.stacked(row.nll for row in figures)),
+        "judges": numbers([row.size for row in figures], words=map(_size, rows)),
+        "NLL": levels(row.nll for row in figures),
         "skill": numbers([row.skill for row in figures], "share"),
         "against all judges": differences(
-            Interval.stacked(row.delta for row in figures), {**ties, last: ""}, of="delta"
+            [row.delta for row in figures], {**ties, last: ""}, of="delta"
         ),
         "verdict": text([*(row.verdict for row in figures[:-1]), "reference"]),
         "next 1 % of NLL": text([_next(result, point) for point in rows]),
@@ -239,13 +203,13 @@ def panels_table(result: Cost) -> dict[str, Column]:
         "budget": amounts([point.budget for point in rows], result.unit),
         "cost": amounts([point.panel_cost for point in rows], result.unit),
         "judges": numbers([len(point.judges) for point in rows], "whole"),
-        "who": text([", ".join(map(one_line, point.judges)) for point in rows], of="panel"),
+        "who": text([", ".join(map(txt.one_line, point.judges)) for point in rows], of="panel"),
     }
 
 
 def _size(point: CostPoint) -> str:
     low, high = point.figures.size_lo, point.figures.size_hi
-    return f"{low}" if low == high else f"{sig(point.figures.size, 2)} ({low}-{high})"
+    return f"{low}" if low == high else f"{txt.sig(point.figures.size, 2)} ({low}-{high})"
 
 
 def _next(result: Cost, point: CostPoint) -> str:
@@ -254,8 +218,8 @@ def _next(result: Cost, point: CostPoint) -> str:
     if not math.isfinite(point.next.price.value):
         return "none gained"
     price, least, most = point.next.price
-    upper = sig(most, 2) if math.isfinite(most) else "no limit"
-    return f"{amount(price, result.unit)} [{sig(least, 2)}, {upper}]"
+    upper = txt.sig(most, 2) if math.isfinite(most) else "no limit"
+    return f"{amount(price, result.unit)} [{txt.sig(least, 2)}, {upper}]"
 
 
 def cost_figure(result: Cost) -> go.Figure:
@@ -269,8 +233,8 @@ def cost_figure(result: Cost) -> go.Figure:
     budget = None if np.isnan(result.budget) else min(result.budget, full)
     figure = go.Figure()
     stepped = [*reading[order], float(reading[order][-1])]
-    look = Look(NEUTRAL, NEUTRAL, "", "dash", 1.5)
-    add_series(
+    look = style.stroke(style.NEUTRAL, "dash", 1.5)
+    style.add_series(
         figure,
         [*cost[order], most],
         stepped,
@@ -280,25 +244,29 @@ def cost_figure(result: Cost) -> go.Figure:
         line_shape="hv",
         hoverinfo="skip",
     )
-    add_series(
+    style.add_series(
         figure,
         cost,
         nll,
-        Look(INCLUDE, INCLUDE, "circle", "", size=10),
+        style.spot(style.INCLUDE, "circle", 10),
         "best panel found, 95 %",
         "cost %{x:.3g}, NLL %{y:.3f}<br>%{text}",
-        marker_color=[INCLUDE if point.on_frontier else WHITE for point in points],
+        marker_color=[style.INCLUDE if point.on_frontier else style.WHITE for point in points],
         marker_line_width=2,
         text=[_hover_names(point) for point in points],
     )
     hover = "all judges: cost %{x:.3g}, NLL %{y:.3f}"
-    mark_all_judges(figure, full, float(result.everyone.figures.nll.value), "all judges", hover)
-    add_base_rate(figure, [least, most], [result.null_nll, result.null_nll])
+    style.mark_all_judges(
+        figure, full, float(result.everyone.figures.nll.value), "all judges", hover
+    )
+    style.add_base_rate(figure, [least, most], [result.null_nll, result.null_nll])
     if budget is not None:
         heights = [float(np.nanmin([*nll.lo, *nll.value])), result.null_nll]
-        look = Look(CURATE_LINE, CURATE_LINE, "", width=1.5)
-        add_series(figure, [budget, budget], heights, look, "budget", "budget %{x:.3g}")
-    laid_out(figure, x=cost_axis(result.unit, counted=result.counted), y="NLL (nats per item)")
+        look = style.stroke(style.CURATE_LINE, width=1.5)
+        style.add_series(figure, [budget, budget], heights, look, "budget", "budget %{x:.3g}")
+    style.laid_out(
+        figure, x=cost_axis(result.unit, counted=result.counted), y="NLL (nats per item)"
+    )
     if least > 0.0 and full > _LOG_FROM * least and (budget is None or budget > 0.0):
         ticks = _ticks(min(least, budget or least), most)
         figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:.10g}" for tick in ticks])
@@ -306,7 +274,7 @@ def cost_figure(result: Cost) -> go.Figure:
 
 
 def _hover_names(point: CostPoint) -> str:
-    names = [escaped(name, _NAME) for name in point.judges[:_HOVERED]]
+    names = [style.escaped(name, _NAME) for name in point.judges[:_HOVERED]]
     more = len(point.judges) - len(names)
     return "<br>".join([*names, *([f"and {more} more"] if more else [])])
 
@@ -315,7 +283,7 @@ def cost_axis(unit: str, *, counted: bool) -> str:
     """Return the title of a cost axis."""
     if counted:
         return "judges asked per item (every judge costs 1)"
-    written = WRITTEN.get(unit.lower(), escaped(unit, 20))
+    written = WRITTEN.get(unit.lower(), style.escaped(unit, 20))
     return f"cost per item ({written})" if unit else "cost per item"
 
 
@@ -330,26 +298,22 @@ def _ticks(low: float, high: float) -> list[float]:
 def present(result: Cost, spec: CostSpec) -> list[Block]:
     """Present every budget and its panel."""
     point = result.asked or result.cheapest_without_loss or result.points[-1]
+    caption = "The panel for each budget, chosen on all labelled items."
     return [
         Answer(cost_sentence(result)),
         *paragraphs(price_sentence(result)),
         drawing("NLL of the best panel under every budget", cost_figure, result),
-        Paragraph(
+        note(
             "The stepped curve is a monotone fit to the figures (the closest curve that never "
-            "rises); nothing is chosen from it.",
-            quiet=True,
+            "rises); nothing is chosen from it."
         ),
         Table(cost_table(result)),
         *paragraphs(panel_sentence(result, point)),
-        Table(
-            panels_table(result),
-            "The panel for each budget, chosen on all labelled items.",
-            height=250,
-        ),
+        Table(panels_table(result), caption, height=250),
         Method(
             "Budgets were fixed in advance, and the panel of each was chosen on calibration items "
             "alone. A constant score through the same calibrator gives NLL "
-            f"{fixed(result.constant_nll, 3)}."
+            f"{txt.fixed(result.constant_nll, 3)}."
         ),
     ]
 
@@ -396,13 +360,13 @@ def _escalation_answer(result: Escalation) -> str:
     if min(row.nll.lo, result.full.nll.lo) >= result.null_nll:
         return (
             f"Neither all judges nor escalation beat the base rate (NLL "
-            f"{fixed(result.null_nll, 3)}), so there is nothing to save."
+            f"{txt.fixed(result.null_nll, 3)}), so there is nothing to save."
         )
-    change = with_interval(*row.delta, sign=True)
+    change = txt.with_interval(*row.delta, sign=True)
     if row.threshold == 1.0:
         return (
-            f"Ask all {result.n_judges} judges about every item: no threshold below 1 kept "
-            f"within {percent(result.tolerance)} of their NLL on calibration rows in most splits. "
+            f"Ask all {result.n_judges} judges about every item: no threshold below 1 kept within "
+            f"{txt.percent(result.tolerance)} of their NLL on calibration rows in most splits. "
             f"Choosing the threshold there costs {_per_item(result, row)} an item and changes NLL "
             f"by {change}; {_OUTCOMES[row.verdict]}."
         )
@@ -410,20 +374,19 @@ def _escalation_answer(result: Escalation) -> str:
         "" if result.unit == "judges" else f" ({amount(cost, result.unit)})"
         for cost in (result.cheap_cost, result.full_cost)
     ]
-    cheap = f"{sig(result.cheap_size, 2)} {'judge' if result.cheap_size == 1.0 else 'judges'}"
-    asked = percent(float(row.escalated.value))
+    cheap = f"{txt.sig(result.cheap_size, 2)} {'judge' if result.cheap_size == 1.0 else 'judges'}"
+    asked = txt.percent(float(row.escalated.value))
     return (
-        f"Ask {cheap}{costs[0]} first, and all {result.n_judges}{costs[1]} "
-        f"where the confidence is below {sig(row.threshold)}. Then {asked} of the "
-        f"items go to all, and an item costs {_per_item(result, row)}. NLL changes by {change}: "
-        f"{_OUTCOMES[row.verdict]}."
+        f"Ask {cheap}{costs[0]} first, and all {result.n_judges}{costs[1]} where the confidence is "
+        f"below {txt.sig(row.threshold)}. Then {asked} of the items go to all, and an item costs "
+        f"{_per_item(result, row)}. NLL changes by {change}: {_OUTCOMES[row.verdict]}."
     )
 
 
 def _per_item(result: Escalation, row: EscalationFigures) -> str:
     cost = float(row.cost.value)
     share = cost / result.full_cost if result.full_cost > 0.0 else 1.0
-    return f"{amount(cost, result.unit)} ({percent(share)})"
+    return f"{amount(cost, result.unit)} ({txt.percent(share)})"
 
 
 def promise_sentence(result: Escalation) -> str:
@@ -433,10 +396,10 @@ def promise_sentence(result: Escalation) -> str:
         return ""
     delta = float(row.delta.value)
     return (
-        f"The threshold was chosen on calibration rows in every split (mostly "
-        f"{sig(float(result.threshold.lo))} to {sig(float(result.threshold.hi))}). There it lost "
-        f"{signed(delta - result.optimism)} NLL against all judges, on new items "
-        f"{signed(delta)}: a selection bias of {signed(result.optimism)}."
+        "The threshold was chosen on calibration rows in every split (mostly "
+        f"{txt.sig(float(result.threshold.lo))} to {txt.sig(float(result.threshold.hi))}). There "
+        f"it lost {txt.signed(delta - result.optimism)} NLL against all judges, on new items "
+        f"{txt.signed(delta)}: a selection bias of {txt.signed(result.optimism)}."
     )
 
 
@@ -451,29 +414,24 @@ def escalation_table(result: Escalation) -> dict[str, Column]:
     """Return every threshold, ascending, then the recommended one."""
     rows = (*result.rows, result.recommended)
     last = len(result.rows) - 1
-    names = [sig(row.threshold) for row in result.rows]
+    names = [txt.sig(row.threshold) for row in result.rows]
     names[0], names[last] = "never (0.5)", "always (1)"
     nll = Interval.stacked(row.nll for row in rows)
+    costs = [row.cost.value for row in rows]
+    per_item = [_per_item(result, row) for row in rows]
+    verdicts = [_VERDICTS[row.verdict] for row in rows]
+    verdicts[last] = "reference"
     table = {
         "ask all below": text([*names, "chosen"]),
-        "asked": levels(Interval.stacked(row.escalated for row in rows), of="escalated"),
-        "cost": Column(
-            np.array([row.cost.value for row in rows]),
-            "significant",
-            {place: _per_item(result, row) for place, row in enumerate(rows)},
-        ),
-        "accuracy": levels(Interval.stacked(row.accuracy for row in rows)),
+        "asked": levels([row.escalated for row in rows], of="escalated"),
+        "cost": numbers(costs, "significant", words=per_item),
+        "accuracy": levels(row.accuracy for row in rows),
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
         "against all judges": differences(
-            Interval.stacked(row.delta for row in rows), {last: "reference"}, of="delta"
+            [row.delta for row in rows], {last: "reference"}, of="delta"
         ),
-        "verdict": text(
-            [
-                "reference" if place == last else _VERDICTS[row.verdict]
-                for place, row in enumerate(rows)
-            ]
-        ),
+        "verdict": text(verdicts),
         "chosen in": numbers(
             [*(row.chosen_share for row in result.rows), np.nan], "share", of="chosen_share"
         ),
@@ -487,10 +445,13 @@ def escalation_figure(result: Escalation) -> go.Figure:
     """Draw NLL above accuracy against cost, with the recommended threshold marked."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     chosen = result.recommended
-    look, cost = Look(INCLUDE, INCLUDE, "circle", "solid", 2.0, 8), float(chosen.cost.value)
+    look, cost = (
+        style.Look(style.INCLUDE, style.INCLUDE, "circle", "solid", 2.0, 8),
+        float(chosen.cost.value),
+    )
     for row, metric in enumerate(("nll", "accuracy"), start=1):
         place = {"showlegend": row == 1, "row": row, "col": 1}
-        add_series(
+        style.add_series(
             figure,
             [figures.cost.value for figures in result.rows],
             Interval.stacked(getattr(figures, metric) for figures in result.rows),
@@ -502,8 +463,8 @@ def escalation_figure(result: Escalation) -> go.Figure:
             **place,
         )
         name, hover = "threshold chosen on calibration rows", "chosen: cost %{x:.3g}, %{y:.3f}"
-        mark_chosen(figure, cost, float(getattr(chosen, metric).value), name, hover, **place)
-    laid_out(figure, x="", y="NLL (nats per item)", height=560)
+        style.mark_chosen(figure, cost, float(getattr(chosen, metric).value), name, hover, **place)
+    style.laid_out(figure, x="", y="NLL (nats per item)", height=560)
     figure.update_yaxes(title="accuracy", automargin=True, zeroline=False, row=2, col=1)
     axis = cost_axis(result.unit, counted=result.counted)
     figure.update_xaxes(title=axis, automargin=True, showgrid=False, row=2, col=1)
@@ -531,14 +492,9 @@ def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> Esca
     return EscalationSpec(spec.settings, of_votes(model.aggregator), model.calibrator)
 
 
+_BUDGETS = "every budget would need recommendations of its own"
+_FOLDS = "every fold on which a threshold is chosen would need recommendations of its own"
 ENTRIES = (
-    Entry(
-        COST, present, after=cost_spec, single="every budget would need recommendations of its own"
-    ),
-    Entry(
-        ESCALATION,
-        present_escalation,
-        after=escalation_spec,
-        single="every fold on which a threshold is chosen would need recommendations of its own",
-    ),
+    Entry(COST, present, after=cost_spec, single=_BUDGETS),
+    Entry(ESCALATION, present_escalation, after=escalation_spec, single=_FOLDS),
 )

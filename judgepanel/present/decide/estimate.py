@@ -6,17 +6,8 @@ import numpy as np
 
 from judgepanel.arrays import Ints
 from judgepanel.figures.dots import groups_figure
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Heading,
-    Method,
-    Paragraph,
-    Table,
-    drawing,
-    paragraphs,
-)
-from judgepanel.present.study import Entry, Pipeline
+from judgepanel.present import blocks
+from judgepanel.present.study import Entry, Pipeline, Specs
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.estimate import ESTIMATE, REACH, UNFAIR, Estimates, EstimateSpec
@@ -24,18 +15,9 @@ from judgepanel.studies.decide.panel_worth import PANEL_WORTH, PanelWorth
 from judgepanel.studies.slices import SYSTEM, usual_feature
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.cells import SYSTEM_NAMES
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import CODING
-from judgepanel.words.tables import Column, differences, numbers, result_table, text
-from judgepanel.words.text import (
-    capital,
-    counted,
-    fixed,
-    listed,
-    one_line,
-    percent,
-    share_level,
-    sig,
-)
+from judgepanel.words.tables import Column, differences, levels, numbers, result_table, text
 
 ABOUT: dict[str, str] = {"file": "the items of this file", "population": "items like these"}
 RATE = {"pointwise": "The pass rate", "pairwise": "The win rate of the first response"}
@@ -66,10 +48,10 @@ def estimate_sentence(result: Estimates) -> str:
 def _rate(result: Estimates) -> str:
     if not np.isfinite(result.rate.value[0]):
         return "No item has a label, so there is no rate."
-    name, alone = RATE[result.task], f"; labels alone: {share_level(*result.labels_alone[0])}"
+    name, alone = RATE[result.task], f"; labels alone: {txt.share_level(*result.labels_alone[0])}"
     if result.labelled[0] == result.items[0]:
         alone = ""
-    return f"{name} is {share_level(*result.rate[0])} for {ABOUT[result.about]}{alone}."
+    return f"{name} is {txt.share_level(*result.rate[0])} for {ABOUT[result.about]}{alone}."
 
 
 def _wins(result: Estimates) -> str:
@@ -78,21 +60,21 @@ def _wins(result: Estimates) -> str:
     if not np.isfinite(rates).any():
         return _rate(result)
     place = int(np.nanargmax(rates)) + 1
-    alone = share_level(*result.labels_alone[place])
+    alone = txt.share_level(*result.labels_alone[place])
     return (
-        f"{one_line(result.group[place], _NAME)} wins {share_level(*result.rate[place])} of the "
-        f"time against the others; labels alone: {alone}."
+        f"{txt.one_line(result.group[place], _NAME)} wins {txt.share_level(*result.rate[place])} "
+        f"of the time against the others; labels alone: {alone}."
     )
 
 
 def _groups(result: Estimates) -> str:
     """Return the best group, or the difference of two."""
-    names = [one_line(name, _NAME) for name in result.group]
+    names = [txt.one_line(name, _NAME) for name in result.group]
     if len(names) < 3:
         return ""
     best = [name for name, may in zip(names, result.may_be_best, strict=True) if may]
     if len(names) == 3 and np.isfinite(result.p[0]):
-        return _pair(result, 0)
+        return _pair(result)
     if not np.isfinite(result.p).any():
         labelled = [name for name, n in zip(names[1:], result.labelled[1:], strict=True) if n]
         only = f"Only {labelled[0]} has labels, so no {_noun(result)} can be compared."
@@ -100,53 +82,46 @@ def _groups(result: Estimates) -> str:
     is_system = result.pairs or result.by.lower() in SYSTEM_NAMES
     if not result.decided.any():
         than = "be better than" if is_system else "have a higher rate than"
-        return f"No {_noun(result)} is shown to {than} another.{_nearest(result)}"
+        # How many labels would settle the clearest of the undecided pairs.
+        place = _clearest(result)[0]
+        more = int(result.more_labels[place])
+        pair = [names[side[place]] for side in (result.first, result.second)]
+        settle = f" About {txt.counted(more, 'more label')} would settle {txt.listed(pair)}."
+        return f"No {_noun(result)} is shown to {than} another.{settle if more > 0 else ''}"
     what = (
         f"the best {_noun(result)}" if is_system else f"the {_noun(result)} with the highest rate"
     )
     if len(best) == 1:
-        return f"{capital(what)} is {best[0]}."
+        return f"{txt.capital(what)} is {best[0]}."
     shown = best if len(best) <= 4 else [*best[:3], f"{len(best) - 3} more"]
-    return f"Any of {listed(shown, 'or')} may be {what}."
+    return f"Any of {txt.listed(shown, 'or')} may be {what}."
 
 
-def _nearest(result: Estimates) -> str:
-    """Say how many labels would settle the clearest of several undecided pairs."""
-    place = _clearest(result)[0]
-    more = int(result.more_labels[place])
-    ends = [one_line(result.group[side[place]], _NAME) for side in (result.first, result.second)]
-    settle = f" About {counted(more, 'more label')} would settle {listed(ends, 'and')}."
-    return settle if more > 0 else ""
-
-
-def _pair(result: Estimates, place: int) -> str:
-    """Return the difference of a pair, the better group first, beside that of labels alone."""
-    gap, alone = result.difference[place], result.difference_alone[place]
+def _pair(result: Estimates) -> str:
+    """Return the difference of two groups, the better one first, beside that of labels alone."""
+    gap, alone = result.difference[0], result.difference_alone[0]
     first, second = (
-        one_line(result.group[int(side[place])], _NAME) for side in (result.first, result.second)
+        txt.one_line(result.group[int(side[0])], _NAME) for side in (result.first, result.second)
     )
     if gap.value < 0.0:
         first, second, gap, alone = second, first, -gap, -alone
-    points, by_labels = (_points(part) for part in (gap, alone))
-    if result.decided[place]:
+    points, by_labels = (
+        "{} [{}, {}]".format(*(txt.fixed(100.0 * float(end), 1) for end in part))
+        for part in (gap, alone)
+    )
+    if result.decided[0]:
         return f"{first} beats {second} by {points} points; labels alone: {by_labels}."
-    more = int(result.more_labels[place])
-    settle = f" About {counted(more, 'more label')} would settle it." if more > 0 else ""
+    more = int(result.more_labels[0])
+    settle = f" About {txt.counted(more, 'more label')} would settle it." if more > 0 else ""
     return (
         f"Undecided between {first} and {second}: they differ by {points} points; labels alone: "
         f"{by_labels}.{settle}"
     )
 
 
-def _points(difference: Interval) -> str:
-    """Return a difference of shares in points with its interval."""
-    value, lo, hi = (fixed(100.0 * float(end), 1) for end in difference)
-    return f"{value} [{lo}, {hi}]"
-
-
 def _noun(result: Estimates) -> str:
     by = SYSTEM if result.pairs else result.by
-    return one_line(by, _NAME) if by else "group"
+    return txt.one_line(by, _NAME) if by else "group"
 
 
 def worth_sentence(result: Estimates) -> str:
@@ -156,18 +131,18 @@ def worth_sentence(result: Estimates) -> str:
         return ""
     if n == int(result.items[0]):
         return "Every item has a label, so the votes add nothing to the labels."
-    labels = counted(n, "label")
+    labels = txt.counted(n, "label")
     worth = f"{labels} and the panel are worth {n * times:,.0f} labels."
     ours, alone = (float(part.hi[0] - part.lo[0]) for part in (result.rate, result.labels_alone))
     if times < LITTLE and alone**2 < LITTLE * ours**2:  # Few items may be left to be worth.
         worth = f"The panel does not help: the estimate rests on the {labels} alone."
     needed = result.labels_for_reach
-    reach = percent(REACH, 1).removesuffix(" %")
+    reach = txt.percent(REACH, 1).removesuffix(" %")
     if needed <= n:
         return worth
     if needed > int(result.items[0]):
         return f"{worth} For ± {reach} points, the file has too few items."
-    more = counted(needed - n, "more item")
+    more = txt.counted(needed - n, "more item")
     return f"{worth} For ± {reach} points, label about {more} drawn at random."
 
 
@@ -177,20 +152,20 @@ def judges_sentence(result: Estimates) -> str:
     if not np.isfinite(bias):
         return ""
     if result.rate.lo[0] <= value <= result.rate.hi[0]:
-        return f"The majority of votes alone says {percent(value, 3)}, inside the interval."
+        return f"The majority of votes alone says {txt.percent(value, 3)}, inside the interval."
     word = "high" if bias > 0.0 else "low"
     return (
-        f"The majority of votes alone says {percent(value, 3)}, too {word} by "
-        f"{fixed(100.0 * abs(bias), 1)} points: judges do not err equally in both directions."
+        f"The majority of votes alone says {txt.percent(value, 3)}, too {word} by "
+        f"{txt.fixed(100.0 * abs(bias), 1)} points: judges do not err equally in both directions."
     )
 
 
 def rates_table(result: Estimates) -> dict[str, Column]:
     """Return rates by group, and what one gets elsewhere; counts last, as phones show less."""
     table = result_table(result)
-    table["group"] = text([one_line(name, _NAME) for name in result.group])
+    table["group"] = text([txt.one_line(name, _NAME) for name in result.group])
     bias = 100.0 * result.judges_bias
-    words = {row: fixed(x, 1, sign=True) for row, x in enumerate(bias) if np.isfinite(x)}
+    words = {row: txt.fixed(x, 1, sign=True) for row, x in enumerate(bias) if np.isfinite(x)}
     table["their bias"] = Column(bias, "signed", words, "judges_bias")
     return table | {name: table.pop(name) for name in ("items", "labels")}
 
@@ -198,16 +173,12 @@ def rates_table(result: Estimates) -> dict[str, Column]:
 def elsewhere_table(result: Estimates) -> dict[str, Column]:
     """Return the same rates by a single proxy, and for items like these."""
     return {
-        "group": text([one_line(name, _NAME) for name in result.group]),
-        "majority, corrected": _shares(result.majority, "majority"),
-        "best judge, corrected": _shares(result.best, "best_judge"),
-        "items like these": _shares(result.population, "population"),
+        "group": text([txt.one_line(name, _NAME) for name in result.group]),
+        "majority, corrected": levels(result.majority, of="majority"),
+        "best judge, corrected": levels(result.best, of="best_judge"),
+        "items like these": levels(result.population, of="population"),
         "may be best": text(["yes" if may else "" for may in result.may_be_best], of="may_be_best"),
     }
-
-
-def _shares(rates: Interval, of: str) -> Column:
-    return Column(rates, "share level", of=of)
 
 
 def _clearest(result: Estimates) -> Ints:
@@ -222,7 +193,7 @@ def pairs_table(result: Estimates) -> dict[str, Column]:
     ahead = np.where(result.difference.value[order] < 0.0, -1, 1)
     pairs = np.stack([result.first[order], result.second[order]])
     (better, worse) = np.where(ahead > 0, pairs, pairs[::-1])
-    names = [one_line(name, _NAME) for name in result.group]
+    names = [txt.one_line(name, _NAME) for name in result.group]
     status = [
         "decided" if decided else f"about {n:,} more labels" if n > 0 else "undecided"
         for decided, n in zip(result.decided[order], result.more_labels[order], strict=True)
@@ -244,22 +215,22 @@ def pairs_table(result: Estimates) -> dict[str, Column]:
 
 def meetings_table(result: Estimates) -> dict[str, Column]:
     """Return the win rates of pairs of systems."""
-    names = [one_line(name, _NAME) for name in result.group]
+    names = [txt.one_line(name, _NAME) for name in result.group]
     return {
         "system": text([names[i] for i in result.met.first]),
         "against": text([names[i] for i in result.met.second]),
         "items": numbers(result.met.items, "whole"),
         "labels": numbers(result.met.labels, "whole"),
-        "wins": Column(result.met.rate, "share level"),
+        "wins": levels(result.met.rate),
     }
 
 
 def judges_table(result: Estimates) -> dict[str, Column]:
     """Return how judges alone rank the groups, those that agree least first."""
     order = np.argsort(result.alone.same_order, kind="stable")
-    names = [*(one_line(name, _NAME) for name in result.group), ""]
+    names = [*(txt.one_line(name, _NAME) for name in result.group), ""]
     table = {
-        "judge": text([one_line(result.alone.judge[j], _NAME) for j in order]),
+        "judge": text([txt.one_line(result.alone.judge[j], _NAME) for j in order]),
         "same order": numbers(result.alone.same_order[order], "share"),
         "puts first": text([names[i] for i in result.alone.best[order]]),
     }
@@ -275,71 +246,62 @@ def order_sentence(result: Estimates) -> str:
     if not len(same):
         return ""
     agree = int(np.count_nonzero(same == 1.0))
-    first = f"{agree} of {counted(len(same), 'judge')} alone would give the same order."
+    first = f"{agree} of {txt.counted(len(same), 'judge')} alone would give the same order."
     favour = [
-        one_line(name, _NAME)
+        txt.one_line(name, _NAME)
         for name, lo in zip(result.alone.judge, result.alone.own_family.lo, strict=True)
         if lo > 0.0
     ]
     if favour:
         verb = "favours its" if len(favour) == 1 else "favour their"
-        first += f" Beyond what the labels say, {listed(favour[:4], 'and')} {verb} own family."
+        first += f" Beyond what the labels say, {txt.listed(favour[:4], 'and')} {verb} own family."
     return first
 
 
-def present(result: Estimates, spec: EstimateSpec) -> list[Block]:
+def present(result: Estimates, spec: EstimateSpec) -> list[blocks.Block]:
     """Present the rates, the differences between groups, and what the panel is worth."""
-    blocks: list[Block] = [
-        Answer(estimate_sentence(result)),
-        *paragraphs(worth_sentence(result), judges_sentence(result)),
-        drawing(
-            "rates of the groups with their intervals, labels alone and with the panel",
-            groups_figure,
-            [one_line(name, _NAME) for name in result.group[:MOST_DRAWN]],
-            {
-                "labels alone": result.labels_alone[:MOST_DRAWN],
-                "labels and panel": result.rate[:MOST_DRAWN],
-            },
-            "win rate against the others" if result.pairs else "share of label 1",
-        ),
-        Table(rates_table(result), "Bias in points."),
+    shows = "rates of the groups with their intervals, labels alone and with the panel"
+    names = [txt.one_line(name, _NAME) for name in result.group[:MOST_DRAWN]]
+    alone, rate = result.labels_alone[:MOST_DRAWN], result.rate[:MOST_DRAWN]
+    marks = {"labels alone": alone, "labels and panel": rate}
+    axis = "win rate against the others" if result.pairs else "share of label 1"
+    content: list[blocks.Block] = [
+        blocks.Answer(estimate_sentence(result)),
+        *blocks.paragraphs(worth_sentence(result), judges_sentence(result)),
+        blocks.drawing(shows, groups_figure, names, marks, axis),
+        blocks.Table(rates_table(result), "Bias in points."),
     ]
     if len(result.p):
-        blocks += [
-            Heading("Differences", 3),
-            Table(pairs_table(result), "All pairs, the clearest first."),
+        content += [
+            blocks.Heading("Differences", 3),
+            blocks.Table(pairs_table(result), "All pairs, the clearest first."),
             *_order(result),
         ]
     if len(result.met.first):
-        blocks += [
-            Heading("Pair by pair", 3),
-            Table(meetings_table(result), "How often the first of two systems wins."),
+        content += [
+            blocks.Heading("Pair by pair", 3),
+            blocks.Table(meetings_table(result), "How often the first of two systems wins."),
         ]
+    caption = "Corrected majority, corrected best judge, and rates of items like these."
     return [
-        *blocks,
-        Heading("By other estimates", 3),
-        Table(
-            elsewhere_table(result),
-            "Corrected majority, corrected best judge, and rates of items like these.",
-        ),
-        Paragraph(_fair(result), quiet=True),
-        Method(
+        *content,
+        blocks.Heading("By other estimates", 3),
+        blocks.Table(elsewhere_table(result), caption),
+        blocks.note(_fair(result)),
+        blocks.Method(
             "Every item has a proxy of its label: an average of ridge regressions on the share of "
             "votes for 1, on the verdict of the majority and on the votes of all judges, fitted to "
             "the labels of other items. The rate is the mean proxy of all items, corrected by the "
             "mean error of the proxies on labelled items (prediction-powered, the proxy counting "
             "as much as makes the variance smallest). Intervals are Wilson's at the effective "
             f"number of labels, for {ABOUT[result.about]}; items of one group of items count once. "
-            + WIN_RATES
-            * result.pairs
-            + "p-values of "
-            "differences are adjusted by Holm over all pairs, which decides; their intervals are "
-            "of one pair alone."
+            f"{WIN_RATES * result.pairs}p-values of differences are adjusted by Holm over all "
+            "pairs, which decides; their intervals are of one pair alone."
         ),
     ]
 
 
-def _order(result: Estimates) -> list[Block]:
+def _order(result: Estimates) -> list[blocks.Block]:
     sentence, table = order_sentence(result), judges_table(result)
     if not sentence:
         return []
@@ -347,9 +309,9 @@ def _order(result: Estimates) -> list[Block]:
     if _FAVOURS in table:
         what += " What a judge favours is in points, beyond the estimates."
     return [
-        Heading("Would another judge change the order?", 3),
-        Paragraph(sentence),
-        Table(table, what, height=320),
+        blocks.Heading("Would another judge change the order?", 3),
+        blocks.Paragraph(sentence),
+        blocks.Table(table, what, height=320),
     ]
 
 
@@ -360,18 +322,16 @@ def _fair(result: Estimates) -> str:
             return "All items are labelled, so no sample can be unfair."
         return "Whether the labelled items are a fair sample cannot be tested."
     if result.fair.differing:
-        traits = [one_line(name, _NAME) for name in result.fair.differing]
-        return f"Labelled items differ from the others in {listed(traits)}."
-    smallest = sig(float(np.nanmin(result.fair.p)), 2)
+        traits = [txt.one_line(name, _NAME) for name in result.fair.differing]
+        return f"Labelled items differ from the others in {txt.listed(traits)}."
+    smallest = txt.sig(float(np.nanmin(result.fair.p)), 2)
     return (
-        f"Labelled items are like the others in all {counted(tested, 'trait')} that "
+        f"Labelled items are like the others in all {txt.counted(tested, 'trait')} that "
         f"{'was' if tested == 1 else 'were'} compared (smallest p {smallest} after Holm)."
     )
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[EstimateSpec, ...]:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return groups by system, or by the first feature of few categories; all items without any."""
     return (EstimateSpec(settings=settings, by=usual_feature(votes)),)
 
@@ -389,9 +349,11 @@ def failures(result: Estimates, under: float | None, pair: tuple[str, str] | Non
     """
     sentences = []
     if under is not None and result.rate[0].below(under):
-        sentences.append(f"the rate is {share_level(*result.rate[0])}, below {percent(under, 3)}.")
+        sentences.append(
+            f"the rate is {txt.share_level(*result.rate[0])}, below {txt.percent(under, 3)}."
+        )
     if pair is not None and not _better(result, *pair):
-        old, new = (one_line(name, _NAME) for name in pair)
+        old, new = (txt.one_line(name, _NAME) for name in pair)
         sentences.append(f"{new} is not shown to be better than {old}.")
     return sentences
 
@@ -427,7 +389,7 @@ def _sentence(result: PanelWorth) -> str:
         return "Every item has a label, so the votes add nothing to the labels."
     if result.worth[place] < LITTLE:
         return "No panel helps: labels alone give as narrow an interval."
-    labels = counted(result.n_labels, "label")
+    labels = txt.counted(result.n_labels, "label")
     most = (
         f"{labels} are worth most with {_panel(result, place)}, {result.worth_labels[place]:,.0f}"
     )
@@ -445,15 +407,13 @@ def _panel(result: PanelWorth, place: int) -> str:
     return "the best judge" if k == 1 else f"the best {k:,} judges"
 
 
-def present_worth(result: PanelWorth, spec: EstimateSpec) -> list[Block]:
+def present_worth(result: PanelWorth, spec: EstimateSpec) -> list[blocks.Block]:
     """Present worth and NLL by panel size."""
+    caption = "Panels of the best judges. Differences of a few per cent are chance."
     return [
-        Answer(panel_worth_sentence(result)),
-        Table(
-            result_table(result),
-            "Panels of the best judges. Differences of a few per cent are chance.",
-        ),
-        Method(
+        blocks.Answer(panel_worth_sentence(result)),
+        blocks.Table(result_table(result), caption),
+        blocks.Method(
             "The best judges are those whose votes correlate most with the labels. They are chosen "
             "and fitted on nine tenths of the labels and predict the others, as all judges do in "
             "the estimate. 'Labels' is how many labels alone would give an interval as narrow. "

@@ -12,55 +12,15 @@ import plotly.graph_objects as go
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.style import (
-    ALL_JUDGES,
-    CURATE_LINE,
-    INCLUDE,
-    METRIC_NAMES,
-    NEUTRAL,
-    RECOMMENDED,
-    Look,
-    add_band,
-    add_base_rate,
-    add_series,
-    error_bars,
-    escaped,
-    laid_out,
-    mark_all_judges,
-    mark_chosen,
-)
+from judgepanel.figures import style
 from judgepanel.kernels.aggregation import cross_fits
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Method,
-    Paragraph,
-    Table,
-    by_calibrator,
-    drawing,
-    paragraphs,
-)
-from judgepanel.present.decide.recommend import (
-    against_sentence,
-    decision_sentence,
-    is_recommended,
-    main_pipeline,
-    panels_sentence,
-)
+from judgepanel.present import blocks
+from judgepanel.present.decide import recommend
 from judgepanel.present.study import Entry
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import CHOSEN, Comparison
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
-from judgepanel.words.sentences import (
-    CALIBRATED,
-    CODING,
-    SAME_PANEL,
-    if_positions_mean_nothing,
-    panel_pipelines,
-    pipeline_name,
-    so_far,
-    tie_words,
-)
+from judgepanel.words import sentences
 from judgepanel.words.tables import Column, Form, ends, numbers, text
 from judgepanel.words.text import fixed, interval, level, sig, signed
 
@@ -87,27 +47,27 @@ def panel_curve(
     ceiling = _ceiling(score, raw, curve.null_nll) if metric == "nll" else None
     figure = go.Figure()
     band_name = "95 % interval" if metric != "ece" else "central 95 % of splits"
-    add_band(figure, k, score, INCLUDE, name=band_name)
+    style.add_band(figure, k, score, style.INCLUDE, name=band_name)
     if raw is not None:
         name = "uncalibrated" if ceiling is None else f"uncalibrated (up to {raw.max():.2f})"
-        look = Look(NEUTRAL, NEUTRAL, "", "dash", 1.5)
-        add_series(figure, k, raw, look, name, "top-%{x} uncalibrated: %{y:.3f}")
-    add_series(
+        look = style.stroke(style.NEUTRAL, "dash", 1.5)
+        style.add_series(figure, k, raw, look, name, "top-%{x} uncalibrated: %{y:.3f}")
+    style.add_series(
         figure,
         k,
         score.value,
-        replace(ALL_JUDGES, size=7),
+        replace(style.ALL_JUDGES, size=7),
         "uncalibrated" if calibrator == "none" else f"calibrated ({calibrator})",
         "top-%{x}: %{y:.3f}<br>%{customdata}",
         mode=_mode(k),
-        customdata=[f"{ordinal(n)} judge added: {escaped(curve.ranking[n - 1])}" for n in k],
+        customdata=[f"{ordinal(n)} judge added: {style.escaped(curve.ranking[n - 1])}" for n in k],
     )
     if metric == "nll":
-        add_base_rate(figure, [k[0], k[-1]], [curve.null_nll, curve.null_nll])
+        style.add_base_rate(figure, [k[0], k[-1]], [curve.null_nll, curve.null_nll])
     _add_marks(figure, k, score.value, highest=metric == "accuracy")
     if metric == "nll" and recommendation is not None:
         _add_recommended(figure, recommendation, (curve.aggregator, calibrator), pipeline)
-    figure = laid_out(figure, x="judges kept, best first", y=METRIC_NAMES[metric])
+    figure = style.laid_out(figure, x="judges kept, best first", y=style.METRIC_NAMES[metric])
     _set_ticks(figure, int(k[-1]))
     if metric == "accuracy":
         figure.update_yaxes(tickformat=".0%")
@@ -126,16 +86,18 @@ def _add_recommended(
     if drawn != pipeline and len(rows) > 1:
         nll = [float(row.nll.value) for row in rows]
         names = [row.panel for row in rows]
-        look = Look(CURATE_LINE, CURATE_LINE, "triangle-up-open", "dashdot", 1.5, 8)
-        add_series(
+        look = style.Look(
+            style.CURATE_LINE, style.CURATE_LINE, "triangle-up-open", "dashdot", 1.5, 8
+        )
+        style.add_series(
             figure, [row.k for row in rows], nll, look, name, "%{text}: %{y:.3f}", text=names
         )
     size, level = len(recommendation.model.judges), Interval.stacked([recommendation.nll])
     known = bool(np.isfinite([level.lo, level.hi]).all())
-    look = replace(RECOMMENDED, dash="", size=15)
+    look = replace(style.RECOMMENDED, dash="", size=15)
     hover = f"recommended, {size:,} judges: %{{y:.3f}}"
-    error = error_bars(level, RECOMMENDED.fill) if known else None
-    add_series(figure, [size], level.value, look, "recommended panel", hover, error_y=error)
+    error = style.error_bars(level, style.RECOMMENDED.fill) if known else None
+    style.add_series(figure, [size], level.value, look, "recommended panel", hover, error_y=error)
 
 
 def ordinal(k: int) -> str:
@@ -175,9 +137,9 @@ def _add_marks(figure: go.Figure, k: Ints, value: Floats, *, highest: bool) -> N
     if best != last:
         name = f"best in hindsight (k = {k[best]:,})"
         hover = f"best in hindsight, top-{k[best]}: %{{y:.3f}}"
-        mark_chosen(figure, k[best], value[best], name, hover)
+        style.mark_chosen(figure, k[best], value[best], name, hover)
     name = f"all {k[-1]:,}" + ", best in hindsight" * (best == last)
-    mark_all_judges(figure, k[last], value[last], name, f"{name}: %{{y:.3f}}")
+    style.mark_all_judges(figure, k[last], value[last], name, f"{name}: %{{y:.3f}}")
 
 
 _VISIBLE = 0.001
@@ -198,7 +160,7 @@ def curve_answer(curve: PanelCurve, calibrator: str) -> str:
     sentence = curve_sentence(curve, calibrator)
     if curve.n_judges == 1:
         return sentence
-    under = pipeline_name(curve.aggregator, calibrator)
+    under = sentences.pipeline_name(curve.aggregator, calibrator)
     return f"Under {under}, {sentence[0].lower()}{sentence[1:]}"
 
 
@@ -207,36 +169,35 @@ def curve_against(curve: PanelCurve, calibrator: str, recommendation: Recommenda
     if recommendation is None:
         return ""
     parts = list[str]()
-    if not is_recommended(recommendation, curve.aggregator, calibrator):
-        parts.append(panels_sentence(recommendation))
+    if not recommend.is_recommended(recommendation, curve.aggregator, calibrator):
+        parts.append(recommend.panels_sentence(recommendation))
     rows = recommendation.panels(curve.aggregator, calibrator)
     rows = tuple(row for row in rows if row != recommendation.chosen)
     if rows:
         best = min(rows, key=lambda row: float(row.nll.value))
-        parts.append(f"The best candidate on this curve: {against_sentence(best)}")
+        parts.append(f"The best candidate on this curve: {recommend.against_sentence(best)}")
     return " ".join(part for part in parts if part)
 
 
 def level_sentence(recommendation: Recommendation, curve: PanelCurve) -> str:
     """Return the NLL of the recommended panel, which the figure marks, beside the curve's."""
-    nll, pipelines = level(*recommendation.nll), panel_pipelines(recommendation.model)
+    nll, pipelines = level(*recommendation.nll), sentences.panel_pipelines(recommendation.model)
     below = recommendation.nll.value < np.nanmin(curve.nll.value)
     lower = ", lower than any on this curve" if below else ""
     text = f"The recommended panel, {pipelines}, has NLL {nll}{lower}."
-    return f"{so_far(recommendation)}{text}"
+    return f"{sentences.so_far(recommendation)}{text}"
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
     """Say which panel is better, as the table does; what to keep is said by the decision."""
-    text = if_positions_mean_nothing(curve.position(calibrator), _curve_answer(curve, calibrator))
-    return f"{text} {CODING}" if curve.measures_coding else text
-
-
-def _curve_answer(curve: PanelCurve, calibrator: str) -> str:
     if curve.n_judges == 1:
-        return "There is only one judge, so there is nothing to curate."
-    arm = headline(curve, calibrator)
-    return "Not enough splits yet to say." if arm is None else _verdict_sentence(curve, arm)
+        text = "There is only one judge, so there is nothing to curate."
+    elif (arm := headline(curve, calibrator)) is None:
+        text = "Not enough splits yet to say."
+    else:
+        text = _verdict_sentence(curve, arm)
+    text = sentences.if_positions_mean_nothing(curve.position(calibrator), text)
+    return f"{text} {sentences.CODING}" if curve.measures_coding else text
 
 
 def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:
@@ -270,7 +231,10 @@ def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
     if delta > 0:
         against = f"{name} costs {signed(delta)} NLL {bounds}"
     if arm.verdict == "tie" and chosen and arm.k_lo == n:
-        return f"A tie: the k chosen on calibration rows is the {SAME_PANEL} {n} in every split."
+        return (
+            f"A tie: the k chosen on calibration rows is the {sentences.SAME_PANEL} {n} in every "
+            "split."
+        )
     if lo > -arm.margin and hi < arm.margin and arm.verdict != "tie":
         return f"Either will do: {against} against all {n}, less than 2 % of their NLL."
     return {
@@ -303,7 +267,7 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> dict[str, Column]:
     arms = [arm for arm in curve.comparisons if arm.calibrator == calibrator]
     tied = np.array([True, *(arm.verdict == "tie" for arm in arms)])
     ties = {
-        row: tie_words(arm.k_lo, curve.n_judges)
+        row: sentences.tie_words(arm.k_lo, curve.n_judges)
         for row, arm in enumerate(arms, start=1)
         if tied[row]
     }
@@ -340,39 +304,35 @@ def _panel(arm: Comparison) -> str:
 
 def present(
     result: PanelCurve, spec: PanelCurveSpec, view: PanelCurveView = PanelCurveView()
-) -> list[Block]:
+) -> list[blocks.Block]:
     """Present the curve of one calibrator, then the others if none was chosen."""
 
-    def curve(calibrator: str) -> list[Block]:
-        return _curve(result, calibrator, view)
+    def curve(calibrator: str) -> list[blocks.Block]:
+        raw = "uncalibrated" if calibrator == "none" else "uncalibrated and calibrated"
+        recommended = view.recommendation
+        compared = curve_against(result, calibrator, recommended)
+        caption = f"Panels against all judges, with {sentences.CALIBRATED[calibrator]}."
+        return [
+            blocks.Answer(curve_answer(result, calibrator)),
+            *blocks.paragraphs(
+                "" if recommended is None else recommend.decision_sentence(recommended)
+            ),
+            blocks.drawing(
+                f"{raw} panels of every size",
+                panel_curve,
+                result,
+                calibrator,
+                view.metric,
+                recommended,
+                "" if recommended is None else recommend.main_pipeline(recommended),
+            ),
+            blocks.note(_reading(result, calibrator, view.metric)),
+            *([blocks.note(compared)] if compared else []),
+            *blocks.paragraphs(optimism_sentence(result, calibrator)),
+            blocks.Table(comparison_table(result, calibrator), caption),
+        ]
 
-    return [*by_calibrator(result.calibrators, view.calibrator, curve), _method(result)]
-
-
-def _curve(result: PanelCurve, calibrator: str, view: PanelCurveView) -> list[Block]:
-    raw = "uncalibrated" if calibrator == "none" else "uncalibrated and calibrated"
-    recommended = view.recommendation
-    compared = curve_against(result, calibrator, recommended)
-    return [
-        Answer(curve_answer(result, calibrator)),
-        *paragraphs("" if recommended is None else decision_sentence(recommended)),
-        drawing(
-            f"{raw} panels of every size",
-            panel_curve,
-            result,
-            calibrator,
-            view.metric,
-            recommended,
-            "" if recommended is None else main_pipeline(recommended),
-        ),
-        Paragraph(_reading(result, calibrator, view.metric), quiet=True),
-        *([Paragraph(compared, quiet=True)] if compared else []),
-        *paragraphs(optimism_sentence(result, calibrator)),
-        Table(
-            comparison_table(result, calibrator),
-            f"Panels against all judges, with {CALIBRATED[calibrator]}.",
-        ),
-    ]
+    return [*blocks.by_calibrator(result.calibrators, view.calibrator, curve), _method(result)]
 
 
 def _reading(result: PanelCurve, calibrator: str, metric: str) -> str:
@@ -381,12 +341,14 @@ def _reading(result: PanelCurve, calibrator: str, metric: str) -> str:
     if abs(constant - result.null_nll) > _VISIBLE:
         text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
     if metric != "nll":
-        text = f"The figure shows {METRIC_NAMES[metric]}; answer and table are about NLL. {text}"
+        text = (
+            f"The figure shows {style.METRIC_NAMES[metric]}; answer and table are about NLL. {text}"
+        )
     return text
 
 
-def _method(result: PanelCurve) -> Method:
-    return Method(
+def _method(result: PanelCurve) -> blocks.Method:
+    return blocks.Method(
         f"On the {result.n_calibration:,.0f} calibration items of a split judges are ranked, "
         "weighted and calibrated; all figures are scores of the other "
         f"{result.n_evaluation:,.0f}. {_own_label(result)} Intervals are for new items: "

@@ -12,18 +12,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
 from judgepanel.figures.judges import kept_judges
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Figure,
-    Heading,
-    Method,
-    Paragraph,
-    Row,
-    Table,
-    drawing,
-    paragraphs,
-)
+from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import (
     NOTHING_KNOWN,
     RecommendationView,
@@ -41,39 +30,19 @@ from judgepanel.present.decide.candidate_rows import (
     weight_note,
 )
 from judgepanel.present.decide.cards import cards_block, ways_table
-from judgepanel.present.study import Entry, Pipeline
+from judgepanel.present.study import Entry, Pipeline, under_honest_protocol
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.panel.curator import prices_of
 from judgepanel.studies.panel.recommended import AVERAGE, DRAWS, EVERYONE, FEW_MEMBER, LEAD
 from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
-from judgepanel.words.sentences import (
-    AGGREGATOR_NAMES,
-    CODING,
-    if_positions_mean_nothing,
-    panel_pipelines,
-    pipeline_name,
-    so_far,
-    splits_so_far,
-)
-from judgepanel.words.text import (
-    all_judges,
-    capital,
-    counted,
-    fixed,
-    interval,
-    level,
-    percent,
-    sig,
-    signed,
-    with_interval,
-)
+from judgepanel.words import sentences
+from judgepanel.words import text as txt
 
 WAYS_TITLE = "Other ways to choose"
-_FEW = pipeline_name(*FEW_MEMBER)
+_FEW = sentences.pipeline_name(*FEW_MEMBER)
 
 
 def recommendation_sentence(result: Recommendation) -> str:
@@ -81,7 +50,7 @@ def recommendation_sentence(result: Recommendation) -> str:
 
     What has to be answered first comes first: repeated items, and votes that may be reversed.
     """
-    answer = if_positions_mean_nothing(result.position, _answer(result))
+    answer = sentences.if_positions_mean_nothing(result.position, _answer(result))
     first = open_questions(result)
     return f"No decision yet. {' '.join(first)} Until then: {answer}" if first else answer
 
@@ -107,15 +76,15 @@ def _answer(result: Recommendation) -> str:
     if result.instead_of is not None:
         return " ".join([instead_sentence(result), *reservations(result)])
     size, total, who = len(result.model.judges), result.n_judges, _who(result)
-    pipeline = panel_pipelines(result.model)
+    pipeline = sentences.panel_pipelines(result.model)
     nll, lo, hi = result.nll
-    brief = f"expected NLL {sig(nll)} {interval(lo, hi, 3)}"
+    brief = f"expected NLL {txt.sig(nll)} {txt.interval(lo, hi, 3)}"
     expected = f"{brief} on new items"
     coding = "".join(f" {sentence}" for sentence in reservations(result))
     if not beats_null(result):
         return (
-            f"No panel is shown to beat the base rate (NLL {fixed(result.null_nll, 3)}). The best: "
-            f"{who} with {pipeline}; {brief}.{coding}"
+            f"No panel is shown to beat the base rate (NLL {txt.fixed(result.null_nll, 3)}). The "
+            f"best: {who} with {pipeline}; {brief}.{coding}"
         )
     if size < total and result.price is None and not curating_is_safe(result):
         return (
@@ -125,7 +94,7 @@ def _answer(result: Recommendation) -> str:
     accepted = ""
     if result.price is not None and not result.averages:
         accepted = " (lean, within the loss accepted)"
-    return f"{capital(who)} with {pipeline}{accepted}; {expected}.{coding}"
+    return f"{txt.capital(who)} with {pipeline}{accepted}; {expected}.{coding}"
 
 
 def advice_sentence(result: Recommendation) -> str:
@@ -149,17 +118,17 @@ def _who(result: Recommendation) -> str:
 
 def _kept(result: Recommendation) -> str:
     size, total = len(result.model.judges), result.n_judges
-    return all_judges(total) if result.keeps_all else f"{size} of {total} judges"
+    return txt.all_judges(total) if result.keeps_all else f"{size} of {total} judges"
 
 
 def instead_sentence(result: Recommendation) -> str:
     """Name what was chosen instead of the recommended panel, and its cost in NLL."""
     row = result.chosen
     nll, lo, hi = row.nll
-    change = with_interval(*row.behind, sign=True)
+    change = txt.with_interval(*row.behind, sign=True)
     return (
-        f"Taken by hand: {candidate_name(row)}; NLL {sig(nll)} {interval(lo, hi, 3)}, {change} "
-        "against the recommended panel."
+        f"Taken by hand: {candidate_name(row)}; NLL {txt.sig(nll)} {txt.interval(lo, hi, 3)}, "
+        f"{change} against the recommended panel."
     )
 
 
@@ -169,14 +138,14 @@ def picked_sentence(result: Recommendation) -> str:
     return (
         f"It was picked among {len(result.candidates)} candidates after their figures were seen: "
         "its figures are not corrected for that. The recommended panel is "
-        f"{candidate_name(result.recommended)}; expected NLL {sig(nll)} {interval(lo, hi, 3)} on "
-        "new items."
+        f"{candidate_name(result.recommended)}; expected NLL {txt.sig(nll)} "
+        f"{txt.interval(lo, hi, 3)} on new items."
     )
 
 
 def reservations(result: Recommendation) -> list[str]:
     """Return the reservations about the expected NLL that belong in the answer itself."""
-    return [CODING] if result.measures_coding else []
+    return [sentences.CODING] if result.measures_coding else []
 
 
 def curating_is_safe(result: Recommendation) -> bool:
@@ -207,7 +176,7 @@ def beats_null(result: Recommendation) -> bool:
 
 def certainty_sentence(result: Recommendation) -> str:
     """Compare the choice with the paper's default, with its uncertainty."""
-    better = f"{with_interval(*result.delta, sign=True)} NLL"
+    better = f"{txt.with_interval(*result.delta, sign=True)} NLL"
     panel, against = "the recommended panel", "all judges under one-coin + beta"
     outcome = {
         "keep all": f"{against} are better than {panel}",
@@ -219,10 +188,10 @@ def certainty_sentence(result: Recommendation) -> str:
     }[result.verdict]
     return (
         f"Out of sample, {outcome}: {better}; the base rate alone gives "
-        f"{fixed(result.null_nll, 3)}. In every split the panel is chosen and fitted on "
-        f"{result.n_calibration:,.0f} labels. On them it promised NLL {sig(result.chosen_on)}, on "
-        f"the other items it gave {sig(float(result.nll.value))} (selection bias "
-        f"{signed(result.optimism)})."
+        f"{txt.fixed(result.null_nll, 3)}. In every split the panel is chosen and fitted on "
+        f"{result.n_calibration:,.0f} labels. On them it promised NLL {txt.sig(result.chosen_on)}, "
+        f"on the other items it gave {txt.sig(float(result.nll.value))} (selection bias "
+        f"{txt.signed(result.optimism)})."
     )
 
 
@@ -231,19 +200,19 @@ def prices_sentence(result: Recommendation) -> str:
 
     The runner-up has its own sentence.
     """
-    sentences = []
+    parts = []
     for who, row in (
         ("With all judges", result.best(everyone=True)),
         ("With fewer judges", result.best(everyone=False)),
     ):
         if row is not None and row != result.runner_up and not same_panel(result, row):
-            change = with_interval(*row.behind, sign=True)
-            nll = sig(float(row.nll.value))
-            sentences.append(
+            change = txt.with_interval(*row.behind, sign=True)
+            nll = txt.sig(float(row.nll.value))
+            parts.append(
                 f"{who}, the best single pipeline is {candidate_name(row)}: NLL {nll}, {change} "
                 "against this panel."
             )
-    return " ".join(sentences)
+    return " ".join(parts)
 
 
 def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
@@ -252,7 +221,7 @@ def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
         return ""
     given = [judge.status for judge in statuses]
     helps, spare, failed, open_ones = (given.count(status) for status in STATUSES)
-    parts = [f"{counted(helps, 'judge')} {'is' if helps == 1 else 'are'} shown to help"]
+    parts = [f"{txt.counted(helps, 'judge')} {'is' if helps == 1 else 'are'} shown to help"]
     if failed:
         parts.append(f"{failed} {'fails' if failed == 1 else 'fail'} a check (see Scope)")
     if spare:
@@ -272,7 +241,7 @@ def rival_sentence(result: Recommendation) -> str:
     rival = result.runner_up
     if rival.name == result.chosen.name:
         return ""
-    change = with_interval(*rival.behind, sign=True)
+    change = txt.with_interval(*rival.behind, sign=True)
     text = f"Runner-up: {candidate_name(rival)}. Its NLL differs by {change}: "
     luck = ""
     if float(rival.behind.value) < 0.0:
@@ -313,58 +282,65 @@ def preference_sentence(result: Recommendation) -> str:
     if result.chosen.panel == AVERAGE or average.name == result.chosen.name:
         return asked
     change = Interval(-average.behind.value, -average.behind.hi, -average.behind.lo)
-    price = with_interval(*change, sign=True)
+    price = txt.with_interval(*change, sign=True)
     return f"{asked} Against the average of pipelines NLL changes by {price}."
 
 
 def present(
-    result: Recommendation,
-    spec: RecommendSpec,
-    view: RecommendationView = NOTHING_KNOWN,
-) -> list[Block]:
+    result: Recommendation, spec: RecommendSpec, view: RecommendationView = NOTHING_KNOWN
+) -> list[blocks.Block]:
     """Present the verdict, the judges, losses under absence, and all candidates."""
+    members = "Pipelines that are averaged, heaviest first."
     return [
-        Answer(recommendation_sentence(result)),
+        blocks.Answer(recommendation_sentence(result)),
         cards_block(result, spec.price, "" if view.votes is None else prices_of(view.votes)[1]),
         _evidence(result, view),
-        *paragraphs(
-            *_certainty(result),
-            statuses_sentence(view.statuses),
-            way_sentence(result),
+        *blocks.paragraphs(
+            *_certainty(result), statuses_sentence(view.statuses), way_sentence(result)
         ),
-        Heading("The panel", 3),
+        blocks.Heading("The panel", 3),
         *([] if view.votes is None else [_judges(result, view.votes)]),
-        *_members(result),
+        *([blocks.Table(members_table(result), members)] if result.averages else []),
         *_absences(result),
-        Heading(WAYS_TITLE, 3),
+        blocks.Heading(WAYS_TITLE, 3),
         ways_table(result, spec.price),
-        Heading("All candidates", 3),
-        Paragraph(
+        blocks.Heading("All candidates", 3),
+        blocks.note(
             "A candidate's own figures do not allow for having been picked among many; the "
-            "expected NLL above does.",
-            quiet=True,
+            "expected NLL above does."
         ),
         *_frontier(result),
-        Table(candidate_table(result), "Candidates, lowest NLL first."),
-        _method(result, spec),
+        blocks.Table(candidate_table(result), "Candidates, lowest NLL first."),
+        blocks.Method(
+            f"In each split every candidate is cross-validated on the {result.n_calibration:,.0f} "
+            f"calibration items alone ({spec.folds} folds, ranking and calibration inside); they "
+            "are averaged, or one is taken, as in the exported panel, and scored on the other "
+            f"{result.n_evaluation:,.0f}: that mean is the expected NLL above, selection included. "
+            f"The panel in the file repeats the choice on all {result.n_items:,} labelled items. "
+            f"Weights of the average: over {DRAWS} Bayesian bootstraps of the items, prior × "
+            f"exp(−summed NLL); the prior is {LEAD} for joint over all "
+            f"judges{shared_lead(result)}; the rest is shared equally by other pipelines on all "
+            "judges and on the better half, and by one-coin on the best few. The reference is the "
+            "paper's default: all judges, one-coin, beta. The best judge alone is the most "
+            f"accurate on the calibration items of a split, under {_FEW}. {weight_note(result)}"
+        ),
     ]
 
 
-def _frontier(result: Recommendation) -> list[Block]:
+def _frontier(result: Recommendation) -> list[blocks.Block]:
     """Return the figure of fewer or cheaper judges; none from a single split or of one size."""
     if not math.isfinite(float(result.nll.lo)) or result.n_judges == 1:
         return []
     return [
-        drawing(
+        blocks.drawing(
             "NLL of every candidate against its number of judges, or their cost where it is known; "
             "those that nothing smaller beats are joined, and the panel is marked",
             pareto_figure,
             result,
         ),
-        Paragraph(
+        blocks.note(
             "Joined: candidates that no smaller one beats on these items. Each is the luckiest of "
-            "its size, so the line flatters.",
-            quiet=True,
+            "its size, so the line flatters."
         ),
     ]
 
@@ -381,50 +357,43 @@ def _certainty(result: Recommendation) -> list[str]:
     ]
 
 
-def _evidence(result: Recommendation, view: RecommendationView) -> Block:
+def _evidence(result: Recommendation, view: RecommendationView) -> blocks.Block:
     """Return the panel among its rivals, next to the judges; no figure from a single split."""
     judges = judges_block(result, view)
     if not math.isfinite(float(result.nll.lo)):
         return judges
-    candidates = drawing(
+    candidates = blocks.drawing(
         "expected NLL of the recommended panel and of its rivals, best first, with intervals "
         "and the base rate; hollow markers are not told apart from the recommended panel",
         rivals_figure,
         result,
     )
-    return Row((candidates, judges))
+    return blocks.Row((candidates, judges))
 
 
-def _members(result: Recommendation) -> list[Block]:
-    if not result.averages:
-        return []
-    return [Table(members_table(result), "Pipelines that are averaged, heaviest first.")]
-
-
-def _judges(result: Recommendation, votes: VoteMatrix) -> Figure:
-    return Figure(
+def _judges(result: Recommendation, votes: VoteMatrix) -> blocks.Figure:
+    return blocks.Figure(
         lambda: kept_judges(judge_table(votes), result.model.judges, result.set_aside),
         "Accuracy of every judge with its interval; kept and left out are told apart.",
     )
 
 
-def _absences(result: Recommendation) -> list[Block]:
-    heading = Heading("When judges are absent", 3)
+def _absences(result: Recommendation) -> list[blocks.Block]:
+    heading = blocks.Heading("When judges are absent", 3)
     if result.absence is None:
         if result.partial or len(result.model.judges) < 2:
             return []
         return [
             heading,
-            Paragraph(
+            blocks.note(
                 "Not measured on this page, because it takes seconds and would delay every change "
-                "of preference. The downloaded panel and report include it.",
-                quiet=True,
+                "of preference. The downloaded panel and report include it."
             ),
         ]
     return [
         heading,
-        *paragraphs(*absence_words(result)),
-        Table(
+        *blocks.paragraphs(*absence_words(result)),
+        blocks.Table(
             absence_table(result),
             "Rise of the NLL, out of sample, with judges absent and nothing refitted; intervals "
             "are for this panel on very many new items.",
@@ -433,40 +402,18 @@ def _absences(result: Recommendation) -> list[Block]:
     ]
 
 
-def _method(result: Recommendation, spec: RecommendSpec) -> Method:
-    return Method(
-        f"In each split every candidate is cross-validated on the {result.n_calibration:,.0f} "
-        f"calibration items alone ({spec.folds} folds, ranking and calibration inside); they "
-        "are averaged, or one is taken, as in the exported panel, and scored on the other "
-        f"{result.n_evaluation:,.0f}: that mean is the expected NLL above, selection included. The "
-        f"panel in the file repeats the choice on all {result.n_items:,} labelled items. Weights "
-        f"of the average: over {DRAWS} Bayesian bootstraps of the items, prior × exp(−summed NLL); "
-        f"the prior is {LEAD} for joint over all judges{shared_lead(result)}; the rest is shared "
-        "equally by other pipelines on all judges and on the better half, and by one-coin on the "
-        "best few. The reference is the paper's default: all judges, one-coin, beta. The best "
-        f"judge alone is the most accurate on the calibration items of a split, under {_FEW}. "
-        f"{weight_note(result)}"
-    )
-
-
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[RecommendSpec, ...]:
-    """Return the recommendation that all pages show; none under the paper's protocol."""
-    return (RecommendSpec(settings=settings),) if settings.protocol == "honest" else ()
-
-
 def view(votes: VoteMatrix, _spec: RecommendSpec) -> RecommendationView:
     """Return the votes, for the figure of the judges."""
     return RecommendationView(votes)
 
 
+default_specs = under_honest_protocol(RecommendSpec)
 ENTRY = Entry(RECOMMEND, present, default_specs, view=view)
 
 
 def decision_sentence(result: Recommendation) -> str:
     """Return the recommendation and its expected NLL."""
-    splits = splits_so_far(result)
+    splits = sentences.splits_so_far(result)
     name = f"Recommended panel after {splits}" if splits else "Recommended panel"
     return f"{name}: {recommendation_sentence(result)}"
 
@@ -478,13 +425,13 @@ def pipeline_sentence(
 
     ``advice`` adds the recommendation, for pages that do not state it elsewhere.
     """
-    here = pipeline_name(aggregator, calibrator)
+    here = sentences.pipeline_name(aggregator, calibrator)
     if aggregator == AVERAGE:
         role, rest = f"the recommended panel: {_kept(result)}", ""
-        recommended = f"{so_far(result)}{recommendation_sentence(result)}"
+        recommended = f"{sentences.so_far(result)}{recommendation_sentence(result)}"
     elif is_recommended(result, aggregator, calibrator):
         role, rest = f"{here}, {_role(result)}", ""
-        recommended = f"{so_far(result) or 'Recommended: '}{advice_sentence(result)}"
+        recommended = f"{sentences.so_far(result) or 'Recommended: '}{advice_sentence(result)}"
     else:
         role = f"{here}, which is not the recommended pipeline"
         rest = f"Its advice to keep or leave out judges holds under {here}." if advice else ""
@@ -504,9 +451,9 @@ def other_pipeline(spec: Any, pipeline: Pipeline, single: str = "", apart: str =
     calibrators = getattr(spec, "calibrators", None if calibrator is None else (calibrator,))
     if aggregator in (None, AVERAGE) or calibrators is None:
         return ""
-    name = f"{AGGREGATOR_NAMES[aggregator]} under several calibrators"
+    name = f"{sentences.AGGREGATOR_NAMES[aggregator]} under several calibrators"
     if len(calibrators) == 1:
-        name = pipeline_name(aggregator, calibrators[0])
+        name = sentences.pipeline_name(aggregator, calibrators[0])
     averages = pipeline.recommended and not pipeline.alone
     why = f", since {single}" if single and averages else ""
     if aggregator != pipeline.aggregator or pipeline.calibrator not in calibrators:
@@ -526,8 +473,8 @@ def _role(result: Recommendation) -> str:
         return "the recommended pipeline"
     size, n = len(result.model.main.judges), result.n_judges
     on = "" if size == n else f", on {size} of {n} judges"
-    weight = percent(result.model.members[0].weight)
-    alone = with_interval(*result.members[0].behind, sign=True)
+    weight = txt.percent(result.model.members[0].weight)
+    alone = txt.with_interval(*result.members[0].behind, sign=True)
     return (
         f"the main pipeline of the recommended average ({weight} of the weight{on}): alone, its "
         f"NLL differs by {alone}"
@@ -545,7 +492,7 @@ def other_way_sentence(result: Recommendation) -> str:
 
 def main_pipeline(result: Recommendation) -> str:
     """Return the name of the heaviest recommended pipeline."""
-    return pipeline_name(result.model.main.aggregator, result.model.main.calibrator)
+    return sentences.pipeline_name(result.model.main.aggregator, result.model.main.calibrator)
 
 
 def panels_sentence(result: Recommendation) -> str:
@@ -559,12 +506,12 @@ def panels_sentence(result: Recommendation) -> str:
     best = min(fewer, key=lambda row: float(row.nll.value))
     return (
         f"Under {main_pipeline(result)}, all {result.n_judges} judges "
-        f"have NLL {level(*everyone[0].nll)} and {best.panel} {level(*best.nll)}."
+        f"have NLL {txt.level(*everyone[0].nll)} and {best.panel} {txt.level(*best.nll)}."
     )
 
 
 def against_sentence(row: CandidateFigures) -> str:
     """Return a candidate's NLL, and its difference from the recommended panel."""
-    change = with_interval(*row.behind, sign=True)
-    nll = sig(float(row.nll.value))
+    change = txt.with_interval(*row.behind, sign=True)
+    nll = txt.sig(float(row.nll.value))
     return f"{candidate_name(row)}, NLL {nll}, {change} against the recommended panel."

@@ -11,21 +11,11 @@ import plotly.graph_objects as go
 
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, contest_of
 from judgepanel.decision.statuses import JudgeStatus, statuses
+from judgepanel.figures import style
 from judgepanel.figures.dots import removal_figure, value_figure
-from judgepanel.figures.style import CURATE_LINE, INCLUDE, Look, add_base_rate, add_series, laid_out
 from judgepanel.kernels.aggregation import AnyAggregator, of_votes
 from judgepanel.kernels.panels import VALUED
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Caveat,
-    Heading,
-    Method,
-    Paragraph,
-    Table,
-    drawing,
-    paragraphs,
-)
+from judgepanel.present import blocks
 from judgepanel.present.study import Entry
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
@@ -34,13 +24,7 @@ from judgepanel.studies.decide.what_if import WHAT_IF, WhatIf, WhatIfSpec
 from judgepanel.studies.panel.recommended import AVERAGE, EVERYONE, Candidate
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import listed
-from judgepanel.words.sentences import (
-    AGGREGATOR_NAMES,
-    CODING,
-    panel_pipelines,
-    pipeline_name,
-    so_far,
-)
+from judgepanel.words import sentences
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
 from judgepanel.words.text import counted, fixed, interval, one_line, percent, sig, with_interval
 
@@ -57,7 +41,7 @@ class ValueView:
 def value_sentence(result: Value) -> str:
     """Say how many judges are shown to be valuable, and how many can be removed."""
     text = _answer(result)
-    return f"{text} {CODING}" if result.measures_coding else text
+    return f"{text} {sentences.CODING}" if result.measures_coding else text
 
 
 def _answer(result: Value) -> str:
@@ -70,15 +54,16 @@ def _answer(result: Value) -> str:
         return "Not enough splits yet to say."
     if result.n_judges == 1:
         saved = with_interval(*result.judges[0].value, sign=True)
-        under = AGGREGATOR_NAMES[result.aggregator]
+        under = sentences.AGGREGATOR_NAMES[result.aggregator]
         return f"Against the base rate the one judge saves NLL {saved} under {under}."
     needed = sum(bool(row.value.above()) for row in result.judges)
     helps = sum(bool(row.value.above() or row.shapley.above()) for row in result.judges)
     text = (
-        f"Of {counted(result.n_judges, 'judge')} under {AGGREGATOR_NAMES[result.aggregator]}, "
-        f"{needed} {'is' if needed == 1 else 'are'} shown to be missed when left out alone. "
-        f"{helps} {'is' if helps == 1 else 'are'} shown to help then, or on average over panels of "
-        "all sizes."
+        f"Of {counted(result.n_judges, 'judge')} under "
+        f"{sentences.AGGREGATOR_NAMES[result.aggregator]}, {needed} "
+        f"{'is' if needed == 1 else 'are'} shown to be missed when left out alone. {helps} "
+        f"{'is' if helps == 1 else 'are'} shown to help then, or on average over panels of all "
+        "sizes."
     )
     return f"{text} {removal_sentence(result)}"
 
@@ -114,7 +99,7 @@ def droppable_sentence(result: Value) -> str:
 def shapley_sentence(result: Value) -> str:
     """Name the pipeline of the Shapley values."""
     same = result.shapley_aggregator == result.aggregator
-    how = pipeline_name(result.shapley_aggregator, result.shapley_calibrator)
+    how = sentences.pipeline_name(result.shapley_aggregator, result.shapley_calibrator)
     text = (
         f"Shapley values are means over {result.permutations} orders a split and add up to what "
         f"all judges save: NLL {fixed(result.null_nll, 3)} to {fixed(result.shapley_nll, 3)}"
@@ -123,7 +108,7 @@ def shapley_sentence(result: Value) -> str:
         return f"{text}."
     return (
         f"{text}. Panels of all sizes are compared under {how}, since refitting "
-        f"{AGGREGATOR_NAMES[result.aggregator]} thousands of times would be too slow."
+        f"{sentences.AGGREGATOR_NAMES[result.aggregator]} thousands of times would be too slow."
     )
 
 
@@ -137,7 +122,7 @@ def copies_sentence(result: Value) -> str:
         for row in result.copies
         if row.delta.above(-result.margin) and row.delta.below(result.margin)
     ]
-    how = pipeline_name(result.aggregator, result.calibrator)
+    how = sentences.pipeline_name(result.aggregator, result.calibrator)
     if worse:
         row = max(worse, key=lambda row: float(row.delta.value))
         return f"Copies are counted again under {how}: {_copied(row)}."
@@ -204,9 +189,9 @@ def removal_table(result: Value) -> dict[str, Column]:
     rows = result.removal
     return {
         "without": numbers([row.m for row in rows], "whole"),
-        "NLL": levels(Interval.stacked(row.nll for row in rows)),
-        "against all judges": differences(Interval.stacked(row.delta for row in rows), of="delta"),
-        "all rows together": ends(Interval.stacked(row.band for row in rows), sign=True),
+        "NLL": levels(row.nll for row in rows),
+        "against all judges": differences([row.delta for row in rows], of="delta"),
+        "all rows together": ends([row.band for row in rows], sign=True),
         "verdict": text([row.verdict for row in rows]),
         "can go": text(["yes" if row.free else "not shown" for row in rows]),
     }
@@ -218,65 +203,47 @@ def group_table(result: Value) -> dict[str, Column]:
     return {
         "group": text([f"{row.kind} {one_line(row.name)}" for row in rows]),
         "judges": numbers([len(row.members) for row in rows], "whole"),
-        "value": differences(Interval.stacked(row.value for row in rows)),
-        "Shapley": differences(Interval.stacked(row.shapley for row in rows)),
+        "value": differences(row.value for row in rows),
+        "Shapley": differences(row.shapley for row in rows),
     }
 
 
-def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> list[Block]:
+def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> list[blocks.Block]:
     """Present every judge with its status, then how many can be removed."""
-    blocks = [
-        Answer(value_sentence(result)),
-        drawing(
-            "rise of the NLL without each judge, with intervals; by colour and symbol who "
-            "helps, who could go, who fails a check and who is unsettled",
-            value_figure,
-            result,
-            view.statuses,
-        ),
-        *paragraphs(shapley_sentence(result)),
-        Table(status_table(result, view.statuses), height=360),
+    shows = (
+        "rise of the NLL without each judge, with intervals; by colour and symbol who "
+        "helps, who could go, who fails a check and who is unsettled"
+    )
+    content = [
+        blocks.Answer(value_sentence(result)),
+        blocks.drawing(shows, value_figure, result, view.statuses),
+        *blocks.paragraphs(shapley_sentence(result)),
+        blocks.Table(status_table(result, view.statuses), height=360),
     ]
     if view.statuses is None:
-        blocks.append(
-            Paragraph(
-                "Statuses here leave out the scope checks of item order (P0) and parse rate (P1).",
-                quiet=True,
-            )
-        )
-    blocks += paragraphs(roles_sentence(result), copies_sentence(result))
+        without = "Statuses here leave out the scope checks of item order (P0) and parse rate (P1)."
+        content.append(blocks.note(without))
+    content += blocks.paragraphs(roles_sentence(result), copies_sentence(result))
     if result.groups:
-        blocks.append(
-            Table(
-                group_table(result),
-                "What families and clusters of judges are worth together.",
-            )
-        )
+        caption = "What families and clusters of judges are worth together."
+        content.append(blocks.Table(group_table(result), caption))
     if result.removal:
-        blocks += _removal(result)
-    return [*blocks, _method(result)]
+        sentence = removal_sentence(result)
+        if sentence in value_sentence(result):
+            sentence = ""
+        shows = "NLL against the number of least valuable judges that are taken out"
+        content += [
+            blocks.Heading("How many can go", 3),
+            *blocks.paragraphs(sentence, droppable_sentence(result)),
+            blocks.drawing(shows, removal_figure, result),
+            blocks.Table(removal_table(result)),
+        ]
+    return [*content, _method(result)]
 
 
-def _removal(result: Value) -> list[Block]:
-    """Return the effect of removing the judges with the lowest value."""
-    sentence = removal_sentence(result)
-    if sentence in value_sentence(result):
-        sentence = ""
-    return [
-        Heading("How many can go", 3),
-        *paragraphs(sentence, droppable_sentence(result)),
-        drawing(
-            "NLL against the number of least valuable judges that are taken out",
-            removal_figure,
-            result,
-        ),
-        Table(removal_table(result)),
-    ]
-
-
-def _method(result: Value) -> Method:
+def _method(result: Value) -> blocks.Method:
     nll = fixed(float(result.nll_all.value), 3)
-    return Method(
+    return blocks.Method(
         "Without a judge means that the panel is refitted without its votes on the calibration "
         "items, and scored on the other items against the panel of all judges. Who goes first is "
         "found on calibration items alone. Shapley values average what a judge adds over orders in "
@@ -308,15 +275,10 @@ _FLATTERS = "if labels influenced the choice of judges, this figure flatters the
 
 def what_if_sentence(result: WhatIf) -> str:
     """Compare the panel that is kept with the other."""
-    text = _changes(result)
-    return f"{text} {CODING}" if result.measures_coding else text
-
-
-def _changes(result: WhatIf) -> str:
     these, other = (counted(len(panel.judges), "judge") for panel in (result.kept, result.against))
     change = with_interval(*result.delta, sign=True)
     fewer = with_interval(*-result.delta)
-    return {
+    text = {
         "keep all": f"These {these} are worse than the comparison panel ({other}): NLL {change}.",
         "curate": f"With these {these}, NLL is lower by {fewer} than with the comparison panel "
         f"({other}); {_FLATTERS}",
@@ -327,6 +289,7 @@ def _changes(result: WhatIf) -> str:
         "undecided": f"Undecided: with these {these}, NLL changes by {change}.",
         "tie": f"The same {these} on both sides.",
     }[result.verdict]
+    return f"{text} {sentences.CODING}" if result.measures_coding else text
 
 
 def compared_sentence(result: WhatIf) -> str:
@@ -336,14 +299,14 @@ def compared_sentence(result: WhatIf) -> str:
             "Each panel is what is recommended from its judges, an average of pipelines: it is "
             "recommended again in every split."
         )
-    return f"Both panels are under {pipeline_name(result.aggregator, result.calibrator)}."
+    return f"Both panels are under {sentences.pipeline_name(result.aggregator, result.calibrator)}."
 
 
 def editor_sentence(spec: RecommendSpec, asked: WhatIfSpec) -> str:
     """Say what is compared on the page, and how that relates to the panel above."""
     start = "Untick judges to leave them out."
     if asked.aggregator != AVERAGE:
-        name = pipeline_name(asked.aggregator, asked.calibrator)
+        name = sentences.pipeline_name(asked.aggregator, asked.calibrator)
         return (
             f"{start} The remaining judges, and all judges, are refitted in every split under "
             f"{name}, since one pipeline is chosen above."
@@ -396,11 +359,11 @@ def picked_panel_sentence(result: Recommendation) -> str:
     used, picked = len(result.model.judges), counted(result.n_judges, "judge")
     who = picked if used == result.n_judges else f"{used} of {picked}"
     text = (
-        f"{so_far(result)}{who} picked by hand, with "
-        f"{panel_pipelines(result.model)}: expected NLL {sig(nll)} {interval(lo, hi, 3)} on new "
-        f"items (base rate {fixed(result.null_nll, 3)}); {_FLATTERS}"
+        f"{sentences.so_far(result)}{who} picked by hand, with "
+        f"{sentences.panel_pipelines(result.model)}: expected NLL {sig(nll)} {interval(lo, hi, 3)} "
+        f"on new items (base rate {fixed(result.null_nll, 3)}); {_FLATTERS}"
     )
-    return f"{text} {CODING}" if result.measures_coding else text
+    return f"{text} {sentences.CODING}" if result.measures_coding else text
 
 
 def what_if_table(result: WhatIf) -> dict[str, Column]:
@@ -425,38 +388,36 @@ def what_if_figure(result: WhatIf) -> go.Figure:
     figure = go.Figure()
     both = (result.kept, result.against)
     names = [f"{name} ({len(p.judges):,})" for name, p in zip(_NAMES, both, strict=True)]
-    styles = ((CURATE_LINE, "diamond"), (INCLUDE, "circle"))
+    styles = ((style.CURATE_LINE, "diamond"), (style.INCLUDE, "circle"))
     for place, (panel, (colour, symbol)) in enumerate(zip(both, styles, strict=True)):
         nll, lo, hi = panel.nll
         hover = f"{names[place]}: {nll:.3f} [{lo:.3f}, {hi:.3f}]"
-        look = Look(colour, colour, symbol, "", size=11)
-        add_series(figure, panel.nll[None], [place], look, names[place], hover, showlegend=False)
+        look = style.spot(colour, symbol, 11)
+        style.add_series(
+            figure, panel.nll[None], [place], look, names[place], hover, showlegend=False
+        )
     null = [result.null_nll, result.null_nll]
-    add_base_rate(figure, null, [-0.6, 1.6], "base rate: %{x:.3f}")
-    laid_out(figure, x="NLL (nats per item)", y="", height=190)
+    style.add_base_rate(figure, null, [-0.6, 1.6], "base rate: %{x:.3f}")
+    style.laid_out(figure, x="NLL (nats per item)", y="", height=190)
     figure.update_xaxes(rangemode="tozero")
     figure.update_yaxes(tickvals=[0, 1], ticktext=names, range=[1.6, -0.6], showgrid=False)
     return figure
 
 
-def present_what_if(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
+def present_what_if(result: WhatIf, spec: WhatIfSpec) -> list[blocks.Block]:
     """Present a panel picked by hand next to the one it is compared with."""
     few = (
         f"From {result.planned_splits:,} splits, so that an answer is quick; what is computed from "
         f"{spec.settings.most_splits:,} differs a little."
     )
     return [
-        Answer(what_if_sentence(result)),
-        Caveat(BY_HAND),
-        Paragraph(compared_sentence(result)),
-        drawing("NLL of both panels, with intervals", what_if_figure, result),
-        Table(what_if_table(result)),
-        *(
-            [Paragraph(few, quiet=True)]
-            if result.planned_splits < spec.settings.most_splits
-            else []
-        ),
-        Method(
+        blocks.Answer(what_if_sentence(result)),
+        blocks.Caveat(BY_HAND),
+        blocks.Paragraph(compared_sentence(result)),
+        blocks.drawing("NLL of both panels, with intervals", what_if_figure, result),
+        blocks.Table(what_if_table(result)),
+        *([blocks.note(few)] if result.planned_splits < spec.settings.most_splits else []),
+        blocks.Method(
             f"Both panels are fitted on the same {result.n_calibration:,.0f} labels of every split "
             f"and scored on the same {result.n_evaluation:,.0f} items. {_fit_sentence(result)}"
         ),
@@ -474,12 +435,8 @@ def _fit_sentence(result: WhatIf) -> str:
     )
 
 
+_LEFT_OUT = "every judge left out would need recommendations of its own"
 ENTRIES = (
-    Entry(
-        VALUE,
-        present,
-        after=value_spec,
-        single="every judge left out would need recommendations of its own",
-    ),
+    Entry(VALUE, present, after=value_spec, single=_LEFT_OUT),
     Entry(WHAT_IF, present_what_if, by_hand=True),
 )

@@ -35,35 +35,14 @@ from judgepanel.figures.style import (
     add_base_rate,
     add_series,
     laid_out,
+    stroke,
 )
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Box,
-    Heading,
-    Method,
-    Paragraph,
-    Row,
-    Table,
-    drawing,
-    paragraphs,
-)
-from judgepanel.present.study import Entry, Pipeline
+from judgepanel.present import blocks
+from judgepanel.present.study import Entry, Pipeline, Specs
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.claim import (
-    CLAIM,
-    MAP_NAMES,
-    PAIRS,
-    STEPS,
-    Claim,
-    ClaimSpec,
-    Outcome,
-    Reversal,
-    Step,
-    apply,
-)
+from judgepanel.studies.paper import claim
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import documentation
 from judgepanel.words.tables import Column, numbers, text
@@ -71,11 +50,7 @@ from judgepanel.words.text import capital, counted, fixed, interval, percent, si
 
 LINES = {
     "one_class": (("raw_one_class", "raw"), ("paper_monotone", "monotone"), ("paper", "paper")),
-    "honest": (
-        ("raw_honest", "raw"),
-        ("honest_clipped", "paper"),
-        ("honest", "honest"),
-    ),
+    "honest": (("raw_honest", "raw"), ("honest_clipped", "paper"), ("honest", "honest")),
     "together": (("raw_honest", "raw"), ("honest", "honest"), ("joint", "joint")),
 }
 """Steps of each figure, and the look of each."""
@@ -96,7 +71,7 @@ _P_TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 _LOW, _HIGH = 0.0008, 1.2
 
 
-def protocol(result: Claim, coding: str) -> go.Figure:
+def protocol(result: claim.Claim, coding: str) -> go.Figure:
     """NLL against the number of judges kept, on logarithmic axes.
 
     ``coding`` is ``one_class`` or ``honest``, which share the range of the NLL axis, or
@@ -112,17 +87,20 @@ def protocol(result: Claim, coding: str) -> go.Figure:
     figure = go.Figure()
     ends = np.array([sizes[0], sizes[-1]], dtype=np.float64)
     constant, null = float(result.constant_nll[yardstick]), float(result.null_nll[yardstick])
-    look = Look(NEUTRAL, NEUTRAL, "", "dashdot", 1.5)
-    hover = "constant score: %{y:.4f}"
-    add_series(figure, ends, [constant, constant], look, "constant score", hover)
+    dashed, hover = stroke(NEUTRAL, "dashdot", 1.5), "constant score: %{y:.4f}"
+    add_series(figure, ends, [constant, constant], dashed, "constant score", hover)
     add_base_rate(figure, ends, [null, null], "base rate: %{y:.4f}")
-    for line in lines:
-        _add(figure, *line)
+    for look, k, nll in lines:
+        name, drawn = _LOOKS[look]
+        bounded = replace(nll, lo=np.maximum(nll.lo, _LOW))
+        if look in _BANDED:
+            add_band(figure, k, bounded, drawn.fill, showlegend=False)
+        known = look in _APART and np.isfinite(nll.lo).all()
+        hover = f"{name}, %{{x:.0f}} judges: %{{y:.4f}}"
+        add_series(figure, k, bounded if known else nll.value, drawn, name, hover)
     laid_out(figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=430)
     figure.update_xaxes(
-        type="log",
-        tickvals=sizes,
-        ticktext=[f"all {n:,}" if k == n else f"{k:,}" for k in sizes],
+        type="log", tickvals=sizes, ticktext=[f"all {n:,}" if k == n else f"{k:,}" for k in sizes]
     )
     ticks = [v for v in _NLL_TICKS if low <= v <= high and (low > _LOW or v not in _CLOSE_TICKS)]
     figure.update_yaxes(
@@ -135,7 +113,7 @@ def protocol(result: Claim, coding: str) -> go.Figure:
     return figure
 
 
-def _line(result: Claim, name: str) -> tuple[Floats, Interval]:
+def _line(result: claim.Claim, name: str) -> tuple[Floats, Interval]:
     """Panel sizes at which a step was tried, and its NLL there."""
     row = result.row(name)
     k = np.append(result.sizes, result.n_judges[row]).astype(np.float64)
@@ -149,16 +127,6 @@ def _lowest(look: str, nll: Interval) -> float:
     return float(np.nanmin(np.append(nll.value, ends)))
 
 
-def _add(figure: go.Figure, look: str, k: Floats, nll: Interval) -> None:
-    name, drawn = _LOOKS[look]
-    nll = replace(nll, lo=np.maximum(nll.lo, _LOW))
-    if look in _BANDED:
-        add_band(figure, k, nll, drawn.fill, showlegend=False)
-    known = look in _APART and np.isfinite(nll.lo).all()
-    hover = f"{name}, %{{x:.0f}} judges: %{{y:.4f}}"
-    add_series(figure, k, nll if known else nll.value, drawn, name, hover)
-
-
 _MAPS = (
     ("paper", "one class: the paper's map", CURATE_LINE, 3.0, "solid"),
     ("paper_monotone", "one class: kept monotone", INCLUDE, 1.5, "dash"),
@@ -166,22 +134,20 @@ _MAPS = (
 )
 
 
-def fitted_maps(result: Claim) -> go.Figure:
+def fitted_maps(result: claim.Claim) -> go.Figure:
     """What each map makes of raw probabilities from 0.001 to 0.999; a diamond is the constant."""
     odds = np.linspace(-np.log(999.0), np.log(999.0), 121)
     p = 1.0 / (1.0 + np.exp(-odds))
-    mapped = {name: apply(params, p) for name, params in zip(MAP_NAMES, result.maps, strict=True)}
+    mapped = {
+        name: claim.apply(params, p)
+        for name, params in zip(claim.MAP_NAMES, result.maps, strict=True)
+    }
     figure = go.Figure()
     figure.add_scatter(
-        x=_odds(p),
-        y=p,
-        mode="lines",
-        line=DOTTED,
-        name="as it is",
-        hoverinfo="skip",
+        x=_odds(p), y=p, mode="lines", line=DOTTED, name="as it is", hoverinfo="skip"
     )
     for name, label, colour, width, dash in _MAPS:
-        look, hover = Look(colour, colour, "", dash, width), "%{customdata:.3f} becomes %{y:.3f}"
+        look, hover = stroke(colour, dash, width), "%{customdata:.3f} becomes %{y:.3f}"
         add_series(figure, _odds(p), mapped[name], look, label, f"{label}: {hover}", customdata=p)
     figure.add_scatter(
         x=[0.0, 0.0],
@@ -316,7 +282,7 @@ STEP_NAMES = {
 }
 """Each step in a few words."""
 
-_OUTCOMES: dict[Outcome, str] = {
+_OUTCOMES: dict[claim.Outcome, str] = {
     "appears": "shown",
     "points that way": "not shown",
     "does not appear": "absent",
@@ -324,14 +290,14 @@ _OUTCOMES: dict[Outcome, str] = {
 }
 
 
-def headline_size(result: Claim) -> int | None:
+def headline_size(result: claim.Claim) -> int | None:
     """Return the panel of the answer: top-5 as in the paper's abstract, or the largest compared."""
     if not len(result.panels):
         return None
     return HEADLINE if HEADLINE in result.panels else int(result.panels[-1])
 
 
-def claim_sentence(result: Claim) -> str:
+def claim_sentence(result: claim.Claim) -> str:
     """Compare one-class coding with honest labels, and locate the reversal."""
     coded, *_ = result.nll[result.row("paper"), -1]
     text = (
@@ -350,31 +316,31 @@ def claim_sentence(result: Claim) -> str:
     return f"{text} The paper's reversal (top-{k} against all) is {where}."
 
 
-def tone(result: Claim) -> str:
+def tone(result: claim.Claim) -> str:
     """Whether honest labels show the reversal (keep), the opposite (curate), or neither."""
     k = headline_size(result)
     outcome = None if k is None else _outcome(result, "honest", k)
     return {"appears": "keep", "does not appear": "curate"}.get(outcome or "", "open")
 
 
-def _outcome(result: Claim, calibrated: str, k: int) -> Outcome:
+def _outcome(result: claim.Claim, calibrated: str, k: int) -> claim.Outcome:
     reversal = result.reversal(calibrated, k)
     if reversal is None:
         raise ValueError(f"{calibrated} was not compared at {k}")
     return reversal.outcome
 
 
-def reversal_sentences(result: Claim, coding: str) -> tuple[str, ...]:
+def reversal_sentences(result: claim.Claim, coding: str) -> tuple[str, ...]:
     """Return the panels before and after calibration by one-class coding, or by honest recipe."""
     k = headline_size(result)
     names = {step.name for step in result.steps_for(coding)}
     if k is None:
         return ()
-    tried = [result.reversal(after, k) for _, after in PAIRS if after in names]
+    tried = [result.reversal(after, k) for _, after in claim.PAIRS if after in names]
     return tuple(_reversal(reversal) for reversal in tried if reversal is not None)
 
 
-def _reversal(reversal: Reversal) -> str:
+def _reversal(reversal: claim.Reversal) -> str:
     if not math.isfinite(reversal.delta.lo):
         return NOT_YET
     recipe = {
@@ -391,7 +357,7 @@ def _reversal(reversal: Reversal) -> str:
     )
 
 
-def constant_sentence(result: Claim) -> str:
+def constant_sentence(result: claim.Claim) -> str:
     """Return the NLL without any judge under one-class coding."""
     paper = result.row("paper")
     null, constant = float(result.null_nll[paper]), float(result.constant_nll[paper])
@@ -404,7 +370,7 @@ def constant_sentence(result: Claim) -> str:
     )
 
 
-def honest_constant_sentence(result: Claim) -> str:
+def honest_constant_sentence(result: claim.Claim) -> str:
     """Return the same two null NLLs under honest labels."""
     row = result.row("honest_clipped")
     null, constant = float(result.null_nll[row]), float(result.constant_nll[row])
@@ -414,12 +380,12 @@ def honest_constant_sentence(result: Claim) -> str:
     )
 
 
-def map_sentence(result: Claim) -> str:
+def map_sentence(result: claim.Claim) -> str:
     """Return the effect of free signs on the map fitted to one-class labels."""
-    paper = result.maps[MAP_NAMES.index("paper")]
+    paper = result.maps[claim.MAP_NAMES.index("paper")]
     a, b = float(paper[0]), float(paper[1])
     share = percent(float(result.falling[result.row("paper"), -1]), 3)
-    ends = apply(paper, np.array([0.001, 0.5]))
+    ends = claim.apply(paper, np.array([0.001, 0.5]))
     seen = (
         "where all judges together give label 1 a chance of 0.1 % the map says "
         f"{percent(float(ends[0]), 3)}, and where they give one half it says "
@@ -437,7 +403,7 @@ def map_sentence(result: Claim) -> str:
     )
 
 
-def step_sentences(result: Claim, coding: str) -> tuple[tuple[str, str], ...]:
+def step_sentences(result: claim.Claim, coding: str) -> tuple[tuple[str, str], ...]:
     """Return name and sentence of every step under one-class coding, or of all others."""
     return tuple(
         (capital(STEP_NAMES[step.name]), _step_sentence(result, step.name))
@@ -445,8 +411,8 @@ def step_sentences(result: Claim, coding: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _step_sentence(result: Claim, name: str) -> str:
-    row, step = result.row(name), STEPS[name]
+def _step_sentence(result: claim.Claim, name: str) -> str:
+    row, step = result.row(name), claim.STEPS[name]
     text = f"{capital(result.arm(name, len(result.sizes)))}: NLL {_level(result, name)}"
     change = result.change[row, -1]
     if step.before is not None and math.isfinite(change.lo):
@@ -459,7 +425,7 @@ def _step_sentence(result: Claim, name: str) -> str:
     return f"{text}. {_why(result, name)}"
 
 
-def _why(result: Claim, name: str) -> str:
+def _why(result: claim.Claim, name: str) -> str:
     """Return what a step shows."""
     aside = int(result.n_judges[result.row("paper")] - result.n_judges[result.row("honest")])
     dropped, by_coin = (
@@ -498,7 +464,7 @@ def _why(result: Claim, name: str) -> str:
     }[name]
 
 
-def joint_sentence(result: Claim) -> str:
+def joint_sentence(result: claim.Claim) -> str:
     """Compare keeping all judges under one-coin and under joint; empty without joint."""
     k = headline_size(result)
     if not result.has("joint") or k is None:
@@ -514,7 +480,7 @@ def joint_sentence(result: Claim) -> str:
     return capital(text)
 
 
-def _keeping(reversal: Reversal, under: str) -> str:
+def _keeping(reversal: claim.Reversal, under: str) -> str:
     against = f"NLL against top-{reversal.k} under {under}"
     if reversal.delta.above():
         return f"keeping all saves {with_interval(*reversal.delta)} {against}"
@@ -524,7 +490,7 @@ def _keeping(reversal: Reversal, under: str) -> str:
     return f"keeping all changes NLL by {moved} against top-{reversal.k} under {under}"
 
 
-def published_sentence(result: Claim) -> str:
+def published_sentence(result: claim.Claim) -> str:
     """Return the paper's plain vote fraction, nearly equal for four data sets."""
     values = list(VOTE_FRACTION.values())
     constant = float(result.constant_nll[result.row("paper")])
@@ -537,7 +503,7 @@ def published_sentence(result: Claim) -> str:
     )
 
 
-def _level(result: Claim, name: str) -> str:
+def _level(result: claim.Claim, name: str) -> str:
     value, lo, hi = result.nll[result.row(name), -1]
     return f"{sig(value)} {interval(lo, hi)}" if math.isfinite(lo) else sig(value)
 
@@ -545,11 +511,10 @@ def _level(result: Claim, name: str) -> str:
 JOINT_TITLE = "Votes seen jointly"
 _CLAIM = (
     f"The paper ({PAPER}) says that calibration reverses the usual advice: before it, a few "
-    "accurate judges beat all judges; after it, all judges beat the few. Its NLLs of 0.006 to "
-    "0.02 are what comes out when "
-    "every item is written as 'label 1, vote = the judge was right', which can be done to any "
-    "labelled votes. Here are the same votes, judges and splits under that coding, which "
-    f"{MEASURES_CODING}, and under honest labels; each step changes one thing."
+    "accurate judges beat all judges; after it, all judges beat the few. Its NLLs of 0.006 to 0.02 "
+    "are what comes out when every item is written as 'label 1, vote = the judge was right', which "
+    "can be done to any labelled votes. Here are the same votes, judges and splits under that "
+    f"coding, which {MEASURES_CODING}, and under honest labels; each step changes one thing."
 )
 _SOURCES = (
     f"The paper: 'Calibrate, don't curate', {PAPER}. Its protocol: sections 2 and 4.1; the claim: "
@@ -565,11 +530,7 @@ _HONEST = {
     "paper": "honest_clipped",
     "paper_temperature": "honest_temperature",
 }
-_RECIPES = {
-    "raw_one_class": "raw",
-    "paper": "beta (clipped)",
-    "paper_temperature": "temperature",
-}
+_RECIPES = {"raw_one_class": "raw", "paper": "beta (clipped)", "paper_temperature": "temperature"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -584,7 +545,7 @@ class ClaimView:
     data: DataSet | None = None
 
 
-def step_table(result: Claim, steps: tuple[Step, ...]) -> dict[str, Column]:
+def step_table(result: claim.Claim, steps: tuple[claim.Step, ...]) -> dict[str, Column]:
     """Return panels under these steps, their null NLLs, and the change with each step."""
     rows = np.array([result.row(step.name) for step in steps])
     nll, null = result.nll[rows], result.null_nll[rows]
@@ -616,24 +577,23 @@ def _skill(value: float) -> str:
     return percent(value) if value > -1.0 else "far below 0"
 
 
-def published_table(result: Claim, data: DataSet) -> dict[str, Column]:
+def published_table(result: claim.Claim, data: DataSet) -> dict[str, Column]:
     """Return the paper's figures of a benchmark, and ours under one-class and honest labels."""
     figures = tuple(published_of(data.name))
+    coded = [_cell(result, figure.step, figure.panel) for figure in figures]
     honest = [_cell(result, _HONEST[figure.step], figure.panel) for figure in figures]
     return {
         "recipe": text([_RECIPES[figure.step] for figure in figures]),
         "panel": text([figure.panel for figure in figures]),
         f"the paper, {data.n_judges} judges": numbers([figure.nll for figure in figures]),
-        "ours, one-class coding": text(
-            [_cell(result, figure.step, figure.panel) for figure in figures]
-        ),
+        "ours, one-class coding": text(coded),
         "ours, honest labels": text(honest),
         "one-class columns": text([MEASURES_CODING] * len(figures)),
         "source": text([figure.source for figure in figures]),
     }
 
 
-def _cell(result: Claim, step: str, panel: str) -> str:
+def _cell(result: claim.Claim, step: str, panel: str) -> str:
     """Return the NLL and interval of a panel, blank if it was not tried."""
     column = -1
     if panel != "all":
@@ -645,69 +605,74 @@ def _cell(result: Claim, step: str, panel: str) -> str:
     return f"{sig(value)} {interval(lo, hi)}"
 
 
-def present(result: Claim, spec: ClaimSpec, view: ClaimView = ClaimView()) -> list[Block]:
+def present(
+    result: claim.Claim, spec: claim.ClaimSpec, view: ClaimView = ClaimView()
+) -> list[blocks.Block]:
     """Present both protocols side by side, each step, the paper's tables, and joint at the end."""
     if view.part == "joint":
         return [*_joint_alone(result), _method()]
-    blocks: list[Block] = [
-        Answer(claim_sentence(result)),
-        Row(
+    content: list[blocks.Block] = [
+        blocks.Answer(claim_sentence(result)),
+        blocks.Row(
             (
                 _coded("One-class coding.", _protocol(result, "one_class")),
-                Box("Honest labels.", tuple(_protocol(result, "honest"))),
+                blocks.Box("Honest labels.", tuple(_protocol(result, "honest"))),
             )
         ),
-        Paragraph(_CLAIM, quiet=True),
-        Heading("No judge at all", 3),
+        blocks.note(_CLAIM),
+        blocks.Heading("No judge at all", 3),
         _coded("A constant score, and the fitted map.", _constant(result)),
-        *paragraphs(honest_constant_sentence(result)),
-        Heading("Step by step", 3),
+        *blocks.paragraphs(honest_constant_sentence(result)),
+        blocks.Heading("Step by step", 3),
         _coded("One-class coding.", _steps(result, "one_class")),
-        Box("Honest labels.", tuple(_steps(result, "honest"))),
+        blocks.Box("Honest labels.", tuple(_steps(result, "honest"))),
         *_published(result, view.data or looks_like(result.n_items)),
     ]
     if view.part == "whole":
-        blocks += [*_joint(result), Heading(SOURCES_TITLE, 3), *sources()]
-    return [*blocks, _method()]
+        if sentence := joint_sentence(result):
+            content += [blocks.Heading(JOINT_TITLE, 3), blocks.Paragraph(sentence)]
+            content += _together(result)
+        content += [blocks.Heading(SOURCES_TITLE, 3), *sources()]
+    return [*content, _method()]
 
 
 SOURCES_TITLE = "Sources"
 
 
-def sources() -> list[Block]:
+def sources() -> list[blocks.Block]:
     """Return the sources of the claim, its benchmarks and its calibrator."""
-    return paragraphs(*_SOURCES)
+    return blocks.paragraphs(*_SOURCES)
 
 
-def _coded(title: str, blocks: list[Block]) -> Box:
+def _coded(title: str, content: list[blocks.Block]) -> blocks.Box:
     """Return a box for figures of one-class coding, headed by what they measure."""
     words = f"{title} Everything in this box {MEASURES_CODING}."
-    return Box(words, tuple(blocks), coding=True)
+    return blocks.Box(words, tuple(content), coding=True)
 
 
-def _protocol(result: Claim, coding: str) -> list[Block]:
+def _protocol(result: claim.Claim, coding: str) -> list[blocks.Block]:
     """Return one of the two figures, and what it shows about the reversal."""
     shows = f"NLL against the number of judges, {coding.replace('_', ' ')} labels"
     sentences = reversal_sentences(result, coding)
-    return [drawing(shows, protocol, result, coding), *paragraphs(*sentences)]
+    return [blocks.drawing(shows, protocol, result, coding), *blocks.paragraphs(*sentences)]
 
 
-def _constant(result: Claim) -> list[Block]:
+def _constant(result: claim.Claim) -> list[blocks.Block]:
     shows = "what the paper's map makes of raw probabilities, one-class coding and honest labels"
     return [
-        Paragraph(constant_sentence(result)),
-        drawing(shows, fitted_maps, result),
-        Paragraph(map_sentence(result)),
+        blocks.Paragraph(constant_sentence(result)),
+        blocks.drawing(shows, fitted_maps, result),
+        blocks.Paragraph(map_sentence(result)),
     ]
 
 
-def _steps(result: Claim, coding: str) -> list[Block]:
+def _steps(result: claim.Claim, coding: str) -> list[blocks.Block]:
     sentences = (f"{name}: {sentence}" for name, sentence in step_sentences(result, coding))
     table = step_table(result, result.steps_for(coding))
-    return [Table(table), *paragraphs(*sentences)]
+    return [blocks.Table(table), *blocks.paragraphs(*sentences)]
 
 
-def _published(result: Claim, data: DataSet | None) -> list[Block]:
+def _published(result: claim.Claim, data: DataSet | None) -> list[blocks.Block]:
     """Return the paper's figures next to ours; empty without a benchmark to compare with."""
     if data is None:
         return []
@@ -716,61 +681,51 @@ def _published(result: Claim, data: DataSet | None) -> list[Block]:
         f"have {int(result.n_judges.max()):,} on {result.n_items:,}. Where panels differ, so do "
         "raw figures."
     )
-    blocks: list[Block] = [
-        Table(published_table(result, data)),
-        Paragraph(published_sentence(result)),
-        Paragraph(size, quiet=True),
+    content: list[blocks.Block] = [
+        blocks.Table(published_table(result, data)),
+        blocks.Paragraph(published_sentence(result)),
+        blocks.note(size),
     ]
     title = f"{data.name}: the paper's figures beside ours."
-    return [Heading("The paper's tables", 3), _coded(title, blocks)]
+    return [blocks.Heading("The paper's tables", 3), _coded(title, content)]
 
 
-def _joint(result: Claim) -> list[Block]:
-    sentence = joint_sentence(result)
-    if not sentence:
-        return []
-    return [Heading(JOINT_TITLE, 3), Paragraph(sentence), *_together(result)]
-
-
-def _joint_alone(result: Claim) -> list[Block]:
+def _joint_alone(result: claim.Claim) -> list[blocks.Block]:
     """Return the last step as a separate section; without panels to compare there is no answer."""
     sentence = joint_sentence(result)
     files = f"Both files hold rows of one-class coding; each says that it {MEASURES_CODING}."
     return [
-        *([Answer(sentence)] if sentence else []),
+        *([blocks.Answer(sentence)] if sentence else []),
         *_together(result),
-        Table(step_table(result, result.steps_for("honest")[-2:])),
-        Paragraph(files, quiet=True),
+        blocks.Table(step_table(result, result.steps_for("honest")[-2:])),
+        blocks.note(files),
     ]
 
 
-def _together(result: Claim) -> list[Block]:
+def _together(result: claim.Claim) -> list[blocks.Block]:
     shows = "NLL against the number of judges with honest labels, joint beside one-coin"
-    return [drawing(shows, protocol, result, "together")]
+    return [blocks.drawing(shows, protocol, result, "together")]
 
 
-def _method() -> Method:
-    return Method(
+def _method() -> blocks.Method:
+    return blocks.Method(
         "The random splits are the same for every step: on the calibration items judges are "
         "ranked, weighted and calibrated, and all figures are scores of the others. One-class "
         "coding turns vote V (+1 or -1) into V s and label s into 1. The paper's recipe: one-coin "
-        "weights log((c+1)/(n-c+1)) that know the item's label, raw probabilities clipped to "
-        "0.001 and 0.999, and the beta map σ(a log p + b log(1-p) + c) with a penalty of 0.01 and "
-        "free signs. Honest labels are those of the file where they are balanced; otherwise each "
-        "pair is used with its swap. Intervals are for new items: the variance of the items' mean "
+        "weights log((c+1)/(n-c+1)) that know the item's label, raw probabilities clipped to 0.001 "
+        "and 0.999, and the beta map σ(a log p + b log(1-p) + c) with a penalty of 0.01 and free "
+        "signs. Honest labels are those of the file where they are balanced; otherwise each pair "
+        "is used with its swap. Intervals are for new items: the variance of the items' mean "
         "differences, plus what drawing other calibration items would add. The reversal is shown "
-        "where the interval of "
-        "NLL(top-k) - NLL(all) lies below 0 before calibration and above 0 after it; it is absent "
-        "where one of the two lies on the other side. The maps are drawn from a fit to all "
-        "labelled items."
+        "where the interval of NLL(top-k) - NLL(all) lies below 0 before calibration and above 0 "
+        "after it; it is absent where one of the two lies on the other side. The maps are drawn "
+        "from a fit to all labelled items."
     )
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[ClaimSpec, ...]:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return the spec with joint, then the one without it, if only that has been computed."""
-    return ClaimSpec(settings=settings), ClaimSpec(settings=settings, joint=False)
+    return claim.ClaimSpec(settings=settings), claim.ClaimSpec(settings=settings, joint=False)
 
 
-ENTRY = Entry(CLAIM, present, default_specs)
+ENTRY = Entry(claim.CLAIM, present, default_specs)

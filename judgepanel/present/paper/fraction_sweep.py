@@ -10,23 +10,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.figures.style import ALL_JUDGES, CHOSEN, NEUTRAL, add_base_rate, laid_out
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Method,
-    Paragraph,
-    Table,
-    by_calibrator,
-    drawing,
-)
-from judgepanel.present.study import Entry, Pipeline
+from judgepanel.present import blocks
+from judgepanel.present.study import Entry, Pipeline, Specs
 from judgepanel.present.trust import label_budget
-from judgepanel.present.trust.label_budget import (
-    add_line,
-    again_sentence,
-    level_columns,
-    panel_columns,
-)
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE, compared_name
 from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP, FractionSweep, FractionSweepSpec
@@ -115,11 +101,11 @@ def share_table(result: FractionSweep, calibrator: str, panel: str | None) -> di
         "share": numbers(result.shares, "share"),
         "calibrate": numbers(result.labels, "whole", of="n_calibration"),
         "evaluate": numbers(result.evaluated, "whole", of="n_evaluation"),
-        **level_columns(result, c),
+        **label_budget.level_columns(result, c),
         f"against {_share(result.shares[-1])}": differences(
             result.against[c, -1], {n - 1: "reference"}, of="against"
         ),
-        **panel_columns(result, c, panel),
+        **label_budget.panel_columns(result, c, panel),
     }
 
 
@@ -137,7 +123,7 @@ def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = N
     for arm in (everyone,) if panel is None else (panel, everyone):
         nll, listed = result.nll[c, result.arms.index(arm)], arm == everyone
         look = ALL_JUDGES if listed else CHOSEN
-        add_line(figure, shares, nll, arm, look, what, listed=listed)
+        label_budget.add_line(figure, shares, nll, arm, look, what, listed=listed)
         figure.data[-1].customdata = counts
     needed = result.needed_for(calibrator, everyone)
     if needed is not None and np.isfinite(needed.share.value):
@@ -146,11 +132,8 @@ def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = N
     x = "share that calibrates, and its labels"
     laid_out(figure, x=x, y="NLL (nats per item)", height=340)
     ticks = _apart(shares)
-    figure.update_xaxes(
-        tickvals=shares[ticks],
-        ticktext=[f"{shares[i]:g} %<br>{result.labels[i]:,.0f}" for i in ticks],
-        tickangle=0,
-    )
+    labels = [f"{shares[i]:g} %<br>{result.labels[i]:,.0f}" for i in ticks]
+    figure.update_xaxes(tickvals=shares[ticks], ticktext=labels, tickangle=0)
     return figure
 
 
@@ -169,37 +152,33 @@ def _share(value: float) -> str:
 
 def present(
     result: FractionSweep, spec: FractionSweepSpec, view: SweepView = SweepView()
-) -> list[Block]:
+) -> list[blocks.Block]:
     """Present the shares under one calibrator, then the others if none was chosen."""
 
-    def shares(calibrator: str) -> list[Block]:
-        return _shares(result, calibrator, view)
+    def shares(calibrator: str) -> list[blocks.Block]:
+        arms: list[str | None] = [*result.arms[:-1]] or [None]
+        size = label_budget.FIRST_PANEL if view.panel is None else view.panel
+        panel_name = compared_name(size, result.aggregator)
+        chosen = panel_name if panel_name in arms else arms[0] if view.panel is None else None
+        if view.panel is not None:
+            arms = [chosen]
+        reading = why_sentence(result, calibrator)
+        if view.fraction is not None:
+            reading += f" This analysis calibrates on {100.0 * view.fraction:g} %."
+        reading += " Dashed vertical line: the share that is enough."
+        return [
+            blocks.Answer(share_sentence(result, calibrator)),
+            blocks.drawing("every share of the items", fraction_sweep, result, calibrator, chosen),
+            blocks.note(reading.strip()),
+            *(blocks.Table(share_table(result, calibrator, arm)) for arm in arms),
+        ]
 
-    return [*by_calibrator(result.calibrators, view.calibrator, shares), _method(result)]
-
-
-def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Block]:
-    arms: list[str | None] = [*result.arms[:-1]] or [None]
-    size = label_budget.FIRST_PANEL if view.panel is None else view.panel
-    panel_name = compared_name(size, result.aggregator)
-    chosen = panel_name if panel_name in arms else arms[0] if view.panel is None else None
-    if view.panel is not None:
-        arms = [chosen]
-    reading = why_sentence(result, calibrator)
-    if view.fraction is not None:
-        reading += f" This analysis calibrates on {100.0 * view.fraction:g} %."
-    reading += " Dashed vertical line: the share that is enough."
-    return [
-        Answer(share_sentence(result, calibrator)),
-        drawing("every share of the items", fraction_sweep, result, calibrator, chosen),
-        Paragraph(reading.strip(), quiet=True),
-        *(Table(share_table(result, calibrator, arm)) for arm in arms),
-    ]
+    return [*blocks.by_calibrator(result.calibrators, view.calibrator, shares), _method(result)]
 
 
-def _method(result: FractionSweep) -> Method:
-    again = f" {again_sentence('share')}" if result.aggregator == AVERAGE else ""
-    return Method(
+def _method(result: FractionSweep) -> blocks.Method:
+    again = f" {label_budget.again_sentence('share')}" if result.aggregator == AVERAGE else ""
+    return blocks.Method(
         "In each split the items are put in a random order, a share of them calibrates and all the "
         "others evaluate, so a larger share adds labels to those of a smaller one. Judges are "
         "ranked and weighted, and calibrators fitted, on the share alone. Intervals are for new "
@@ -210,9 +189,7 @@ def _method(result: FractionSweep) -> Method:
     )
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[FractionSweepSpec, ...]:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return calibration shares for the panels of the label budget."""
     return tuple(
         sweep_spec(budget) for budget in label_budget.default_specs(votes, settings, pipeline)

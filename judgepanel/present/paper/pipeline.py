@@ -9,24 +9,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from judgepanel.figures import style
 from judgepanel.figures.dots import MOST_PANELS, dots
-from judgepanel.figures.style import (
-    BAND_OPACITY,
-    CURATE_FILL,
-    CURATE_LINE,
-    DOTTED,
-    INCLUDE,
-    NEUTRAL,
-    Look,
-    add_base_rate,
-    add_series,
-    escaped,
-    laid_out,
-    with_opacity,
-)
-from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
+from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, note, paragraphs
 from judgepanel.present.study import Entry, under_pipeline
 from judgepanel.studies.accumulate import arm_name
+from judgepanel.studies.paper import reliability_weighting
 from judgepanel.studies.paper.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
@@ -39,14 +27,7 @@ from judgepanel.studies.paper.pipeline_ablation import (
     PipelineAblation,
     PipelineAblationSpec,
 )
-from judgepanel.studies.paper.reliability_weighting import (
-    AGREEMENT,
-    COVERAGE,
-    RANDOM,
-    RELIABILITY_WEIGHTING,
-    ReliabilityWeighting,
-    ReliabilityWeightingSpec,
-)
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
@@ -55,18 +36,6 @@ from judgepanel.words.sentences import (
     pipeline_name,
 )
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
-from judgepanel.words.text import (
-    all_judges,
-    capital,
-    counted,
-    fixed,
-    level,
-    listed,
-    one_line,
-    percent,
-    sig,
-    with_interval,
-)
 
 
 def ablation_sentence(result: PipelineAblation) -> str:
@@ -74,39 +43,36 @@ def ablation_sentence(result: PipelineAblation) -> str:
     if result.n_splits < 2:
         return "Not enough splits yet to say."
     first = float(result.nll.value[-1, 0])
-    who = all_judges(result.n_judges)
+    who, correction = txt.all_judges(result.n_judges), "the residual correction"
+    if result.features:
+        correction = f"correcting with {txt.counted(len(result.features), 'item feature')}"
     text = (
         f"With {AGGREGATOR_NAMES[result.aggregator]} on {who} the raw score has NLL "
-        f"{fixed(first, 3)} (base rate: {fixed(result.null_nll, 3)}). "
-        f"{capital(_change(result, '1-2', _correction(result)))}; then "
+        f"{txt.fixed(first, 3)} (base rate: {txt.fixed(result.null_nll, 3)}). "
+        f"{txt.capital(_change(result, '1-2', correction))}; then "
         f"{_change(result, '1-3', CALIBRATED[result.calibrator])}. "
     )
     behind = result.residual_delta[-1]
     if result.features and (behind.above() or behind.below()):
-        alone = fixed(float(result.nll.value[-1, result.steps.index("1+3")]), 3)
+        alone = txt.fixed(float(result.nll.value[-1, result.steps.index("1+3")]), 3)
         text += f"Without the correction {CALIBRATED[result.calibrator]} alone gets {alone}. "
     held = " and ".join(
-        f"sets at the {percent(level)} level hold {percent(float(result.coverage.value[i, -1]), 3)}"
+        f"sets at the {txt.percent(level)} level hold "
+        f"{txt.percent(float(result.coverage.value[i, -1]), 3)}"
         for i, level in enumerate(result.levels)
     )
     text += f"Of the labels of held-out items, {held}."
     return f"{text} {CODING}" if result.measures_coding else text
 
 
-def _correction(result: PipelineAblation) -> str:
-    if not result.features:
-        return "the residual correction"
-    return f"correcting with {counted(len(result.features), 'item feature')}"
-
-
 def _change(result: PipelineAblation, step: str, words: str) -> str:
     """Return a step's effect on the NLL of all judges."""
     delta = result.delta[-1, result.steps.index(step)]
     if delta.below():
-        return f"{words} lowers it by {with_interval(*-delta)}"
+        return f"{words} lowers it by {txt.with_interval(*-delta)}"
     if delta.above():
-        return f"{words} raises it by {with_interval(*delta)}"
-    return f"{words} changes little: {with_interval(*delta, sign=True)}"
+        return f"{words} raises it by {txt.with_interval(*delta)}"
+    return f"{words} changes little: {txt.with_interval(*delta, sign=True)}"
 
 
 def ablation_table(result: PipelineAblation) -> dict[str, Column]:
@@ -134,8 +100,8 @@ def ablation_table(result: PipelineAblation) -> dict[str, Column]:
             for figure in (result.coverage, result.size)
         )
         columns |= {
-            f"covered at {percent(promised)}": numbers(coverage, "share"),
-            f"set size at {percent(promised)}": numbers(size),
+            f"covered at {txt.percent(promised)}": numbers(coverage, "share"),
+            f"set size at {txt.percent(promised)}": numbers(size),
         }
     return columns
 
@@ -171,23 +137,23 @@ def present_ablation(result: PipelineAblation, spec: PipelineAblationSpec) -> li
 _ROW_WEIGHTING = 32
 _LABEL = 24
 _SIGNAL_NAMES = {
-    (AGREEMENT, "high"): "items judges agree on",
-    (AGREEMENT, "low"): "items judges disagree on",
-    (COVERAGE, "high"): "items with many votes",
-    (COVERAGE, "low"): "items with few votes",
-    (RANDOM, "high"): "random items (a placebo)",
+    (reliability_weighting.AGREEMENT, "high"): "items judges agree on",
+    (reliability_weighting.AGREEMENT, "low"): "items judges disagree on",
+    (reliability_weighting.COVERAGE, "high"): "items with many votes",
+    (reliability_weighting.COVERAGE, "low"): "items with few votes",
+    (reliability_weighting.RANDOM, "high"): "random items (a placebo)",
 }
 
 
-def signal_name(result: ReliabilityWeighting, i: int) -> str:
+def signal_name(result: reliability_weighting.ReliabilityWeighting, i: int) -> str:
     """Describe the comparisons to which a signal gives more weight; features are untrusted text."""
     name, favours = result.signals[i], result.favours[i]
     if result.features[i]:
-        return f"{favours} {one_line(name)}"
+        return f"{favours} {txt.one_line(name)}"
     return _SIGNAL_NAMES[name, favours]
 
 
-def weighting_sentence(result: ReliabilityWeighting) -> str:
+def weighting_sentence(result: reliability_weighting.ReliabilityWeighting) -> str:
     """Return the effect of weighting comparisons on the NLL."""
     n = len(result.signals)
     same = result.absolute.count("equivalent")
@@ -198,23 +164,23 @@ def weighting_sentence(result: ReliabilityWeighting) -> str:
         if len(places):
             best = int(places[np.argmax(size.value[places])])
             effect = f"Giving more weight to {signal_name(result, best)} {word} NLL by "
-            effect += with_interval(*size[best])
+            effect += txt.with_interval(*size[best])
             parts.append(
-                f"{effect}, more than {counted(len(places) - 1, 'other weighting')} that do so."
+                f"{effect}, more than {txt.counted(len(places) - 1, 'other weighting')} that do so."
                 if len(places) > 1
                 else f"{effect}."
             )
     if not parts:
         parts.append("No weighting of the comparisons is shown to change the NLL.")
     parts.append(
-        f"{same} of {counted(n, 'weighting')} {'is' if same == 1 else 'are'} shown to change it by "
-        f"less than {result.margin:g}. Unweighted, NLL is {level(*result.base_nll)}, base rate "
-        f"{fixed(result.null_nll, 3)}."
+        f"{same} of {txt.counted(n, 'weighting')} {'is' if same == 1 else 'are'} shown to change "
+        f"it by less than {result.margin:g}. Unweighted, NLL is {txt.level(*result.base_nll)}, "
+        f"base rate {txt.fixed(result.null_nll, 3)}."
     )
     return " ".join([*parts, CODING] if result.measures_coding else parts)
 
 
-def weighting_table(result: ReliabilityWeighting) -> dict[str, Column]:
+def weighting_table(result: reliability_weighting.ReliabilityWeighting) -> dict[str, Column]:
     """One row per signal: effect, both equivalence tests and the plain paired one."""
     n = len(result.signals)
     return {
@@ -225,14 +191,14 @@ def weighting_table(result: ReliabilityWeighting) -> dict[str, Column]:
         "p of no effect": numbers(result.p, "p", of="p"),
         f"within {result.margin:g}": text(result.absolute),
         "TOST p": numbers(result.p_absolute, "p", of="tost_p"),
-        f"within {sig(result.relative_margin, 2)}": text(result.relative),
+        f"within {txt.sig(result.relative_margin, 2)}": text(result.relative),
         "its TOST p": numbers(result.p_relative, "p", of="relative_tost_p"),
         "paired TOST p, panels as given": numbers(result.p_plain, "p", of="plain_tost_p"),
         "base rate": numbers(np.full(n, result.null_nll), of="null_nll"),
     }
 
 
-def weighting_figure(result: ReliabilityWeighting) -> go.Figure:
+def weighting_figure(result: reliability_weighting.ReliabilityWeighting) -> go.Figure:
     """Draw effects of all signals with 95 % intervals; the band is the margin of no effect."""
     figure = go.Figure()
     n = len(result.signals)
@@ -241,30 +207,30 @@ def weighting_figure(result: ReliabilityWeighting) -> go.Figure:
     figure.add_vrect(
         x0=-result.margin,
         x1=result.margin,
-        fillcolor=with_opacity(NEUTRAL, BAND_OPACITY),
+        fillcolor=style.with_opacity(style.NEUTRAL, style.BAND_OPACITY),
         line={"width": 0},
     )
-    figure.add_vline(x=0.0, line=DOTTED)
-    add_series(
+    figure.add_vline(x=0.0, line=style.DOTTED)
+    style.add_series(
         figure,
         result.delta,
         rows,
-        Look(INCLUDE, INCLUDE, "circle", ""),
+        style.spot(style.INCLUDE, "circle"),
         "change",
         "%{text}: %{x:+.4f}",
-        text=[escaped(name) for name in names],
+        text=[style.escaped(name) for name in names],
         showlegend=False,
     )
-    laid_out(figure, x="change of the NLL", y="", height=_ROW_WEIGHTING * n + 90)
-    figure.update_yaxes(
-        tickvals=rows,
-        ticktext=[escaped(name, _LABEL) for name in names],
-        range=[-0.6, n - 0.4],
-    )
+    style.laid_out(figure, x="change of the NLL", y="", height=_ROW_WEIGHTING * n + 90)
+    labels = [style.escaped(name, _LABEL) for name in names]
+    figure.update_yaxes(tickvals=rows, ticktext=labels, range=[-0.6, n - 0.4])
     return figure
 
 
-def present_weighting(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> list[Block]:
+def present_weighting(
+    result: reliability_weighting.ReliabilityWeighting,
+    spec: reliability_weighting.ReliabilityWeightingSpec,
+) -> list[Block]:
     """Present the change of the NLL with each weighting of the comparisons."""
     missing = ""
     if not any(result.features):
@@ -273,18 +239,15 @@ def present_weighting(result: ReliabilityWeighting, spec: ReliabilityWeightingSp
         )
     return [
         Answer(weighting_sentence(result)),
-        Paragraph(
-            "All panels here are all judges under "
-            f"{pipeline_name('one_coin', spec.calibrator)}: reweighted comparisons change what "
-            "closed forms learn from.",
-            quiet=True,
+        note(
+            f"All panels here are all judges under {pipeline_name('one_coin', spec.calibrator)}: "
+            "reweighted comparisons change what closed forms learn from."
         ),
         *paragraphs(missing),
         drawing("change of the NLL by each weighting of the comparisons", weighting_figure, result),
-        Paragraph(
+        note(
             f"The grey band is the paper's margin of no effect, {result.margin:g} either way; a "
-            f"margin of 1 % would be {sig(result.relative_margin, 2)}.",
-            quiet=True,
+            f"margin of 1 % would be {txt.sig(result.relative_margin, 2)}."
         ),
         Table(weighting_table(result)),
         Method(
@@ -302,16 +265,16 @@ def present_weighting(result: ReliabilityWeighting, spec: ReliabilityWeightingSp
 
 _GREEN = "#2F7D5B"
 _STYLES: dict[str, tuple[str, str, str | None, float]] = {
-    "none": (NEUTRAL, "dash", None, 1.5),
-    "temperature": (INCLUDE, "solid", "circle", 2),
-    "platt": (INCLUDE, "dot", "square-open", 2),
-    "beta": (CURATE_LINE, "solid", "diamond", 2),
-    "beta_clipped": (NEUTRAL, "dot", "x", 1.5),
-    "beta_l2": (CURATE_LINE, "dot", "diamond-open", 2),
-    "beta_free": (CURATE_LINE, "dash", "triangle-up-open", 2),
-    "beta_cv": (CURATE_LINE, "dashdot", "triangle-down-open", 2),
+    "none": (style.NEUTRAL, "dash", None, 1.5),
+    "temperature": (style.INCLUDE, "solid", "circle", 2),
+    "platt": (style.INCLUDE, "dot", "square-open", 2),
+    "beta": (style.CURATE_LINE, "solid", "diamond", 2),
+    "beta_clipped": (style.NEUTRAL, "dot", "x", 1.5),
+    "beta_l2": (style.CURATE_LINE, "dot", "diamond-open", 2),
+    "beta_free": (style.CURATE_LINE, "dash", "triangle-up-open", 2),
+    "beta_cv": (style.CURATE_LINE, "dashdot", "triangle-down-open", 2),
     "isotonic": (_GREEN, "solid", None, 2),
-    "auto": (NEUTRAL, "longdash", "cross", 2),
+    "auto": (style.NEUTRAL, "longdash", "cross", 2),
 }
 """Colour, dash, marker and width; dash and marker alone distinguish all pairs."""
 
@@ -330,14 +293,14 @@ def design_sentence(result: CalibratorDesign) -> str:
     nll = result.nll[:, -1]
     best = int(nll.value.argmin())
     name = result.calibrators[best]
-    where = f"On {all_judges(result.n_judges)} with {AGGREGATOR_NAMES[result.aggregator]}"
+    where = f"On {txt.all_judges(result.n_judges)} with {AGGREGATOR_NAMES[result.aggregator]}"
     if name == "none":
-        text = f"{where}, no calibrator improves on the raw score: NLL {level(*nll[best])}"
+        text = f"{where}, no calibrator improves on the raw score: NLL {txt.level(*nll[best])}"
     else:
-        text = f"{where}, {CALIBRATED[name]} has the lowest NLL, {level(*nll[best])}"
+        text = f"{where}, {CALIBRATED[name]} has the lowest NLL, {txt.level(*nll[best])}"
         if "none" in result.calibrators:
-            text += f". The raw score has {level(*nll[result.calibrators.index('none')])}"
-    text += f". The base rate alone has {fixed(result.null_nll, 3)}."
+            text += f". The raw score has {txt.level(*nll[result.calibrators.index('none')])}"
+    text += f". The base rate alone has {txt.fixed(result.null_nll, 3)}."
     return f"{text} {CODING}" if result.measures_coding else text
 
 
@@ -380,7 +343,7 @@ def design_figure(design: CalibratorDesign, drawn: Sequence[str] | None = None) 
             hovertemplate=f"{CALIBRATOR_NAMES[name]}: raw logit %{{x:.1f}} becomes "
             "%{y:.1%}<extra></extra>",
         )
-    laid_out(figure, x="raw score (logit)", y="probability of label 1")
+    style.laid_out(figure, x="raw score (logit)", y="probability of label 1")
     figure.update_layout(legend_itemsizing="constant", legend_itemwidth=44)
     figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])
     return figure
@@ -428,12 +391,12 @@ DISTORTION_NAMES = {
 }
 _ROW_DISTORTION = 46
 _LOOKS = (
-    (INCLUDE, "circle"),
-    (CURATE_FILL, "diamond"),
-    (NEUTRAL, "square"),
-    (INCLUDE, "triangle-up-open"),
-    (CURATE_LINE, "x-open"),
-    (NEUTRAL, "cross-open"),
+    (style.INCLUDE, "circle"),
+    (style.CURATE_FILL, "diamond"),
+    (style.NEUTRAL, "square"),
+    (style.INCLUDE, "triangle-up-open"),
+    (style.CURATE_LINE, "x-open"),
+    (style.NEUTRAL, "cross-open"),
 )
 
 
@@ -454,9 +417,9 @@ def distortion_sentence(result: Distortion) -> str:
     for repaired, names in sorted(kinds.items(), key=lambda item: -len(item[0])):
         words = "none"
         if repaired:
-            words = listed([f"'{DISTORTION_NAMES[kind]}'" for kind in repaired])
+            words = txt.listed([f"'{DISTORTION_NAMES[kind]}'" for kind in repaired])
         verb = "repairs" if len(names) == 1 else "repair"
-        parts.append(f"{listed(names)} {verb} {words}")
+        parts.append(f"{txt.listed(names)} {verb} {words}")
     if not parts:
         return "No calibrator was asked for."
     answer = (
@@ -489,12 +452,12 @@ def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
     for i, calibrator in enumerate(drawn):
         colour, symbol = _LOOKS[i % len(_LOOKS)]
         nll = result.nll[:, result.calibrators.index(calibrator)]
-        name, look = CALIBRATOR_NAMES[calibrator], Look(colour, colour, symbol, "")
+        name, look = CALIBRATOR_NAMES[calibrator], style.spot(colour, symbol)
         hover = f"{name}, %{{text}}: %{{x:.3f}}"
-        add_series(figure, nll, rows + spread[i], look, name, hover, text=names)
+        style.add_series(figure, nll, rows + spread[i], look, name, hover, text=names)
     null = [result.null_nll, result.null_nll]
-    add_base_rate(figure, null, [-0.6, n - 0.4], "base rate: %{x:.3f}")
-    laid_out(figure, x="NLL (nats per item)", y="", height=_ROW_DISTORTION * n + 120)
+    style.add_base_rate(figure, null, [-0.6, n - 0.4], "base rate: %{x:.3f}")
+    style.laid_out(figure, x="NLL (nats per item)", y="", height=_ROW_DISTORTION * n + 120)
     figure.update_yaxes(tickvals=rows, ticktext=names, range=[-0.6, n - 0.4])
     figure.update_xaxes(rangemode="tozero")
     return figure
@@ -505,20 +468,16 @@ def present_distortion(
 ) -> list[Block]:
     """Present NLL under each distortion, one mark per calibrator."""
     calibrators = result.calibrators if view.calibrators is None else view.calibrators
+    shows = "NLL under each distortion of the raw score, one mark per calibrator"
     return [
         Answer(distortion_sentence(result)),
-        drawing(
-            "NLL under each distortion of the raw score, one mark per calibrator",
-            distortion_figure,
-            result,
-            calibrators,
-        ),
+        drawing(shows, distortion_figure, result, calibrators),
         Table(distortion_table(result)),
         Method(
-            f"The one-coin score of {all_judges(result.n_judges)}, as a probability r, is "
+            f"The one-coin score of {txt.all_judges(result.n_judges)}, as a probability r, is "
             "distorted on calibration and evaluation items alike: r², √r, r plus normal noise "
             f"(standard deviations {spec.weak:g} and {spec.strong:g}), inverted in "
-            f"{percent(spec.turned)} of the items, inverted everywhere, and shuffled. "
+            f"{txt.percent(spec.turned)} of the items, inverted everywhere, and shuffled. "
             "Calibrators are then fitted as everywhere else. The kinds are the paper's; it gives "
             "no levels of noise. Temperature, Platt, beta and isotonic may not invert a score, so "
             "they end at the base rate where it is inverted; the paper's clipped beta may invert "
@@ -527,14 +486,11 @@ def present_distortion(
     ]
 
 
+_DISTORTED = under_pipeline(DistortionSpec, average=False)
+_NO_SCORE = "an average has no single score to distort"
 ENTRIES = (
     Entry(PIPELINE_ABLATION, present_ablation),
-    Entry(RELIABILITY_WEIGHTING, present_weighting),
+    Entry(reliability_weighting.RELIABILITY_WEIGHTING, present_weighting),
     Entry(CALIBRATOR_DESIGN, present_design),
-    Entry(
-        DISTORTION,
-        present_distortion,
-        under_pipeline(DistortionSpec, average=False),
-        single="an average has no single score to distort",
-    ),
+    Entry(DISTORTION, present_distortion, _DISTORTED, single=_NO_SCORE),
 )

@@ -10,26 +10,10 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.style import (
-    ALL_JUDGES,
-    BAND_OPACITY,
-    CHOSEN,
-    CURATE_FILL,
-    CURATE_LINE,
-    DOTTED,
-    INCLUDE,
-    NEUTRAL,
-    Look,
-    add_series,
-    error_bars,
-    escaped,
-    laid_out,
-    rank_axis,
-    with_opacity,
-)
+from judgepanel.figures import style
 from judgepanel.kernels.aggregation import cross_fits
-from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.present.study import Entry, Pipeline, spec_under
+from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, note
+from judgepanel.present.study import Entry, Pipeline, Specs, spec_under
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -42,19 +26,9 @@ from judgepanel.studies.paper.variance_decomposition import (
     VarianceDecompositionSpec,
 )
 from judgepanel.votes import VoteMatrix
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, result_table, text
-from judgepanel.words.text import (
-    fixed,
-    interval,
-    level,
-    listed,
-    one_line,
-    p_value,
-    percent,
-    sig,
-    with_interval,
-)
 
 FLOOR = 1e-4
 """Errors below this are written and drawn as this value."""
@@ -76,22 +50,17 @@ def jury_sentence(result: Jury) -> str:
         text += f" Dependence costs {_share(result.gap[-1])} of the items."
     else:
         text += " No cost of dependence is shown."
-    text += _worth(result)
-    return f"{text} {CODING}" if result.measures_coding else text
-
-
-def _worth(result: Jury) -> str:
     n, lo, hi = result.effective[-1]
-    if not np.isfinite(n):
-        return ""
-    ends = f" {interval(lo, hi, 2)}" if np.isfinite(lo) and np.isfinite(hi) else ""
-    return f" By its majority the panel is worth {sig(n, 2)}{ends} independent judges."
+    if np.isfinite(n):
+        ends = f" {txt.interval(lo, hi, 2)}" if np.isfinite(lo) and np.isfinite(hi) else ""
+        text += f" By its majority the panel is worth {txt.sig(n, 2)}{ends} independent judges."
+    return f"{text} {CODING}" if result.measures_coding else text
 
 
 def bound_sentence(result: Jury) -> str:
     """Compare the paper's bound with the observed error of weighted votes."""
     bound = float(result.jury_bound[-1])
-    allowed = f"at most {percent(bound)}" if bound >= FLOOR else "under 0.01 %"
+    allowed = f"at most {txt.percent(bound)}" if bound >= FLOOR else "under 0.01 %"
     text = (
         f"By the jury bound, the best weighting of {result.n_judges:,} independent judges errs on "
         f"{allowed}; the one-coin vote errs on {_share(result.one_coin[-1])}."
@@ -105,7 +74,7 @@ def _share(share: Interval) -> str:
     """Return a share of the items in per cent, with its interval."""
     if share.value >= 0.0 and share.below(FLOOR):
         return "under 0.01 %"
-    number, _, rest = with_interval(*share.scaled(100.0, "points")).partition(" ")
+    number, _, rest = txt.with_interval(*share.scaled(100.0, "points")).partition(" ")
     return f"{number} % {rest}"
 
 
@@ -126,23 +95,23 @@ def jury_figure(result: Jury) -> go.Figure:
         return np.where(errors >= FLOOR, errors, np.nan)
 
     figure = go.Figure()
-    figure.add_hline(y=result.null_error, line=DOTTED)
+    figure.add_hline(y=result.null_error, line=style.DOTTED)
     for name, errors, of_panel in (
-        ("majority", result.majority, CHOSEN),
-        ("one-coin", result.one_coin, ALL_JUDGES),
+        ("majority", result.majority, style.CHOSEN),
+        ("one-coin", result.one_coin, style.ALL_JUDGES),
     ):
         visible = Interval(above_floor(errors.value), np.maximum(errors.lo, FLOOR), errors.hi)
         look = replace(of_panel, dash="solid", width=2.5, size=8)
-        add_series(figure, result.k, visible, look, f"{name}, observed", _HOVER.format(name))
+        style.add_series(figure, result.k, visible, look, f"{name}, observed", _HOVER.format(name))
     for name, bound, dash, width in (
         ("majority, if independent", result.independent.value, "solid", 2.0),
         ("jury bound", result.jury_bound, "dash", 1.5),
         ("Hoeffding, majority", result.hoeffding_majority, "dashdot", 1.5),
     ):
-        look = Look(NEUTRAL, NEUTRAL, "", dash, width)
-        add_series(figure, result.k, above_floor(bound), look, name, _HOVER.format(name))
-    laid_out(figure, x="judges, best first", y="share of wrong decisions")
-    rank_axis(figure, int(result.k[-1]))
+        look = style.stroke(style.NEUTRAL, dash, width)
+        style.add_series(figure, result.k, above_floor(bound), look, name, _HOVER.format(name))
+    style.laid_out(figure, x="judges, best first", y="share of wrong decisions")
+    style.rank_axis(figure, int(result.k[-1]))
     figure.update_yaxes(
         type="log",
         tickvals=_TICKS,
@@ -158,10 +127,7 @@ def present_jury(result: Jury, spec: JurySpec) -> list[Block]:
         Answer(jury_sentence(result)),
         drawing("share of wrong decisions against the number of judges", jury_figure, result),
         Paragraph(bound_sentence(result)),
-        Paragraph(
-            "Errors below 0.01 % are not drawn; the dotted line is deciding without votes.",
-            quiet=True,
-        ),
+        note("Errors below 0.01 % are not drawn; the dotted line is deciding without votes."),
         Table(jury_table(result)),
         Method(
             "Judges are ranked, and one-coin weights learned, on calibration items. Errors are "
@@ -176,9 +142,9 @@ def present_jury(result: Jury, spec: JurySpec) -> list[Block]:
 
 
 _LOOKS = (
-    (INCLUDE, "circle", "solid"),
-    (NEUTRAL, "square", "dot"),
-    (CURATE_LINE, "diamond", "dash"),
+    (style.INCLUDE, "circle", "solid"),
+    (style.NEUTRAL, "square", "dot"),
+    (style.CURATE_LINE, "diamond", "dash"),
 )
 
 
@@ -211,12 +177,12 @@ def band_sentence(result: NarrowBand) -> str:
 
 def placed_sentence(result: NarrowBand) -> str:
     """Locate the given panel among the simulated ones."""
-    parts = [f"mean accuracy {percent(result.mean_accuracy, 3)}"]
+    parts = [f"mean accuracy {txt.percent(result.mean_accuracy, 3)}"]
     if math.isfinite(result.own_width):
-        parts.append(f"accuracies as spread as in a band {sig(result.own_width, 2)} wide")
+        parts.append(f"accuracies as spread as in a band {txt.sig(result.own_width, 2)} wide")
     if math.isfinite(result.own_rho):
-        parts.append(f"errors correlated {sig(result.own_rho, 2)} on average")
-    simulated = listed([fixed(float(part), 2) for part in result.error_rho.mean(axis=0)])
+        parts.append(f"errors correlated {txt.sig(result.own_rho, 2)} on average")
+    simulated = txt.listed([txt.fixed(float(part), 2) for part in result.error_rho.mean(axis=0)])
     return (
         f"This panel: {', '.join(parts)}. The simulated errors are correlated {simulated} on "
         "average. Real judges also differ in which items they find hard; no simulation of this "
@@ -230,18 +196,20 @@ def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
     The intervals hold for all cells together.
     """
     figure = go.Figure()
-    figure.add_hline(y=0.0, line=DOTTED)
+    figure.add_hline(y=0.0, line=style.DOTTED)
     n = len(result.rhos)
     for i, rho in enumerate(result.rhos):
         colour, symbol, dash = _LOOKS[i % len(_LOOKS)]
         name = f"latent correlation {rho:g}"
         delta = result.band[:, i, size, share]
-        look = Look(colour, colour, symbol, dash, 2.5)
+        look = style.Look(colour, colour, symbol, dash, 2.5)
         x = result.widths + 0.004 * (i - (n - 1) / 2)
-        add_series(figure, x, delta, look, name, f"{name}: %{{y:+.3f}}")
+        style.add_series(figure, x, delta, look, name, f"{name}: %{{y:+.3f}}")
     if math.isfinite(result.own_width):
-        figure.add_vline(x=result.own_width, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
-    return laid_out(
+        figure.add_vline(
+            x=result.own_width, line={"color": style.NEUTRAL, "width": 1, "dash": "dash"}
+        )
+    return style.laid_out(
         figure, x="width of the band of accuracies", y="NLL pruned - NLL all (simulated)"
     )
 
@@ -252,25 +220,20 @@ def present_band(
     """Present the cost of pruning in simulated panels, and the position of the given panel."""
     last = len(result.sizes) - 1
     size = last if view.size < 0 else min(view.size, last)
+    shows = "what pruning costs in simulated panels, against the width of the band"
     return [
         Answer(band_sentence(result)),
-        drawing(
-            "what pruning costs in simulated panels, against the width of the band",
-            band_figure,
-            result,
-            size,
-            view.share,
-        ),
-        Paragraph(f"{placed_sentence(result)} The dashed line is this panel's spread.", quiet=True),
+        drawing(shows, band_figure, result, size, view.share),
+        note(f"{placed_sentence(result)} The dashed line is this panel's spread."),
         Table(result_table(result), height=320),
         Method(
             f"{result.n_replicates} panels per cell are simulated (seed {result.seed}) with this "
-            f"panel's mean accuracy ({percent(result.mean_accuracy, 3)}), its share of votes that "
-            f"are there ({percent(result.coverage, 3)}) and {result.n_calibration:,} labels; "
-            f"{result.n_evaluation:,} new items evaluate. Accuracies are uniform in the band, "
-            "votes share one Gaussian factor, items are equally hard. A cell has a winner where "
-            "the interval that holds for all cells together leaves 0 out. Only the figures of "
-            "this panel are measured on your votes."
+            f"panel's mean accuracy ({txt.percent(result.mean_accuracy, 3)}), its share of votes "
+            f"that are there ({txt.percent(result.coverage, 3)}) and {result.n_calibration:,} "
+            f"labels; {result.n_evaluation:,} new items evaluate. Accuracies are uniform in the "
+            "band, votes share one Gaussian factor, items are equally hard. A cell has a winner "
+            "where the interval that holds for all cells together leaves 0 out. Only the figures "
+            "of this panel are measured on your votes."
         ),
     ]
 
@@ -315,7 +278,7 @@ def variance_words(result: VarianceDecomposition) -> str:
 def ability_table(result: VarianceDecomposition) -> dict[str, Column]:
     """Return every judge, highest ability first."""
     order = np.argsort(-result.ability.value, kind="stable")
-    names = text([one_line(result.judges[j], 40) for j in order])
+    names = text([txt.one_line(result.judges[j], 40) for j in order])
     return result_table(result, order) | {"judge": names}
 
 
@@ -323,24 +286,28 @@ def ability_figure(result: VarianceDecomposition) -> go.Figure:
     """Draw ability and discrimination of every judge with their intervals."""
     figure = go.Figure()
     # The error bars of many judges overlap each other and the points.
-    reach = with_opacity(INCLUDE, min(1.0, max(0.2, _WHISKERS / max(len(result.judges), 1))))
+    reach = style.with_opacity(
+        style.INCLUDE, min(1.0, max(0.2, _WHISKERS / max(len(result.judges), 1)))
+    )
     thin = {"thickness": 1, "width": 0}
     figure.add_scatter(
         x=result.ability.value,
         y=result.discrimination.value,
         mode="markers",
         name="judge",
-        marker={"color": INCLUDE, "size": 8},
-        error_x=error_bars(result.ability, reach) | thin,
-        error_y=error_bars(result.discrimination, reach) | thin,
-        text=[escaped(name) for name in result.judges],
+        marker={"color": style.INCLUDE, "size": 8},
+        error_x=style.error_bars(result.ability, reach) | thin,
+        error_y=style.error_bars(result.discrimination, reach) | thin,
+        text=[style.escaped(name) for name in result.judges],
         customdata=result.accuracy,
         hovertemplate="%{text}<br>ability %{x:.2f}, discrimination %{y:.2f}<br>"
         "accuracy %{customdata:.1%}<extra></extra>",
         showlegend=False,
     )
-    figure.add_vline(x=0.0, line=DOTTED)
-    laid_out(figure, x="ability (0 = the mean item's difficulty)", y="discrimination, log scale")
+    figure.add_vline(x=0.0, line=style.DOTTED)
+    style.laid_out(
+        figure, x="ability (0 = the mean item's difficulty)", y="discrimination, log scale"
+    )
     ticks = _log_ticks(result.discrimination.value)
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
     return figure
@@ -359,26 +326,16 @@ def share_figure(result: VarianceDecomposition) -> go.Figure:
     share, lo, hi = map(float, result.judge_share)
     rows = [_LOGIT_ROW, _POPULATION_ROW]
     for name, colour, pattern, values in (
-        ("judges", INCLUDE, "", (result.logit_judges, share)),
-        ("items", CURATE_FILL, "/", (result.logit_items, result.item_share)),
-        ("interaction", NEUTRAL, "x", (result.logit_interaction, 0.0)),
+        ("judges", style.INCLUDE, "", (result.logit_judges, share)),
+        ("items", style.CURATE_FILL, "/", (result.logit_items, result.item_share)),
+        ("interaction", style.NEUTRAL, "x", (result.logit_interaction, 0.0)),
     ):
         figure.add_bar(
             x=values,
             y=rows,
             orientation="h",
             name=name,
-            marker={
-                "color": colour,
-                "line": {"width": 0},
-                "pattern": {
-                    "shape": pattern,
-                    "fillmode": "overlay",
-                    "fgcolor": CURATE_LINE,
-                    "size": 6,
-                    "solidity": 0.3,
-                },
-            },
+            marker=style.hatched(colour, pattern, fillmode="overlay"),
             hovertemplate="%{y}<br>" + name + ": %{x:.1%}<extra></extra>",
         )
     figure.add_scatter(
@@ -386,12 +343,12 @@ def share_figure(result: VarianceDecomposition) -> go.Figure:
         y=[_POPULATION_ROW],
         mode="markers",
         name="95 % interval",
-        marker={"color": NEUTRAL, "symbol": "line-ns-open", "size": 12},
-        error_x=error_bars(result.judge_share[None], "black") | {"thickness": 2, "width": 6},
+        marker={"color": style.NEUTRAL, "symbol": "line-ns-open", "size": 12},
+        error_x=style.error_bars(result.judge_share[None], "black") | {"thickness": 2, "width": 6},
         hovertemplate=f"judges {share:.1%} [{lo:.1%}, {hi:.1%}]<extra></extra>",
     )
     figure.update_layout(barmode="stack", bargap=0.35)
-    laid_out(figure, x="share of variance", y="", height=260)
+    style.laid_out(figure, x="share of variance", y="", height=260)
     figure.update_layout(legend_traceorder="normal", margin_r=28)  # Space for the last label.
     figure.update_xaxes(tickformat=".0%", range=[0, 1.002], dtick=0.25)
     return figure
@@ -399,7 +356,7 @@ def share_figure(result: VarianceDecomposition) -> go.Figure:
 
 def _whole(share: float) -> str:
     """Return a share as a whole percentage."""
-    return f"{fixed(100.0 * share, 0)} %"
+    return f"{txt.fixed(100.0 * share, 0)} %"
 
 
 def present_variance(result: VarianceDecomposition, spec: VarianceDecompositionSpec) -> list[Block]:
@@ -436,7 +393,7 @@ def permutation_sentence(result: Permutation) -> str:
         )
     if not math.isfinite(result.p) or not math.isfinite(result.excess.lo):
         return "Not enough permutations yet to say."
-    permuted, null = f"NLL {level(*result.spread)}", fixed(result.mean_null, 3)
+    permuted, null = f"NLL {txt.level(*result.spread)}", txt.fixed(result.mean_null, 3)
     if result.leaks:
         text = (
             f"Permuted labels are predicted better than their base rate: {permuted} against "
@@ -456,7 +413,7 @@ def permutation_sentence(result: Permutation) -> str:
 
 
 def _real(result: Permutation) -> str:
-    real = f"NLL {level(*result.nll)}, {p_value(result.p)}"
+    real = f"NLL {txt.level(*result.nll)}, {txt.p_value(result.p)}"
     if result.p < ALPHA:
         return f"With the real labels it does better: {real}."
     return f"The real labels are not told apart from permuted ones: {real}."
@@ -474,38 +431,34 @@ def permutation_figure(result: Permutation) -> go.Figure:
         x=(place + 0.5) * width,
         y=count,
         width=width,
-        marker={"color": with_opacity(NEUTRAL, _PALE)},
+        marker={"color": style.with_opacity(style.NEUTRAL, _PALE)},
         name="permuted labels",
         hovertemplate="%{y} permutations near NLL %{x:.3f}<extra></extra>",
     )
     nll, lo, hi = result.nll
     if math.isfinite(lo):
-        fill = with_opacity(INCLUDE, BAND_OPACITY)
+        fill = style.with_opacity(style.INCLUDE, style.BAND_OPACITY)
         figure.add_vrect(x0=lo, x1=hi, fillcolor=fill, line_width=0)
     top = int(count.max(initial=1))
     for x, colour, dash, name in (
-        (result.mean_null, NEUTRAL, "dot", "base rate of permuted labels"),
-        (nll, INCLUDE, "solid", "real labels, 95 %"),
+        (result.mean_null, style.NEUTRAL, "dot", "base rate of permuted labels"),
+        (nll, style.INCLUDE, "solid", "real labels, 95 %"),
     ):
         if math.isfinite(x):
-            look = Look(colour, colour, "", dash)
-            add_series(figure, [x, x], [0, top], look, name, f"{name}: {x:.3f}")
-    return laid_out(figure, x="NLL (nats per item)", y="permutations", height=300)
+            look = style.stroke(colour, dash)
+            style.add_series(figure, [x, x], [0, top], look, name, f"{name}: {x:.3f}")
+    return style.laid_out(figure, x="NLL (nats per item)", y="permutations", height=300)
 
 
 def present_permutation(result: Permutation, spec: PermutationSpec) -> list[Block]:
     """Present the NLLs of permuted labels, their base rate and the real labels."""
+    shows = "NLLs of permuted labels, their base rate and the NLL of the real labels"
     return [
         Answer(permutation_sentence(result)),
-        drawing(
-            "NLLs of permuted labels, their base rate and the NLL of the real labels",
-            permutation_figure,
-            result,
-        ),
-        Paragraph(
+        drawing(shows, permutation_figure, result),
+        note(
             f"All of it on the same {result.n_splits} splits, since every permutation is refitted; "
-            f"other studies use more, and their NLL differs a little.",
-            quiet=True,
+            f"other studies use more, and their NLL differs a little."
         ),
         Method(
             f"{len(result.permuted_nll)} of {result.planned} permutations (seed {result.seed}): "
@@ -517,22 +470,16 @@ def present_permutation(result: Permutation, spec: PermutationSpec) -> list[Bloc
     ]
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[PermutationSpec, ...]:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return the default pipeline, or the paper's if thousands of fits would take too long."""
     chosen = Pipeline() if cross_fits(pipeline.aggregator) else pipeline
     return (spec_under(PermutationSpec, settings, chosen, average=False),)
 
 
+_PERMUTED = "every permutation would need recommendations of its own"
 ENTRIES = (
     Entry(JURY, present_jury),
     Entry(NARROW_BAND, present_band, single="its judges are simulated"),
     Entry(VARIANCE_DECOMPOSITION, present_variance),
-    Entry(
-        PERMUTATION,
-        present_permutation,
-        default_specs,
-        single="every permutation would need recommendations of its own",
-    ),
+    Entry(PERMUTATION, present_permutation, default_specs, single=_PERMUTED),
 )

@@ -9,29 +9,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats
+from judgepanel.figures import style
 from judgepanel.figures.dots import groups_figure
-from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, Look, add_band, add_series, laid_out
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Heading,
-    Method,
-    Paragraph,
-    Table,
-    drawing,
-    paragraphs,
-)
+from judgepanel.present import blocks
 from judgepanel.present.study import Entry, panel_spec
-from judgepanel.present.trust.reliability import (
-    ASKED,
-    GROUPING_NAMES,
-    NOT_YET,
-    fitted_on,
-    items_column,
-    share_text,
-    stages_shown,
-    uncalibrated,
-)
+from judgepanel.present.trust import reliability
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.trust.conformal import CONFORMAL, Conformal, ConformalSpec, Grouping
@@ -40,17 +22,9 @@ from judgepanel.studies.trust.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.trust.probabilities import FEW_ITEMS
 from judgepanel.studies.trust.probabilities import RAW as BEFORE
 from judgepanel.studies.trust.selective import SELECTIVE, Selective, SelectiveSpec
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, levels, numbers, text
-from judgepanel.words.text import (
-    capital,
-    fixed,
-    listed,
-    one_line,
-    percent,
-    share_level,
-    with_interval,
-)
 
 _CLOSE = 0.13
 _LEFT = 0.4
@@ -59,19 +33,19 @@ _LEFT = 0.4
 def selective_sentence(result: Selective) -> str:
     """Return the share answered with 90 % confidence, and its accuracy."""
     if result.n_splits < 2:
-        return NOT_YET
-    everything = share_level(*result.accuracy[AFTER])
+        return reliability.NOT_YET
+    everything = txt.share_level(*result.accuracy[AFTER])
     i = _limit(result)
     if i is None:
         return f"It is hardly ever sure. Answering everything, it is right {everything}."
     text = (
-        f"Answering only where it is at least {percent(result.confidences[i])} sure: "
-        f"{share_level(*result.share[AFTER, i])} of the items, "
-        f"{share_level(*result.right[AFTER, i])} of them right. Answering everything: "
+        f"Answering only where it is at least {txt.percent(result.confidences[i])} sure: "
+        f"{txt.share_level(*result.share[AFTER, i])} of the items, "
+        f"{txt.share_level(*result.right[AFTER, i])} of them right. Answering everything: "
         f"{everything} right. Answering the surest first, the area under the curve (AUAC) is "
-        f"{fixed(result.auac.value[AFTER], 3)}. That is {with_interval(*result.gain[AFTER])} above "
-        "an order that says nothing; a perfect order would gain "
-        f"{fixed(result.gain_most[AFTER], 3)}."
+        f"{txt.fixed(result.auac.value[AFTER], 3)}. That is "
+        f"{txt.with_interval(*result.gain[AFTER])} above an order that says nothing; a perfect "
+        f"order would gain {txt.fixed(result.gain_most[AFTER], 3)}."
     )
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -81,7 +55,7 @@ def _limit(result: Selective) -> int | None:
     enough = np.flatnonzero(result.items[AFTER] >= FEW_ITEMS)
     if not len(enough):
         return None
-    return int(enough[np.argmin(np.abs(np.array(result.confidences)[enough] - ASKED))])
+    return int(enough[np.argmin(np.abs(np.array(result.confidences)[enough] - reliability.ASKED))])
 
 
 def selective_table(result: Selective) -> dict[str, Column]:
@@ -101,7 +75,7 @@ def selective_table(result: Selective) -> dict[str, Column]:
         columns |= {
             f"{when}answered": Column(share, "share level", {0: "100 %"}),
             f"{when}right": Column(right, "share level", never),
-            f"{when}items": items_column(np.append(result.n_items, items)),
+            f"{when}items": reliability.items_column(np.append(result.n_items, items)),
         }
     return columns
 
@@ -113,22 +87,22 @@ def selective_figure(result: Selective) -> go.Figure:
     """
     figure = go.Figure()
     curve, everything = result.curve[AFTER], float(result.accuracy.value[AFTER])
-    add_band(figure, result.shares, curve, INCLUDE, name="95 % interval")
-    figure.add_hline(y=everything, line=DOTTED)
+    style.add_band(figure, result.shares, curve, style.INCLUDE, name="95 % interval")
+    figure.add_hline(y=everything, line=style.DOTTED)
     if result.calibrator != "none":
-        faint = Look(NEUTRAL, NEUTRAL, "", "dash", 1.5)
+        faint = style.stroke(style.NEUTRAL, "dash", 1.5)
         before, hover = result.curve.value[BEFORE], "before, surest %{x:.0%}: right %{y:.1%}"
-        add_series(figure, result.shares, before, faint, "before", hover)
-    name = uncalibrated(result) if result.calibrator == "none" else "after calibration"
-    look, hover = Look(INCLUDE, INCLUDE), "surest %{x:.0%}: right %{y:.1%}"
-    add_series(figure, result.shares, curve.value, look, name, hover)
+        style.add_series(figure, result.shares, before, faint, "before", hover)
+    name = reliability.uncalibrated(result) if result.calibrator == "none" else "after calibration"
+    look, hover = style.Look(style.INCLUDE, style.INCLUDE), "surest %{x:.0%}: right %{y:.1%}"
+    style.add_series(figure, result.shares, curve.value, look, name, hover)
     marks = _marks(result)
     at = result.share.value[AFTER, marks]
     figure.add_scatter(
         x=at,
         y=result.right.value[AFTER, marks],
         mode="markers+text",
-        marker={"color": INCLUDE, "size": 9, "symbol": "circle"},
+        marker={"color": style.INCLUDE, "size": 9, "symbol": "circle"},
         text=[f"{100 * result.confidences[i]:g} %" for i in marks],
         # Near the left edge names are to the right of their markers, clear of the axis.
         textposition=["bottom right" if share < _LEFT else "bottom left" for share in at],
@@ -136,7 +110,7 @@ def selective_figure(result: Selective) -> go.Figure:
         hovertemplate="%{text} sure: answers %{x:.1%}, right %{y:.1%}<extra></extra>",
         cliponaxis=False,
     )
-    laid_out(figure, x="share of items answered, surest first", y="share of answers right")
+    style.laid_out(figure, x="share of items answered, surest first", y="share of answers right")
     figure.update_xaxes(tickformat=".0%", range=[0.0, 1.02])
     figure.update_yaxes(tickformat=".0%")
     return figure
@@ -152,7 +126,7 @@ def _marks(result: Selective) -> list[int]:
     return marks
 
 
-def present_selective(result: Selective, spec: SelectiveSpec) -> list[Block]:
+def present_selective(result: Selective, spec: SelectiveSpec) -> list[blocks.Block]:
     """Present answering the most confident items first, before and after calibration."""
     moves = (
         "Within a split a calibrator that keeps the order of the scores moves the marks, not the "
@@ -160,20 +134,16 @@ def present_selective(result: Selective, spec: SelectiveSpec) -> list[Block]:
     ) * (result.calibrator != "none")
     shows = "share of answers that are right against the share of items answered"
     return [
-        Answer(selective_sentence(result)),
-        drawing(shows, selective_figure, result),
-        Paragraph(
+        blocks.Answer(selective_sentence(result)),
+        blocks.drawing(shows, selective_figure, result),
+        blocks.note(
             "The dotted line answers everything: an order that says nothing stays on it. "
             f"{moves}Marks can lie off the line: how many items are that sure differs from split "
-            "to split.",
-            quiet=True,
+            "to split."
         ),
-        Table(
-            selective_table(result),
-            f"{capital(stages_shown(result))}.",
-        ),
-        Method(
-            f"{fitted_on(result)} one part of the items. The items held out "
+        blocks.Table(selective_table(result), f"{txt.capital(reliability.stages_shown(result))}."),
+        blocks.Method(
+            f"{reliability.fitted_on(result)} one part of the items. The items held out "
             "are ranked by confidence, and the share right among the "
             "surest is averaged over the splits; ties share their places. AUAC is the area under "
             "that curve. Its null is the accuracy of answering everything. Intervals are for new "
@@ -197,22 +167,23 @@ class ConformalView:
 def conformal_sentence(result: Conformal, level: int) -> str:
     """Say whether plain sets hold the label as often as promised, and describe them."""
     if result.n_splits < 2:
-        return NOT_YET
-    held = share_level(*result.coverage[0, level, 0])
-    meant = percent(result.levels[level])
+        return reliability.NOT_YET
+    held = txt.share_level(*result.coverage[0, level, 0])
+    meant = txt.percent(result.levels[level])
     kinds = result.kinds[0, level, 0]
     text = (
         f"Sets at the {meant} level contain the true label of {held} of the items. "
-        f"{share_text(float(kinds[1] + kinds[2]))} of the sets name one label, "
-        f"{share_text(float(kinds[3]))} hold both and {share_text(float(kinds[0]))} none."
+        f"{reliability.share_text(float(kinds[1] + kinds[2]))} of the sets name one label, "
+        f"{reliability.share_text(float(kinds[3]))} hold both and "
+        f"{reliability.share_text(float(kinds[0]))} none."
     )
     if result.kept(0, level, 0) == "falls short":
         text += " That is less than promised: items are not alike in the two halves, or grouped."
     lo, hi = one_slice(round(result.n_slice), result.levels[level])
     text += (
         " That is the mean over many panels. The threshold of one panel rests on one held-out "
-        f"slice of {result.n_slice:,.0f} labels. It covers {percent(lo)} to {percent(hi)} of new "
-        "items (a 95 % range), where items are drawn one by one."
+        f"slice of {result.n_slice:,.0f} labels. It covers {txt.percent(lo)} to {txt.percent(hi)} "
+        "of new items (a 95 % range), where items are drawn one by one."
     )
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -224,21 +195,23 @@ def groups_sentence(result: Conformal, level: int, grouping: Grouping) -> str:
     within = result.methods.index(grouping)
     rows = [g for g, way in enumerate(result.groupings) if way == grouping]
     short = [g for g in rows if result.kept(0, level, g) == "falls short"]
-    by = GROUPING_NAMES[grouping]
+    by = reliability.GROUPING_NAMES[grouping]
     if not short:
         return f"By {by}, plain sets are not shown to fall short of the level anywhere."
     plain, mended = (
-        [share_level(*result.coverage[m, level, g]) for g in short] for m in (0, within)
+        [txt.share_level(*result.coverage[m, level, g]) for g in short] for m in (0, within)
     )
-    names = [f"{one_line(result.groups[g])} ({held})" for g, held in zip(short, plain, strict=True)]
+    names = [
+        f"{txt.one_line(result.groups[g])} ({held})" for g, held in zip(short, plain, strict=True)
+    ]
     remaining = [g for g in short if result.kept(within, level, g) == "falls short"]
     mends = "Sets made within each group are no longer shown to fall short there"
     if remaining:
         mends = "Sets made within each group still fall short there"
-    sizes = [fixed(result.size.value[m, level, short[0]], 2) for m in (0, within)]
+    sizes = [txt.fixed(result.size.value[m, level, short[0]], 2) for m in (0, within)]
     return (
-        f"By {by}, plain sets fall short for {listed(names)}. {mends} ({listed(mended)}); mean "
-        f"size there {' and then '.join(sizes)}."
+        f"By {by}, plain sets fall short for {txt.listed(names)}. {mends} ({txt.listed(mended)}); "
+        f"mean size there {' and then '.join(sizes)}."
     )
 
 
@@ -251,7 +224,7 @@ def coverage_table(result: Conformal, level: int, grouping: Grouping) -> dict[st
     kinds = result.kinds[m, level, g].T
     shares = {name: numbers(share, "share") for name, share in _kinds(result, kinds).items()}
     return {
-        "items": text([one_line(result.groups[g]) for _, g in rows]),
+        "items": text([txt.one_line(result.groups[g]) for _, g in rows]),
         "how many": numbers(result.items[g], "whole"),
         "sets": text(["plain" if m == 0 else "within each group" for m, _ in rows]),
         "hold the label": Column(result.coverage[m, level, g], "share level"),
@@ -299,43 +272,42 @@ def coverage_figure(result: Conformal, level: int, grouping: Grouping) -> go.Fig
 
 def present_conformal(
     result: Conformal, spec: ConformalSpec, view: ConformalView = ConformalView()
-) -> list[Block]:
+) -> list[blocks.Block]:
     """Present the highest level, then the lower ones if none was chosen."""
     first = len(result.levels) - 1 if view.level is None else view.level
-    blocks = _level(result, first, view.grouping)
+    content = _level(result, first, view.grouping)
     for level in reversed(range(len(result.levels)) if view.level is None else ()):
         if level != first:
-            blocks.append(Heading(f"Sets at level {percent(result.levels[level])}", 3))
-            blocks += _level(result, level, view.grouping)
-    return [*blocks, _conformal_method(result)]
+            content.append(blocks.Heading(f"Sets at level {txt.percent(result.levels[level])}", 3))
+            content += _level(result, level, view.grouping)
+    return [*content, _conformal_method(result)]
 
 
-def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[Block]:
-    blocks: list[Block] = [
-        Answer(conformal_sentence(result, level)),
-        Table(kinds_table(result, level), "Kinds of plain sets."),
+def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[blocks.Block]:
+    content: list[blocks.Block] = [
+        blocks.Answer(conformal_sentence(result, level)),
+        blocks.Table(kinds_table(result, level), "Kinds of plain sets."),
     ]
     for grouping in result.methods[1:]:
         if chosen in (None, grouping):
-            by = GROUPING_NAMES[grouping]
+            by = reliability.GROUPING_NAMES[grouping]
             shows = f"share of sets that hold the true label, by {by}"
-            blocks += paragraphs(groups_sentence(result, level, grouping))
-            blocks += [
-                drawing(shows, coverage_figure, result, level, grouping),
-                Table(coverage_table(result, level, grouping), f"Coverage by {by}."),
+            content += blocks.paragraphs(groups_sentence(result, level, grouping))
+            content += [
+                blocks.drawing(shows, coverage_figure, result, level, grouping),
+                blocks.Table(coverage_table(result, level, grouping), f"Coverage by {by}."),
             ]
-    return blocks
+    return content
 
 
-def _conformal_method(result: Conformal) -> Method:
-    return Method(
-        f"{fitted_on(result)} the calibration items except {result.n_slice:,.0f}, which are held "
-        "out of all other fits. The probabilities given to the true labels of those items set the "
-        "threshold: a set contains every label that is at least that credible. Plain sets promise "
-        "coverage over all items; sets within "
-        "groups have one threshold per group and promise it there. The promise is about the mean "
-        "over "
-        "slices and items that are drawn alike."
+def _conformal_method(result: Conformal) -> blocks.Method:
+    return blocks.Method(
+        f"{reliability.fitted_on(result)} the calibration items except {result.n_slice:,.0f}, "
+        "which are held out of all other fits. The probabilities given to the true labels of those "
+        "items set the threshold: a set contains every label that is at least that credible. Plain "
+        "sets promise coverage over all items; sets within groups have one threshold per group and "
+        "promise it there. The promise is about the mean over slices and items that are drawn "
+        "alike."
     )
 
 
@@ -353,14 +325,14 @@ class ItemsView:
 def items_sentence(result: Items) -> str:
     """Compare the panel on items where judges agree and where they do not."""
     if result.n_splits < 2:
-        return NOT_YET
+        return reliability.NOT_YET
     rows = [g for g in result.strata_of("difficulty") if result.strata[g] != "no votes"]
     if len(rows) < 2:
         return "The votes are too alike to tell easy items from hard ones."
     parts = [
         f"Where {_stratum(result.strata[g])} it is right "
-        f"{share_level(*result.accuracy[AFTER, g])} and says "
-        f"{share_text(float(result.confidence[AFTER, g]))}{_verdict(result, g)}"
+        f"{txt.share_level(*result.accuracy[AFTER, g])} and says "
+        f"{reliability.share_text(float(result.confidence[AFTER, g]))}{_verdict(result, g)}"
         for g in (rows[0], rows[-1])
     ]
     text = f"{parts[0]}. {parts[1]}."
@@ -390,7 +362,7 @@ def strata_table(result: Items, grouping: StratumGrouping) -> dict[str, Column]:
     """Return accuracy, NLL and ECE by stratum, before and after calibration."""
     rows = result.strata_of(grouping)
     return {
-        "items": text([one_line(result.strata[g]) for g in rows]),
+        "items": text([txt.one_line(result.strata[g]) for g in rows]),
         "how many": numbers(result.stratum_items[rows], "whole"),
         "right": Column(result.accuracy[AFTER, rows], "share level"),
         "says on average": numbers(result.confidence[AFTER, rows], "share"),
@@ -407,11 +379,11 @@ def item_table(result: Items, rows: NDArray[np.int64]) -> dict[str, Column]:
     """Return these items, one row each, with their features."""
     p, lo, hi = result.p[rows]
     features = {
-        f"feature: {one_line(name)}": text([one_line(values[i]) for i in rows])
+        f"feature: {txt.one_line(name)}": text([txt.one_line(values[i]) for i in rows])
         for name, values in zip(result.features, result.feature_values, strict=True)
     }
     return {
-        "item": text([one_line(result.item_ids[i]) for i in rows]),
+        "item": text([txt.one_line(result.item_ids[i]) for i in rows]),
         "label": numbers(result.labels[rows], "whole"),
         "p(label 1)": numbers(p, of="p"),
         "p from": numbers(lo, of="p_lo"),
@@ -436,44 +408,41 @@ def strata_figure(result: Items, grouping: StratumGrouping) -> go.Figure:
     return groups_figure([result.strata[g] for g in rows], marks, "share of items")
 
 
-def present_items(result: Items, spec: ItemsSpec, view: ItemsView = ItemsView()) -> list[Block]:
+def present_items(
+    result: Items, spec: ItemsSpec, view: ItemsView = ItemsView()
+) -> list[blocks.Block]:
     """Present the strata, then the worst misses and the most contested items."""
-    blocks: list[Block] = [Answer(items_sentence(result))]
+    content: list[blocks.Block] = [blocks.Answer(items_sentence(result))]
     for grouping in dict.fromkeys(result.groupings):
-        if view.grouping in (None, grouping):
-            blocks += _strata(result, grouping)
+        if view.grouping not in (None, grouping):
+            continue
+        by = reliability.GROUPING_NAMES[grouping]
+        shows = f"stated confidence and share right, by {by}"
+        content.append(blocks.drawing(shows, strata_figure, result, grouping))
+        if grouping == "errors":
+            by_label = (
+                "These strata are defined by the label, so accuracy is high or low in them by "
+                "construction."
+            )
+            content.append(blocks.note(by_label))
+        content.append(blocks.Table(strata_table(result, grouping), f"By {by}."))
     if view.listed:
         for title, rows in (
             ("Worst misses.", result.worst(_LISTED)),
             ("Most contested.", result.contested(_LISTED)),
         ):
-            blocks += [Table(item_table(result, rows), title)] if len(rows) else []
-    return [*blocks, _items_method(result)]
+            content += [blocks.Table(item_table(result, rows), title)] if len(rows) else []
+    return [*content, _items_method(result)]
 
 
-def _strata(result: Items, grouping: StratumGrouping) -> list[Block]:
-    by = GROUPING_NAMES[grouping]
-    shows = f"stated confidence and share right, by {by}"
-    blocks: list[Block] = [drawing(shows, strata_figure, result, grouping)]
-    if grouping == "errors":
-        blocks.append(
-            Paragraph(
-                "These strata are defined by the label, so accuracy is high or low in them by "
-                "construction.",
-                quiet=True,
-            )
-        )
-    return [*blocks, Table(strata_table(result, grouping), f"By {by}.")]
-
-
-def _items_method(result: Items) -> Method:
-    return Method(
-        f"{fitted_on(result)} one part of the items. "
-        "An item's probability is the mean over the splits that held it out; 'p from' and "
-        "'p to' are the central 95 % of them. NLL is the mean surprise at its label. Disagreement "
-        "is 0 where all votes are alike and 1 where they are evenly split; strata are its thirds, "
-        "with equal values kept together. It counts the votes of all judges of the analysis. The "
-        "table that the command writes has every item."
+def _items_method(result: Items) -> blocks.Method:
+    return blocks.Method(
+        f"{reliability.fitted_on(result)} one part of the items. An item's probability is the mean "
+        "over the splits that held it out; 'p from' and 'p to' are the central 95 % of them. NLL "
+        "is the mean surprise at its label. Disagreement is 0 where all votes are alike and 1 "
+        "where they are evenly split; strata are its thirds, with equal values kept together. It "
+        "counts the votes of all judges of the analysis. The table that the command writes has "
+        "every item."
     )
 
 

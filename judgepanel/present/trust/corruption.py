@@ -7,33 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import (
-    ALL_JUDGES,
-    CHOSEN,
-    add_base_rate,
-    add_series,
-    laid_out,
-)
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Heading,
-    Method,
-    Paragraph,
-    Table,
-    drawing,
-    paragraphs,
-)
+from judgepanel.figures import style
+from judgepanel.present import blocks
 from judgepanel.present.study import Entry, under_pipeline
 from judgepanel.studies.panel.recommended import AVERAGE, COMPARED
-from judgepanel.studies.trust.corruption import (
-    ABSENT,
-    CLEAN,
-    CORRUPTION,
-    DRAWS,
-    Corruption,
-    CorruptionSpec,
-)
+from judgepanel.studies.trust import corruption
 from judgepanel.words.sentences import CODING, pipeline_name
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import capital, fixed, level, percent, with_interval
@@ -43,7 +21,7 @@ SCENARIO_NAMES = {
     "random_both": "votes at random, throughout",
     "concentrated_evaluation": "votes of some judges, when scoring",
     "concentrated_both": "votes of some judges, throughout",
-    ABSENT: "judges absent when scoring",
+    corruption.ABSENT: "judges absent when scoring",
 }
 _DAMAGE = {
     "random_evaluation": "of the votes flipped at scoring time",
@@ -51,7 +29,7 @@ _DAMAGE = {
     "concentrated_evaluation": "of the votes flipped at scoring time, all by {share} of the judges",
     "concentrated_both": "of the votes flipped by {share} of the judges, also where panels are "
     "fitted",
-    ABSENT: "of the judges absent at scoring time",
+    corruption.ABSENT: "of the judges absent at scoring time",
 }
 
 
@@ -64,10 +42,10 @@ class CorruptionView:
 
 def hit_words(scenario: str) -> str:
     """Return what the level of a scenario is a share of."""
-    return "judges that are absent" if scenario == ABSENT else "votes that are flipped"
+    return "judges that are absent" if scenario == corruption.ABSENT else "votes that are flipped"
 
 
-def corruption_sentence(result: Corruption, scenario: str, panel: int = 0) -> str:
+def corruption_sentence(result: corruption.Corruption, scenario: str, panel: int = 0) -> str:
     """Return the cost of a scenario's worst damage to all judges and one panel."""
     place = int(result.of(scenario)[-1])
     damage = _DAMAGE[scenario].format(share=percent(result.concentrated))
@@ -84,7 +62,7 @@ def corruption_sentence(result: Corruption, scenario: str, panel: int = 0) -> st
     return f"{text} {CODING}" if result.measures_coding else text
 
 
-def _slower(result: Corruption, panel: int, place: int) -> str:
+def _slower(result: corruption.Corruption, panel: int, place: int) -> str:
     gap = result.gap[panel, place]
     arm, everyone = result.arms[panel], result.arms[-1]
     if gap.above():
@@ -95,17 +73,17 @@ def _slower(result: Corruption, panel: int, place: int) -> str:
     return f"Which of the two loses more is not shown ({arm} - {everyone}: {between})."
 
 
-def _everyone(result: Corruption, verb: str) -> str:
+def _everyone(result: corruption.Corruption, verb: str) -> str:
     """Return ``all 65 go`` or ``the recommended panel goes``."""
     singular = "goes" if verb == "go" else f"{verb}s"
     return f"{result.arms[-1]} {singular if result.aggregator == AVERAGE else verb}"
 
 
-def degrades_sentence(result: Corruption, panel: int = 0) -> str:
+def degrades_sentence(result: corruption.Corruption, panel: int = 0) -> str:
     """Say in how many conditions all judges degrade more slowly than a panel; empty without one."""
     if len(result.panels) == 1:
         return ""
-    places = [i for i, name in enumerate(result.scenarios) if name != CLEAN]
+    places = [i for i, name in enumerate(result.scenarios) if name != corruption.CLEAN]
     gap = result.gap[panel, places]
     slower, faster = int(gap.above().sum()), int(gap.below().sum())
     arm, everyone = result.arms[panel], result.arms[-1]
@@ -118,10 +96,10 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
     )
 
 
-def corruption_table(result: Corruption, scenario: str) -> dict[str, Column]:
+def corruption_table(result: corruption.Corruption, scenario: str) -> dict[str, Column]:
     """Return all judges and every panel at every level of a scenario."""
     places = result.of(scenario)
-    damaged = np.array(result.scenarios)[places] != CLEAN
+    damaged = np.array(result.scenarios)[places] != corruption.CLEAN
     everyone = len(result.panels) - 1
     columns = {
         "damage": numbers(result.levels[places], "share", of="level"),
@@ -146,11 +124,11 @@ def corruption_table(result: Corruption, scenario: str) -> dict[str, Column]:
     return columns | {"base rate": numbers(np.full(len(places), result.null_nll), of="null_nll")}
 
 
-def _nll(result: Corruption, p: int, i: int) -> str:
+def _nll(result: corruption.Corruption, p: int, i: int) -> str:
     return fixed(float(result.nll.value[p, i]), 3)
 
 
-def corruption_figure(result: Corruption, scenario: str) -> go.Figure:
+def corruption_figure(result: corruption.Corruption, scenario: str) -> go.Figure:
     """Draw NLL against the share of flipped votes, or of absent judges."""
     places = result.of(scenario)
     share = 100.0 * result.levels[places]
@@ -158,44 +136,46 @@ def corruption_figure(result: Corruption, scenario: str) -> go.Figure:
     figure = go.Figure()
     for p, name in enumerate(result.arms):
         everyone = p == len(result.arms) - 1
-        look = ALL_JUDGES if everyone else CHOSEN
+        look = style.ALL_JUDGES if everyone else style.CHOSEN
         # Offset slightly, so that error bars do not overlap.
         x = share + 0.06 * width * (1 if everyone else -1)
         hover = f"{name}, %{{customdata:.0f}} %: %{{y:.3f}}"
-        add_series(figure, x, result.nll[p, places], look, name, hover, customdata=share)
+        style.add_series(figure, x, result.nll[p, places], look, name, hover, customdata=share)
     ends = [share.min() - 0.06 * width, share.max() + 0.06 * width]
-    add_base_rate(figure, ends, [result.null_nll, result.null_nll])
-    laid_out(figure, x=hit_words(scenario), y="NLL (nats per item)")
+    style.add_base_rate(figure, ends, [result.null_nll, result.null_nll])
+    style.laid_out(figure, x=hit_words(scenario), y="NLL (nats per item)")
     figure.update_xaxes(ticksuffix=" %")
     return figure
 
 
 def present(
-    result: Corruption, spec: CorruptionSpec, view: CorruptionView = CorruptionView()
-) -> list[Block]:
+    result: corruption.Corruption,
+    spec: corruption.CorruptionSpec,
+    view: CorruptionView = CorruptionView(),
+) -> list[blocks.Block]:
     """Present one scenario, or all of them in turn."""
     scenarios = [name for name in SCENARIO_NAMES if name in result.scenarios]
     if view.scenario in scenarios:
         return [*_scenario(result, view.scenario), _method(result)]
-    blocks = _scenario(result, scenarios[0])
+    content = _scenario(result, scenarios[0])
     for name in scenarios[1:]:
-        blocks += [Heading(capital(SCENARIO_NAMES[name]), 3), *_scenario(result, name)]
-    return [*blocks, _method(result)]
+        content += [blocks.Heading(capital(SCENARIO_NAMES[name]), 3), *_scenario(result, name)]
+    return [*content, _method(result)]
 
 
-def _scenario(result: Corruption, scenario: str) -> list[Block]:
+def _scenario(result: corruption.Corruption, scenario: str) -> list[blocks.Block]:
     damaged = hit_words(scenario)
     counts = [degrades_sentence(result, panel) for panel in range(len(result.panels) - 1)]
     return [
-        Answer(corruption_sentence(result, scenario)),
-        drawing(f"NLL against the share of {damaged}", corruption_figure, result, scenario),
-        *(Paragraph(text, quiet=True) for text in counts[:1]),
-        Table(corruption_table(result, scenario), f"{capital(SCENARIO_NAMES[scenario])}."),
-        *paragraphs(*counts[1:]),
+        blocks.Answer(corruption_sentence(result, scenario)),
+        blocks.drawing(f"NLL against the share of {damaged}", corruption_figure, result, scenario),
+        *(blocks.note(text) for text in counts[:1]),
+        blocks.Table(corruption_table(result, scenario), f"{capital(SCENARIO_NAMES[scenario])}."),
+        *blocks.paragraphs(*counts[1:]),
     ]
 
 
-def _method(result: Corruption) -> Method:
+def _method(result: corruption.Corruption) -> blocks.Method:
     again = ""
     if result.aggregator == AVERAGE:
         again = (
@@ -203,16 +183,15 @@ def _method(result: Corruption) -> Method:
             "they are damaged throughout, and reads votes only, not grades. The top k beside it "
             f"are under {pipeline_name(*COMPARED)}."
         )
-    return Method(
-        f"In each of {result.n_splits} splits (seed {result.seed}) the damage is drawn {DRAWS} "
-        "times, the same for all panels; a higher level hits the same votes and more. Labels are "
-        "never touched. Where flips are concentrated, "
+    return blocks.Method(
+        f"In each of {result.n_splits} splits (seed {result.seed}) the damage is drawn "
+        f"{corruption.DRAWS} times, the same for all panels; a higher level hits the same votes "
+        "and more. Labels are never touched. Where flips are concentrated, "
         f"{percent(result.concentrated)} of the judges, drawn at random, carry them all. 'Loses "
         "more' is the rise of the NLL of top-k less that of all judges; its interval holds at all "
         "levels of the damage together. A panel cannot fall much below the base rate, so one that "
-        "starts better has more to lose: read the last difference, too."
-        f"{again}"
+        f"starts better has more to lose: read the last difference, too.{again}"
     )
 
 
-ENTRY = Entry(CORRUPTION, present, under_pipeline(CorruptionSpec))
+ENTRY = Entry(corruption.CORRUPTION, present, under_pipeline(corruption.CorruptionSpec))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from judgepanel.figures.dots import dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.present.study import Entry, Pipeline
+from judgepanel.present.study import Entry, Pipeline, Specs
 from judgepanel.present.trust import scope
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -36,7 +36,8 @@ def _answer(result: GroupChange, place: int) -> str:
     if not result.members:
         return f"The group ({result.name}) is empty, so nothing changes."
     group = f"{result.name} ({counted(len(result.members), 'judge')})"
-    under = _under(result.aggregators[place])
+    aggregator = result.aggregators[place]
+    under = f"{'in' if aggregator == AVERAGE else 'under'} {AGGREGATOR_NAMES[aggregator]}"
     rest = counted(result.n_judges - len(result.members), "judge")
     delta = with_interval(*result.delta[place], sign=True)
     saved, lo, hi = -result.delta[place]
@@ -53,10 +54,6 @@ def _answer(result: GroupChange, place: int) -> str:
         "undecided": f"Undecided whether to keep {group}: {change} {under}.",
         "tie": f"{result.name}: the same probabilities with and without it {under}.",
     }[result.verdicts[place]]
-
-
-def _under(aggregator: str) -> str:
-    return f"{'in' if aggregator == AVERAGE else 'under'} {AGGREGATOR_NAMES[aggregator]}"
 
 
 def members_sentence(result: GroupChange) -> str:
@@ -94,17 +91,13 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
             " The recommended panel is chosen again, with the group and without it; its members "
             "have calibrators of their own."
         )
+    shows = "NLL of every aggregator with the group and without it"
+    names = [AGGREGATOR_NAMES[name] for name in result.aggregators]
     panels = {"with the group": result.nll_with, "without it": result.nll_without}
     return [
         answer,
         *paragraphs(*otherwise, members_sentence(result)),
-        drawing(
-            "NLL of every aggregator with the group and without it",
-            dots,
-            [AGGREGATOR_NAMES[name] for name in result.aggregators],
-            panels,
-            result.null_nll,
-        ),
+        drawing(shows, dots, names, panels, result.null_nll),
         Table(group_table(result)),
         Method(
             "In every split both panels are fitted on the same labels and scored on the same "
@@ -115,9 +108,7 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
     ]
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[GroupChangeSpec, ...]:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return the panel with and without what the filter drops, by the pipelines of the checks."""
     checks = scope.default_specs(votes, settings, pipeline)
     return tuple(group_spec(spec, "filter") for spec in checks)

@@ -23,20 +23,11 @@ from judgepanel.figures.style import (
     add_base_rate,
     add_series,
     laid_out,
-    with_opacity,
+    shade,
 )
 from judgepanel.kernels.aggregation import Aggregator, cross_fits
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Heading,
-    Method,
-    Paragraph,
-    Table,
-    drawing,
-    paragraphs,
-)
-from judgepanel.present.study import OFFERED, Entry, Pipeline, affordable_splits
+from judgepanel.present import blocks
+from judgepanel.present.study import OFFERED, Entry, Pipeline, Specs, affordable_splits
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import (
@@ -56,15 +47,9 @@ from judgepanel.studies.trust.label_budget import (
     LabelsNeeded,
 )
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.sentences import (
-    CALIBRATED,
-    CALIBRATOR_NAMES,
-    CODING,
-    first_calibrator,
-    pipeline_name,
-)
+from judgepanel.words import sentences
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
-from judgepanel.words.text import capital, counted, fixed, level, p_value, with_interval
+from judgepanel.words.text import capital, counted, fixed, level, listed, p_value, with_interval
 
 ALPHA = 0.05
 
@@ -72,7 +57,7 @@ ALPHA = 0.05
 def budget_sentence(result: LabelBudget, calibrator: str) -> str:
     """Return how many labels bring all judges near their NLL with the most labels."""
     text = _needed_answer(result, calibrator)
-    return f"{text} {CODING}" if result.measures_coding else text
+    return f"{text} {sentences.CODING}" if result.measures_coding else text
 
 
 def beats_null(result: LabelBudget, calibrator: str) -> bool:
@@ -164,7 +149,7 @@ def _with_pipeline(result: LabelBudget, calibrator: str) -> str:
     everyone = result.arms[-1]
     if result.aggregator == AVERAGE:
         return everyone
-    return f"{everyone} with {pipeline_name(result.aggregator, calibrator)}"
+    return f"{everyone} with {sentences.pipeline_name(result.aggregator, calibrator)}"
 
 
 def next_sentence(result: LabelBudget, calibrator: str) -> str:
@@ -216,7 +201,7 @@ def joint_sentence(result: LabelBudget, calibrator: str, panel: str) -> str:
         for where in (result.band[c, p].above(), result.band[c, p].below())
     )
     parts = [
-        f"{word} at {_budgets(where)}"
+        f"{word} at {listed([f'{n:,}' for n in where])} labels"
         for word, where in (("costs NLL", worse), ("saves NLL", better))
         if where
     ]
@@ -240,12 +225,6 @@ def span(needed: LabelsNeeded) -> str:
 
 def _count(n: float) -> str:
     return counted(round(n), "label")
-
-
-def _budgets(budgets: list[int]) -> str:
-    if len(budgets) == 1:
-        return f"{budgets[0]:,} labels"
-    return ", ".join(f"{n:,}" for n in budgets[:-1]) + f" and {budgets[-1]:,} labels"
 
 
 def _are(result: LabelBudget) -> str:
@@ -284,7 +263,7 @@ def again_sentence(unit: str) -> str:
     return (
         f"The recommended panel is chosen again on the labels of every {unit}: candidates are "
         "fitted and compared, and the weights of their average learned, on those alone. The best "
-        f"few beside it are under {pipeline_name(*COMPARED)}."
+        f"few beside it are under {sentences.pipeline_name(*COMPARED)}."
     )
 
 
@@ -366,7 +345,7 @@ def needed_table(result: LabelBudget) -> dict[str, Column]:
     quoted = np.array([result.quoted(needed) for needed in result.needed])
     words = {row: _words(result, needed) for row, needed in enumerate(result.needed)}
     spans = {row: span(needed) for row, needed in enumerate(result.needed)}
-    names = text([CALIBRATOR_NAMES[needed.calibrator] for needed in result.needed])
+    names = text([sentences.CALIBRATOR_NAMES[needed.calibrator] for needed in result.needed])
     calibrator = {} if result.aggregator == AVERAGE else {"calibrator": names}
     return calibrator | {
         "panel": text([needed.panel for needed in result.needed]),
@@ -413,19 +392,15 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
         what, listed = "%{x:.0f} labels", p == everyone
         add_line(figure, result.labels, result.nll[c, p], name, look, what, listed=listed)
         tail = result.fitted(c, p, beyond)
-        if _goes_on(tail, float(result.nll.value[c, p, -1])):
+        end = float(result.nll.value[c, p, -1])
+        # Only where the fitted curve continues from where the levels end.
+        if np.isfinite(tail).all() and abs(float(tail[0]) - end) <= _MISS * end:
             faint = Look(look.fill, look.colour, "", "dot", 1.5)
             hover = f"{name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
             more = "extrapolated" if listed else f"{name}: extrapolated"
             add_series(figure, beyond, tail, faint, more, hover, showlegend=listed)
             if p == everyone:
-                figure.add_vrect(
-                    x0=beyond[0],
-                    x1=beyond[-1],
-                    fillcolor=with_opacity(NEUTRAL, _BEYOND),
-                    line_width=0,
-                    layer="below",
-                )
+                shade(figure, beyond[0], beyond[-1], _BEYOND)
     mark = {"line": {"color": NEUTRAL, "width": 1, "dash": "dash"}, "showlegend": True}
     needed = result.needed_for(calibrator, result.arms[everyone])
     if needed is not None and np.isfinite(result.quoted(needed)):
@@ -439,11 +414,6 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
     laid_out(figure, x="labels the panel is fitted on", y="NLL (nats per item)")
     _log_axis(figure, np.append(result.labels, beyond))
     return figure
-
-
-def _goes_on(tail: Floats, level: float) -> bool:
-    """Whether a fitted curve continues from where the levels end."""
-    return bool(np.isfinite(tail).all() and abs(float(tail[0]) - level) <= _MISS * level)
 
 
 def look_of(result: LabelBudget, p: int) -> Look:
@@ -486,27 +456,27 @@ def _log_axis(figure: go.Figure, values: Floats) -> None:
 
 def present(
     result: LabelBudget, spec: LabelBudgetSpec, view: BudgetView = BudgetView()
-) -> list[Block]:
+) -> list[blocks.Block]:
     """Present the curve of one calibrator, then the others if none was chosen."""
-    first = view.calibrator or first_calibrator(result.calibrators)
+    first = view.calibrator or sentences.first_calibrator(result.calibrators)
     arms = _arms(result, view.panel)
-    blocks = _curve(result, first, arms)
+    content = _curve(result, first, arms)
     for arm in arms:
-        blocks += [Heading(versus(result, arm), 3), *_difference(result, first, arm)]
+        content += [blocks.Heading(versus(result, arm), 3), *_difference(result, first, arm)]
     if arms:
-        blocks.append(Heading("Labels needed, and the test of all budgets together", 3))
+        content.append(blocks.Heading("Labels needed, and the test of all budgets together", 3))
     if result.needed:
-        blocks.append(Table(needed_table(result), "Labels needed."))
-    blocks += _joint(result, first)
+        content.append(blocks.Table(needed_table(result), "Labels needed."))
+    content += _joint(result, first)
     for calibrator in result.calibrators if view.calibrator is None else ():
         if calibrator != first:
-            blocks.append(Heading(capital(CALIBRATED[calibrator]), 3))
-            blocks += _curve(result, calibrator, arms, first=False)
+            content.append(blocks.Heading(capital(sentences.CALIBRATED[calibrator]), 3))
+            content += _curve(result, calibrator, arms, first=False)
             for arm in arms:
-                blocks.append(Paragraph(joint_sentence(result, calibrator, arm)))
-                blocks.append(_budgets_table(result, calibrator, arm))
-            blocks += _joint(result, calibrator)
-    return [*blocks, _method(result)]
+                content.append(blocks.Paragraph(joint_sentence(result, calibrator, arm)))
+                content.append(_budgets_table(result, calibrator, arm))
+            content += _joint(result, calibrator)
+    return [*content, _method(result)]
 
 
 def _arms(result: LabelBudget, panel: int | None) -> list[str]:
@@ -521,20 +491,19 @@ def _arms(result: LabelBudget, panel: int | None) -> list[str]:
 
 def _curve(
     result: LabelBudget, calibrator: str, arms: list[str], *, first: bool = True
-) -> list[Block]:
+) -> list[blocks.Block]:
     sentence = budget_sentence(result, calibrator)
     if not first:
-        under = pipeline_name(result.aggregator, calibrator)
+        under = sentences.pipeline_name(result.aggregator, calibrator)
         sentence = f"Under {under}, {sentence[0].lower()}{sentence[1:]}"
-    blocks: list[Block] = [
-        Answer(sentence),
-        drawing(
-            "panels on more and more labels", label_budget, result, calibrator, _drawn(result, arms)
-        ),
-        Paragraph(reading_sentence(result, calibrator), quiet=True),
-        *paragraphs(next_sentence(result, calibrator), target_sentence(result, calibrator)),
+    shows, drawn = "panels on more and more labels", _drawn(result, arms)
+    content: list[blocks.Block] = [
+        blocks.Answer(sentence),
+        blocks.drawing(shows, label_budget, result, calibrator, drawn),
+        blocks.note(reading_sentence(result, calibrator)),
+        *blocks.paragraphs(next_sentence(result, calibrator), target_sentence(result, calibrator)),
     ]
-    return blocks if arms else [*blocks, _budgets_table(result, calibrator, None)]
+    return content if arms else [*content, _budgets_table(result, calibrator, None)]
 
 
 def _drawn(result: LabelBudget, arms: list[str]) -> list[str]:
@@ -546,34 +515,31 @@ def _drawn(result: LabelBudget, arms: list[str]) -> list[str]:
     return [*chosen[:1], *second]
 
 
-def _difference(result: LabelBudget, calibrator: str, arm: str) -> list[Block]:
+def _difference(result: LabelBudget, calibrator: str, arm: str) -> list[blocks.Block]:
     return [
-        Paragraph(joint_sentence(result, calibrator, arm)),
-        drawing("the difference in NLL", budget_difference, result, calibrator, arm),
+        blocks.Paragraph(joint_sentence(result, calibrator, arm)),
+        blocks.drawing("the difference in NLL", budget_difference, result, calibrator, arm),
         _budgets_table(result, calibrator, arm),
     ]
 
 
-def _budgets_table(result: LabelBudget, calibrator: str, arm: str | None) -> Table:
-    return Table(budget_table(result, calibrator, arm), "Every budget.")
+def _budgets_table(result: LabelBudget, calibrator: str, arm: str | None) -> blocks.Table:
+    return blocks.Table(budget_table(result, calibrator, arm), "Every budget.")
 
 
-def _joint(result: LabelBudget, calibrator: str) -> list[Block]:
+def _joint(result: LabelBudget, calibrator: str) -> list[blocks.Block]:
     """Return our test of every panel next to the paper's, once there are enough splits."""
     if result.n_splits < 2 or len(result.panels) < 2:
         return []
     return [
-        Table(
-            joint_table(result, calibrator),
-            "The joint test, and the paper's (invalid).",
-        ),
-        Paragraph(paper_note(), quiet=True),
+        blocks.Table(joint_table(result, calibrator), "The joint test, and the paper's (invalid)."),
+        blocks.note(paper_note()),
     ]
 
 
-def _method(result: LabelBudget) -> Method:
+def _method(result: LabelBudget) -> blocks.Method:
     again = "" if result.aggregator != AVERAGE else f" {again_sentence('budget')}"
-    return Method(
+    return blocks.Method(
         "In each split the same items are scored, whatever the budget. The other items are put in "
         "a random order, and a budget of n takes the first n: judges are ranked and weighted, and "
         "calibrators fitted, on those labels alone. Intervals are for new items and panels fitted "
@@ -583,9 +549,7 @@ def _method(result: LabelBudget) -> Method:
     )
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[LabelBudgetSpec, ...]:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return the calibrators and panels that the page offers."""
     return (budget_spec(settings, pipeline.of_panel),)
 

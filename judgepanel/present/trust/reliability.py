@@ -15,33 +15,18 @@ from plotly.subplots import make_subplots
 
 from judgepanel.arrays import Floats
 from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out, with_opacity
-from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
+from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, note, paragraphs
 from judgepanel.present.study import Entry, panel_spec
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.studies.trust import reliability
 from judgepanel.studies.trust.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.trust.probabilities import FEW_ITEMS, PanelResult
 from judgepanel.studies.trust.probabilities import RAW as BEFORE
-from judgepanel.studies.trust.reliability import (
-    RELIABILITY,
-    STATED_BINS,
-    Bins,
-    Reliability,
-    ReliabilitySpec,
-)
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 from judgepanel.words.tables import Column, numbers, text
-from judgepanel.words.text import (
-    all_judges,
-    capital,
-    fixed,
-    interval,
-    p_value,
-    percent,
-    share_level,
-    with_interval,
-)
 
 NOT_YET = "Not enough splits yet to say."
 ASKED = 0.9
@@ -71,7 +56,7 @@ def panel_name(result: PanelResult) -> str:
     if result.aggregator == AVERAGE:
         return AGGREGATOR_NAMES[AVERAGE]
     if result.k == result.n_judges:
-        return all_judges(result.n_judges)
+        return txt.all_judges(result.n_judges)
     return f"top-{result.k}"
 
 
@@ -108,84 +93,84 @@ class ReliabilityView:
     bins: int | None = None
 
 
-def reliability_sentence(result: Reliability) -> str:
+def reliability_sentence(result: reliability.Reliability) -> str:
     """Return how often the panel is right when it states 90 %."""
     if result.n_splits < 2:
         return NOT_YET
-    bins, b = result.binned(STATED_BINS), asked_bin(result)
-    right = share_level(*bins.accuracy[AFTER, b], digits=2)
+    bins, b = result.binned(reliability.STATED_BINS), asked_bin(result)
+    right = txt.share_level(*bins.accuracy[AFTER, b], digits=2)
     says = _says(bins, b)
-    seldom = "" if _asked(bins) == b else f"It hardly ever says {percent(ASKED)}. "
+    seldom = "" if _asked(bins) == b else f"It hardly ever says {txt.percent(ASKED)}. "
     text = f"{seldom}When it says {says}, it is right {right} of the time"
     if result.calibrator != "none":
         text += (
-            f". Before calibration it said {percent(result.confidence[BEFORE], 3)} on average, and "
-            f"was right {percent(result.accuracy.value[BEFORE], 3)}"
+            f". Before calibration it said {txt.percent(result.confidence[BEFORE], 3)} on average, "
+            f"and was right {txt.percent(result.accuracy.value[BEFORE], 3)}"
         )
     text += "."
     if not beats_null(result):
         text += (
             f" It is not shown to beat the base rate: NLL {_estimate(result.nll[AFTER], 3)}, "
-            f"base rate {fixed(result.null_nll, 3)}."
+            f"base rate {txt.fixed(result.null_nll, 3)}."
         )
     return f"{text} {CODING}" if result.measures_coding else text
 
 
-def beats_null(result: Reliability) -> bool:
+def beats_null(result: reliability.Reliability) -> bool:
     """Whether the calibrated probabilities are shown to beat the base rate."""
     return bool(result.nll[AFTER].below(result.null_nll))
 
 
-def believed(result: Reliability) -> bool:
+def believed(result: reliability.Reliability) -> bool:
     """Whether the answer's bin is consistent and the gaps are within chance."""
-    bins, b = result.binned(STATED_BINS), asked_bin(result)
+    bins, b = result.binned(reliability.STATED_BINS), asked_bin(result)
     _, lo, hi = bins.accuracy[AFTER, b]
     within = lo <= bins.confidence[AFTER, b] <= hi
     return bool(within and result.ece_p[AFTER, 0] >= ALPHA and beats_null(result))
 
 
-def asked_bin(result: Reliability) -> int:
+def asked_bin(result: reliability.Reliability) -> int:
     """Return the bin around 90 %, or the one with most items if that is nearly empty."""
-    bins = result.binned(STATED_BINS)
+    bins = result.binned(reliability.STATED_BINS)
     b = _asked(bins)
     return b if bins.items[AFTER, b] >= FEW_ITEMS else int(bins.items[AFTER].argmax())
 
 
-def _asked(bins: Bins) -> int:
+def _asked(bins: reliability.Bins) -> int:
     return int(np.searchsorted(bins.edges, ASKED) - 1)
 
 
-def _says(bins: Bins, b: int) -> str:
+def _says(bins: reliability.Bins, b: int) -> str:
     """Return the name of a bin of stated confidences."""
     lo, hi = float(bins.edges[b]), float(bins.edges[b + 1])
     if b == 0:
-        return f"{percent(lo)} to {percent(hi)}"
-    return f"{percent(lo)} or more" if hi == 1.0 else percent((lo + hi) / 2.0)
+        return f"{txt.percent(lo)} to {txt.percent(hi)}"
+    return f"{txt.percent(lo)} or more" if hi == 1.0 else txt.percent((lo + hi) / 2.0)
 
 
-def error_sentence(result: Reliability, bins: int) -> str:
+def error_sentence(result: reliability.Reliability, bins: int) -> str:
     """Return the calibration error, and whether chance alone would explain it."""
     if result.n_splits < 2:
         return ""
     b = result.ece_bins.index(bins)
-    ece = with_interval(*result.ece[AFTER, b])
+    ece = txt.with_interval(*result.ece[AFTER, b])
     p = float(result.ece_p[AFTER, b])
     verdict = "no more than chance" if p >= ALPHA else "more than chance explains"
     alone, luck = (float(part[AFTER, b]) for part in (result.ece_split, result.ece_split_null))
     start, before = "The", ""
     if result.calibrator != "none":
         start = "After calibration the"
-        before = f"; before calibration it was {fixed(result.ece.value[BEFORE, b], 3)}"
+        before = f"; before calibration it was {txt.fixed(result.ece.value[BEFORE, b], 3)}"
     return (
-        f"{start} gap between stated and right averages {fixed(alone, 3)} within one "
-        f"split (ECE, {bins} bins). A perfectly calibrated panel would show {fixed(luck, 3)} by "
-        f"chance. The mean over the panels of all splits is off by {ece}, "
-        f"against {_chance(result, b)} by chance: {verdict} ({p_value(p)}). Corrected for the "
-        f"noise of items it is {fixed(float(result.ece_corrected[AFTER, b]), 3)}{before}."
+        f"{start} gap between stated and right averages {txt.fixed(alone, 3)} within one split "
+        f"(ECE, {bins} bins). A perfectly calibrated panel would show {txt.fixed(luck, 3)} by "
+        f"chance. The mean over the panels of all splits is off by {ece}, against "
+        f"{_chance(result, b)} by chance: {verdict} ({txt.p_value(p)}). Corrected for the noise of "
+        f"items it is {txt.fixed(float(result.ece_corrected[AFTER, b]), 3)}{before}."
     )
 
 
-def slope_sentence(result: Reliability) -> str:
+def slope_sentence(result: reliability.Reliability) -> str:
     """Say whether stated log-odds are overconfident or underconfident."""
     slope, lo, hi = result.slope[AFTER]
     if not (math.isfinite(slope) and math.isfinite(lo)):
@@ -196,17 +181,17 @@ def slope_sentence(result: Reliability) -> str:
         verdict = "its probabilities are too cautious"
     else:
         verdict = "nothing shows that its probabilities are too extreme or too cautious"
-    text = f"Calibration slope {with_interval(slope, lo, hi, 3)}, where 1 is right: {verdict}."
+    text = f"Calibration slope {txt.with_interval(slope, lo, hi, 3)}, where 1 is right: {verdict}."
     before = result.slope.value[BEFORE]
     if math.isfinite(before) and result.calibrator != "none":
-        text += f" Before calibration it was {fixed(before, 2)}."
+        text += f" Before calibration it was {txt.fixed(before, 2)}."
     intercept = result.intercept[AFTER]
     if math.isfinite(intercept.value):
-        text += f" Intercept {with_interval(*intercept, sign=True)}, where 0 is right."
+        text += f" Intercept {txt.with_interval(*intercept, sign=True)}, where 0 is right."
     return text
 
 
-def bins_table(result: Reliability, name: str) -> dict[str, Column]:
+def bins_table(result: reliability.Reliability, name: str) -> dict[str, Column]:
     """Return every non-empty bin: stated, right with interval and items, after and before.
 
     Only once without a calibrator.
@@ -227,10 +212,10 @@ def bins_table(result: Reliability, name: str) -> dict[str, Column]:
     return columns
 
 
-def measures_table(result: Reliability) -> dict[str, Column]:
+def measures_table(result: reliability.Reliability) -> dict[str, Column]:
     """Return every calibration figure before and after, and its size by chance."""
     rows = [
-        ("NLL", _estimates(result.nll, 3), f"{fixed(result.null_nll, 3)} (base rate)"),
+        ("NLL", _estimates(result.nll, 3), f"{txt.fixed(result.null_nll, 3)} (base rate)"),
         ("accuracy", _estimates(result.accuracy, 3), ""),
         ("mean stated confidence", _levels(result.confidence), "the accuracy"),
         ("slope", _estimates(result.slope, 3), "1"),
@@ -241,7 +226,7 @@ def measures_table(result: Reliability) -> dict[str, Column]:
         rows.append(("intercept", _estimates(result.intercept), "0"))
     for b, n in enumerate(result.ece_bins):
         name = f"ECE, {n} bins"
-        single = fixed(float(result.ece_split_null[AFTER, b]), 3)
+        single = txt.fixed(float(result.ece_split_null[AFTER, b]), 3)
         rows += [
             (name, _estimates(result.ece[:, b]), _chance(result, b)),
             (f"{name}, corrected for noise", _levels(result.ece_corrected[:, b]), "0"),
@@ -262,20 +247,20 @@ def _estimates(stages: Interval, digits: int = 2) -> list[str]:
 
 def _estimate(stage: Interval, digits: int) -> str:
     value, lo, hi = stage
-    return with_interval(value, lo, hi, digits) if math.isfinite(value) else "cannot be fitted"
+    return txt.with_interval(value, lo, hi, digits) if math.isfinite(value) else "cannot be fitted"
 
 
 def _levels(stages: Floats) -> list[str]:
-    return [fixed(float(value), 3) for value in stages]
+    return [txt.fixed(float(value), 3) for value in stages]
 
 
-def _chance(result: Reliability, b: int) -> str:
+def _chance(result: reliability.Reliability, b: int) -> str:
     """Return the mean error and its central range for a perfectly calibrated panel."""
     mean, lo, hi = result.ece_null[AFTER, b]
-    return f"{fixed(mean, 3)} {interval(lo, hi)}"
+    return f"{txt.fixed(mean, 3)} {txt.interval(lo, hi)}"
 
 
-def reliability_figure(result: Reliability, name: str) -> go.Figure:
+def reliability_figure(result: reliability.Reliability, name: str) -> go.Figure:
     """Draw stated confidence against the share right in these bins, with counts of items below.
 
     Without a calibrator there is one line.
@@ -314,7 +299,7 @@ def reliability_figure(result: Reliability, name: str) -> go.Figure:
 
 
 def _add_stage(
-    figure: go.Figure, bins: Bins, stage: int, name: str, colour: str, shift: float
+    figure: go.Figure, bins: reliability.Bins, stage: int, name: str, colour: str, shift: float
 ) -> None:
     """Add a stage's line with intervals, and its bars; bins with few items have open markers."""
     full = bins.items[stage] > 0
@@ -349,9 +334,8 @@ def _add_stage(
         customdata=np.stack([stated, right.lo, right.hi, items], axis=-1),
         name=name,
         hovertemplate=(
-            name + ": says %{customdata[0]:.1%}, right %{y:.1%} "
-            "[%{customdata[1]:.1%}, %{customdata[2]:.1%}], %{customdata[3]:.0f} items"
-            "<extra></extra>"
+            name + ": says %{customdata[0]:.1%}, right %{y:.1%} [%{customdata[1]:.1%}, "
+            "%{customdata[2]:.1%}], %{customdata[3]:.0f} items<extra></extra>"
         ),
         row=1,
         col=1,
@@ -372,7 +356,9 @@ def _add_stage(
 
 
 def present(
-    result: Reliability, spec: ReliabilitySpec, view: ReliabilityView = ReliabilityView()
+    result: reliability.Reliability,
+    spec: reliability.ReliabilitySpec,
+    view: ReliabilityView = ReliabilityView(),
 ) -> list[Block]:
     """Present stated and right by bins of confidence, and all calibration figures."""
     bins = view.bins if view.bins in result.ece_bins else result.ece_bins[0]
@@ -381,30 +367,24 @@ def present(
     return [
         Answer(reliability_sentence(result)),
         drawing(shows + ", with counts of items beneath", reliability_figure, result, str(bins)),
-        Paragraph(
+        note(
             "On the dotted line stated and right agree; below it the panel is too sure. Open "
-            f"marks: fewer than {FEW_ITEMS} items. Every item counts once.",
-            quiet=True,
+            f"marks: fewer than {FEW_ITEMS} items. Every item counts once."
         ),
         *paragraphs(error_sentence(result, bins), slope_sentence(result)),
         Table(bins_table(result, str(bins)), "Every bin."),
-        Table(measures_table(result), f"{capital(stages)}."),
-        _method(result),
+        Table(measures_table(result), f"{txt.capital(stages)}."),
+        Method(
+            f"{fitted_on(result)} one part of the items, and the other items are given a "
+            "probability. An item is held out in about half of the splits; it counts once all the "
+            "same, in parts where its confidence falls into several bins. Intervals are Wilson's "
+            "on an effective number of items, which is lower with groups and with panels that "
+            "differ from split to split. ECE is the mean gap between stated and right over the "
+            "bins. By chance: labels drawn from the panel's own probabilities. Slope and "
+            f"intercept: labels regressed on the stated log-odds. {arm_name(5)} and the like are "
+            "ranked on the calibration items of each split."
+        ),
     ]
 
 
-def _method(result: Reliability) -> Method:
-    return Method(
-        f"{fitted_on(result)} one part of the items, and the other items are given "
-        "a probability. An item is held out in about half of "
-        "the splits; it counts once all the same, in parts where its confidence falls into several "
-        "bins. Intervals are Wilson's on an effective number of items, which is lower with groups "
-        "and with panels that differ from split to split. ECE is the mean gap between stated and "
-        "right over "
-        "the bins. By chance: labels drawn from the panel's own probabilities. Slope and "
-        f"intercept: labels regressed on the stated log-odds. {arm_name(5)} and the like are "
-        "ranked on the calibration items of each split."
-    )
-
-
-ENTRY = Entry(RELIABILITY, present, panel_spec(RELIABILITY.spec))
+ENTRY = Entry(reliability.RELIABILITY, present, panel_spec(reliability.RELIABILITY.spec))

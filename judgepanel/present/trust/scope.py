@@ -11,30 +11,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.figures import style
 from judgepanel.figures.dots import dots
-from judgepanel.figures.style import (
-    ALL_JUDGES,
-    CURATE_LINE,
-    DOTTED,
-    INCLUDE,
-    NEUTRAL,
-    Look,
-    add_band,
-    add_series,
-    escaped,
-    laid_out,
-    rank_axis,
-)
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Heading,
-    Method,
-    Paragraph,
-    Table,
-    drawing,
-    paragraphs,
-)
+from judgepanel.present import blocks
 from judgepanel.present.decide.recommend import decision_sentence, other_way_sentence
 from judgepanel.present.study import Entry, Pipeline, affordable_splits
 from judgepanel.scoring.interval import Interval
@@ -54,6 +33,7 @@ from judgepanel.studies.understand.judge_table import FILTER_RATE, REVIEW_RATE
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import documentation, quote_value
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
@@ -62,18 +42,6 @@ from judgepanel.words.sentences import (
     check_sentences,
 )
 from judgepanel.words.tables import Column, differences, levels, numbers, text
-from judgepanel.words.text import (
-    capital,
-    counted,
-    first_sentence,
-    fixed,
-    interval,
-    listed,
-    p_value,
-    percent,
-    plain,
-    with_interval,
-)
 
 _WORST = ("fail", "review")
 _OF_VOTES = ("P0", "P1")
@@ -109,7 +77,7 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
         text = f"Safe to use: all {passed} checks{apply} pass."
     else:
         blocking = _blocking(result, harmless=harmless)
-        with_some = f"Safe to use, with {counted(len(raised), 'reservation')}"
+        with_some = f"Safe to use, with {txt.counted(len(raised), 'reservation')}"
         first = f"{with_some}. The first: " if len(raised) > 1 else f"{with_some}: "
         start = "Not yet: " if blocking else first
         text = f"{start}{headline(result, (blocking or raised)[0])}."
@@ -122,7 +90,7 @@ def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
     if raised:
         first = (blocking or raised)[0]
         others = [headline(result, check) for check in raised if check is not first]
-        advice = first_sentence(blocking[0].advice) if blocking else ""
+        advice = txt.first_sentence(blocking[0].advice) if blocking else ""
         return " ".join(filter(None, (advice, *(f"Also: {other}." for other in others))))
     course = result.saturation
     if course is None or course.outcome[course.last] != "inconclusive":
@@ -145,10 +113,10 @@ def preliminary_sentence(result: Scope) -> str:
         text = f"Not yet: {headline(result, blocking[0])}."
     elif asked and not raised:
         objects = "raises" if len(asked) == 1 else "raise"
-        text = f"Safe so far: {listed(asked)} {objects} no objection."
+        text = f"Safe so far: {txt.listed(asked)} {objects} no objection."
     elif raised:
         first = "the first: " if len(raised) > 1 else ""
-        counts = counted(len(raised), "reservation")
+        counts = txt.counted(len(raised), "reservation")
         text = f"Safe so far, with {counts}; {first}{headline(result, raised[0])}."
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -160,14 +128,14 @@ def kept_sentence(
     if recommendation is None or not result.suggested:
         return ""
     n, remaining = len(result.suggested), len(kept_all_the_same(result, recommendation))
-    whom, them = counted(n, "judge"), "it" if n == 1 else "them"
+    whom, them = txt.counted(n, "judge"), "it" if n == 1 else "them"
     if not remaining:
         return f"The filter would drop {whom}; the recommended panel leaves {them} out, too."
     if filtered is None or not filtered.members:
         which = f"{remaining} of them" if remaining < n else them
         compared = "the panel with and without is compared below"
         return f"The filter would drop {whom}; the recommended panel keeps {which}; {compared}."
-    aggregator, change = filtered.aggregators[0], with_interval(*filtered.delta[0], sign=True)
+    aggregator, change = filtered.aggregators[0], txt.with_interval(*filtered.delta[0], sign=True)
     alone = not recommendation.averages and aggregator == recommendation.model.main.aggregator
     same = aggregator == AVERAGE or alone
     under = "" if same else f" under {AGGREGATOR_NAMES[aggregator]}"
@@ -223,12 +191,12 @@ def _parsing(result: Scope) -> str:
         n = int(result.below.sum())
         if not n:
             return "the grades of some judges contradict their votes or the labels"
-        return f"{counted(n, 'judge')} {'is' if n == 1 else 'are'} below chance"
+        return f"{txt.counted(n, 'judge')} {'is' if n == 1 else 'are'} below chance"
     worst = int(np.argmin(result.parsed))
-    share = percent(result.parsed[worst])
+    share = txt.percent(result.parsed[worst])
     few = int((result.parsed < REVIEW_RATE).sum())
     if few > 1:
-        return f"{few} judges give a verdict on less than {percent(REVIEW_RATE)} of the items"
+        return f"{few} judges give a verdict on less than {txt.percent(REVIEW_RATE)} of the items"
     return f"judge {quote_value(result.judges[worst])} gives a verdict on {share} of the items"
 
 
@@ -251,7 +219,9 @@ def _gaps(result: Scope) -> str:
         return "judges that miss votes cost NLL"
     if better:
         best = min(better, key=lambda arm: arm.switch.value)
-        return f"{AGGREGATOR_NAMES[best.aggregator]} would save {with_interval(*-best.switch)} NLL"
+        return (
+            f"{AGGREGATOR_NAMES[best.aggregator]} would save {txt.with_interval(*-best.switch)} NLL"
+        )
     if result.missing.n_related:
         return "votes are not missing at random"
     return ""
@@ -264,7 +234,7 @@ def filter_sentence(result: Scope) -> str:
     named = [f"{quote_value(drop.judge)} ({drop.why})" for drop in result.suggested[:4]]
     more = len(result.suggested) - len(named)
     text = ", ".join(named) + (f" and {more} more" if more else "")
-    return f"The filter drops {counted(len(result.suggested), 'judge')}: {text}."
+    return f"The filter drops {txt.counted(len(result.suggested), 'judge')}: {text}."
 
 
 def curve_note(result: Scope) -> str:
@@ -274,21 +244,23 @@ def curve_note(result: Scope) -> str:
         return ""
     text = (
         "Judges are ordered by accuracy on the calibration items, again in every split. Grey "
-        f"band: within 1 % of the NLL of all ({fixed(float(line.nll.value[-1]), 3)}). "
-        f"Base rate alone: {fixed(result.null_nll, 3)}."
+        f"band: within 1 % of the NLL of all ({txt.fixed(float(line.nll.value[-1]), 3)}). "
+        f"Base rate alone: {txt.fixed(result.null_nll, 3)}."
     )
     if result.aggregator == AVERAGE:
         text += " At every point the panel is recommended again, from the judges kept."
     if abs(result.constant_nll - result.null_nll) > 0.001:
-        text += f" A constant score through the same calibrator: {fixed(result.constant_nll, 3)}."
+        text += (
+            f" A constant score through the same calibrator: {txt.fixed(result.constant_nll, 3)}."
+        )
     return text
 
 
 _HEIGHT = 280
 _KINDS = (
-    ("90 % or more", INCLUDE, "circle"),
-    ("review: below 90 %", CURATE_LINE, "diamond-open"),
-    ("filter: 70 % or less", CURATE_LINE, "x"),
+    ("90 % or more", style.spot(style.INCLUDE, "circle", 8)),
+    ("review: below 90 %", style.spot(style.CURATE_LINE, "diamond-open", 8)),
+    ("filter: 70 % or less", style.spot(style.CURATE_LINE, "x", 8)),
 )
 
 
@@ -310,17 +282,17 @@ def parse_table(result: Scope) -> dict[str, Column]:
     """Return every judge, lowest parse rate first."""
     order = np.argsort(result.parsed, kind="stable")
     accuracy = result.accuracy[order]
-    ends = [interval(lo, hi, 3) for _, lo, hi in zip(*accuracy.scaled(100.0, ""), strict=True)]
+    ends = [txt.interval(lo, hi, 3) for _, lo, hi in zip(*accuracy.scaled(100.0, ""), strict=True)]
     below = [
-        f"shown, {p_value(p)}" if flag else ""
+        f"shown, {txt.p_value(p)}" if flag else ""
         for flag, p in zip(result.below[order], result.p_below[order], strict=True)
     ]
     return {
-        "judge": text([plain(result.judges[j], 120) for j in order]),
+        "judge": text([txt.plain(result.judges[j], 120) for j in order]),
         "parse rate": numbers(result.parsed[order], "share"),
         **({"coded ties": numbers(result.tied[order], "share")} if result.tied.any() else {}),
         "accuracy": numbers(accuracy.value, "share", of="value"),
-        "95 %": Column(accuracy.lo, "share", dict(enumerate(ends))),
+        "95 %": numbers(accuracy.lo, "share", words=ends),
         "below chance": text(below),
         "paper's Wald rule": text(["below" if flag else "" for flag in result.wald_below[order]]),
     }
@@ -335,25 +307,18 @@ def parse_figure(result: Scope) -> go.Figure:
     rank, rate = np.arange(1, len(order) + 1), result.parsed[order]
     kind = np.where(rate <= FILTER_RATE, 2, np.where(rate < REVIEW_RATE, 1, 0))
     figure = go.Figure()
-    for code, (name, colour, symbol) in enumerate(_KINDS):
-        rows = kind == code
-        if not rows.any():
-            continue
-        add_series(
-            figure,
-            rank[rows],
-            rate[rows],
-            Look(colour, colour, symbol, "", size=8),
-            f"{name} ({int(rows.sum())})",
-            "%{text}<br>a verdict on %{y:.1%}",
-            text=[escaped(result.judges[j]) for j in order[rows]],
-        )
+    names = [result.judges[j] for j in order]
+    style.add_kinds(
+        figure, kind, _KINDS, rank, rate, "%{text}<br>a verdict on %{y:.1%}", names=names
+    )
     for limit in (FILTER_RATE, REVIEW_RATE):
-        figure.add_hline(y=limit, line=DOTTED)
-    laid_out(figure, x="judges, lowest parse rate first", y="share with a verdict", height=260)
+        figure.add_hline(y=limit, line=style.DOTTED)
+    style.laid_out(
+        figure, x="judges, lowest parse rate first", y="share with a verdict", height=260
+    )
     low = min(float(rate.min(initial=1.0)), FILTER_RATE) - 0.05
     figure.update_yaxes(tickformat=".0%", range=[max(low, 0.0) - 0.01, 1.03])
-    rank_axis(figure, len(order), [result.judges[j] for j in order])
+    style.rank_axis(figure, len(order), names)
     return figure
 
 
@@ -363,15 +328,12 @@ def curve_table(result: Scope) -> dict[str, Column]:
     if line is None:
         return {}
     n = len(line.sizes)
+    change = line.change.where(np.arange(n) < n - 1)
     return {
         "judges kept": numbers(line.sizes, "whole"),
         "share": numbers(line.sizes / line.n_judges, "share"),
         "NLL": levels(line.nll),
-        "adding the others": Column(
-            line.change.where(np.arange(n) < n - 1).value,
-            "signed",
-            dict(enumerate(_changes(line)[:-1])),
-        ),
+        "adding the others": numbers(change.value, "signed", words=_changes(line)[:-1]),
         "against 1 %": text([*line.outcome[:-1], ""]),
         "base rate": numbers(np.full(n, result.null_nll)),
     }
@@ -384,17 +346,19 @@ def _changes(line: Saturation) -> list[str]:
 def curve_figure(line: Saturation) -> go.Figure:
     """Draw NLL against the number of best judges kept, with the band for 'adds nothing'."""
     figure = go.Figure()
-    add_band(figure, line.sizes, line.nll, INCLUDE, name="95 % interval")
+    style.add_band(figure, line.sizes, line.nll, style.INCLUDE, name="95 % interval")
     level = np.full(2, line.nll.value[-1])
     same = Interval(level, level - line.margin, level + line.margin)
     ends = np.array([0, line.n_judges + 1])
-    add_band(figure, ends, same, NEUTRAL, opacity=0.35, name="within 1 % of all")
+    style.add_band(figure, ends, same, style.NEUTRAL, opacity=0.35, name="within 1 % of all")
     text = [*(f"adding the others: {change}" for change in _changes(line)[:-1]), "all judges"]
-    look, hover = replace(ALL_JUDGES, size=8), "best %{x}: NLL %{y:.3f}<br>%{text}"
+    look, hover = replace(style.ALL_JUDGES, size=8), "best %{x}: NLL %{y:.3f}<br>%{text}"
     nll = line.nll.value
-    add_series(figure, line.sizes, nll, look, "best judges kept", hover, text=text)
-    laid_out(figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=320)
-    rank_axis(figure, line.n_judges)
+    style.add_series(figure, line.sizes, nll, look, "best judges kept", hover, text=text)
+    style.laid_out(
+        figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=320
+    )
+    style.rank_axis(figure, line.n_judges)
     return figure
 
 
@@ -403,16 +367,14 @@ def switch_table(result: Scope) -> dict[str, Column]:
     arms = result.switch
     columns = {
         "aggregator": text([AGGREGATOR_NAMES[arm.aggregator] for arm in arms]),
-        "NLL, all judges": levels(Interval.stacked(arm.nll for arm in arms), of="nll"),
-        "switch to it": differences(Interval.stacked(arm.switch for arm in arms), {0: "in use"}),
+        "NLL, all judges": levels([arm.nll for arm in arms], of="nll"),
+        "switch to it": differences([arm.switch for arm in arms], {0: "in use"}),
         "pays": text(["yes" if arm.pays else "" for arm in arms]),
         "base rate": numbers(np.full(len(arms), result.null_nll)),
     }
     if np.isfinite(arms[0].partly.value):
         columns |= {
-            "leaving out those that miss votes": differences(
-                Interval.stacked(arm.partly for arm in arms)
-            ),
+            "leaving out those that miss votes": differences(arm.partly for arm in arms),
             "verdict on them": text([_verdict_words(arm.partly_verdict) for arm in arms]),
         }
     return columns
@@ -433,7 +395,7 @@ def missing_table(result: Scope) -> dict[str, Column]:
     """Return the most significant tests of missing votes."""
     tests = result.missing.tests
     return {
-        "test": text([plain(gap_sentence(test), 200) for test in tests]),
+        "test": text([txt.plain(gap_sentence(test), 200) for test in tests]),
         "p": numbers([test.p for test in tests], "p"),
         "Holm": numbers([test.p_adjusted for test in tests], "p"),
         "votes missing": numbers([test.n_missing for test in tests], "whole"),
@@ -442,77 +404,68 @@ def missing_table(result: Scope) -> dict[str, Column]:
 
 def _verdict_words(verdict: str) -> str:
     return {"keep all": "keep them", "curate": "leave them out"}.get(
-        verdict, capital(verdict or "n/a")
+        verdict, txt.capital(verdict or "n/a")
     )
 
 
-def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[Block]:
+def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[blocks.Block]:
     """Present the checks in order, and the judges that the filter would drop."""
-    blocks: list[Block] = [
-        Answer(scope_sentence(result, harmless=does_no_harm(view.filtered))),
-        *paragraphs(scope_reasons(result, view.recommendation, view.filtered)),
+    content: list[blocks.Block] = [
+        blocks.Answer(scope_sentence(result, harmless=does_no_harm(view.filtered))),
+        *blocks.paragraphs(scope_reasons(result, view.recommendation, view.filtered)),
     ]
     if view.sentences or view.figures:
-        blocks += paragraphs(scope_decision(result, view.recommendation))
+        content += blocks.paragraphs(scope_decision(result, view.recommendation))
     for check in result.checks if view.sentences or view.figures else ():
         inside = check_figures(result, check) if view.figures else []
         if view.sentences:
-            numbers = Paragraph(check_numbers(check), quiet=True)
-            inside = [Paragraph(check_sentences(check)), numbers, *inside]
-        blocks += [Heading(check.title, 3), *inside] if inside else []
+            numbers = blocks.note(check_numbers(check))
+            inside = [blocks.Paragraph(check_sentences(check)), numbers, *inside]
+        content += [blocks.Heading(check.title, 3), *inside] if inside else []
     if view.figures:
-        blocks += paragraphs(filter_sentence(result))
-    return [*blocks, _method(result)]
+        content += blocks.paragraphs(filter_sentence(result))
+    return [*content, _method(result)]
 
 
-def check_figures(result: Scope, check: Check) -> list[Block]:
+def check_figures(result: Scope, check: Check) -> list[blocks.Block]:
     """Return the evidence of a check; nothing for item order."""
     if check.code == "P1":
         return _parsed(result)
     if check.code == "P2":
-        return _kept(result, check)
+        if result.saturation is None:
+            return []
+        shows = f"NLL of the best judges. {txt.plain(check.why).rstrip('.')}"
+        return [
+            blocks.drawing(shows, curve_figure, result.saturation),
+            blocks.note(curve_note(result)),
+            blocks.Table(curve_table(result), "Every share."),
+        ]
     return _gapped(result) if check.code == "P3" else []
 
 
-def _parsed(result: Scope) -> list[Block]:
-    table = Table(parse_table(result), "Every judge.", height=_HEIGHT)
+def _parsed(result: Scope) -> list[blocks.Block]:
+    table = blocks.Table(parse_table(result), "Every judge.", height=_HEIGHT)
     if result.sparse:
         return [table]
-    return [drawing("share of items with a verdict by judge", parse_figure, result), table]
+    return [blocks.drawing("share of items with a verdict by judge", parse_figure, result), table]
 
 
-def _kept(result: Scope, check: Check) -> list[Block]:
-    if result.saturation is None:
-        return []
-    return [
-        drawing(
-            f"NLL of the best judges. {plain(check.why).rstrip('.')}",
-            curve_figure,
-            result.saturation,
-        ),
-        Paragraph(curve_note(result), quiet=True),
-        Table(curve_table(result), "Every share."),
-    ]
-
-
-def _gapped(result: Scope) -> list[Block]:
-    blocks: list[Block] = []
+def _gapped(result: Scope) -> list[blocks.Block]:
+    content: list[blocks.Block] = []
     if result.switch:
         shows = "NLL of every aggregator, with all judges and without those that miss votes"
-        blocks.append(drawing(shows, switch_figure, result))
+        content.append(blocks.drawing(shows, switch_figure, result))
         if result.n_compared < result.n_splits:
-            blocks.append(
-                Paragraph(
-                    f"Aggregators are compared on {result.n_compared} of the {result.n_splits} "
-                    "splits, so an NLL here differs a little from the same one under saturation.",
-                    quiet=True,
-                )
+            compared = (
+                f"Aggregators are compared on {result.n_compared} of the {result.n_splits} splits, "
+                "so an NLL here differs a little from the same one under saturation."
             )
-        blocks.append(Table(switch_table(result), "Every aggregator."))
+            content.append(blocks.note(compared))
+        content.append(blocks.Table(switch_table(result), "Every aggregator."))
     if result.missing.tests:
         caption = f"Tests of missing votes ({result.missing.n_tests:,})."
-        blocks.append(Table(missing_table(result), caption, height=_HEIGHT))
-    return blocks
+        content.append(blocks.Table(missing_table(result), caption, height=_HEIGHT))
+    return content
 
 
 _CHECK_WORDS = {
@@ -543,7 +496,7 @@ _GRADE_WORDS = (
 )
 
 
-def _method(result: Scope) -> Method:
+def _method(result: Scope) -> blocks.Method:
     words = dict(_CHECK_WORDS)
     if GRADED in result.check("P1").numbers:
         words["P1"] += _GRADE_WORDS
@@ -555,7 +508,7 @@ def _method(result: Scope) -> Method:
             "candidates are fitted and compared, and the weights of their average learned, on the "
             f"calibration items. The other aggregators of P3 have {CALIBRATED[result.calibrator]}."
         )
-    return Method(
+    return blocks.Method(
         "In every split everything is fitted on one part of the labelled items, and every NLL is a "
         f"score of the others. {result.n_compared} of the splits compare aggregators. A sound "
         f"panel passes all checks in most cases, not in all: {documentation('scope')} has how "
@@ -563,9 +516,7 @@ def _method(result: Scope) -> Method:
     )
 
 
-def default_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[ScopeSpec, ...]:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[ScopeSpec]:
     """Return the spec of the recommended average if there is one, else of the default pipeline.
 
     The alternatives to the average are calibrated as its members that keep a few judges.

@@ -9,31 +9,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.style import (
-    CURATE_FILL,
-    CURATE_LINE,
-    DOTTED,
-    INCLUDE,
-    Look,
-    add_series,
-    escaped,
-    laid_out,
-    mixed,
-    text_on,
-)
+from judgepanel.figures import style
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Method,
-    Paragraph,
-    Table,
-    by_calibrator,
-    drawing,
-    paragraphs,
-)
+from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import absent_sentence, worst_absence
-from judgepanel.present.study import Entry, Pipeline, spec_under
+from judgepanel.present.study import Entry, Pipeline, Specs, spec_under
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings, grouped_votes, prepare
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -54,29 +34,14 @@ from judgepanel.studies.trust.slice_transfer import (
     SliceTransferSpec,
 )
 from judgepanel.votes import VoteMatrix
+from judgepanel.words import text as txt
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
-from judgepanel.words.text import (
-    capital,
-    counted,
-    fixed,
-    level,
-    listed,
-    one_line,
-    p_value,
-    percent,
-    plain,
-    with_interval,
-)
 
 ALPHA = 0.05
 CARRIED: tuple[Calibrator, ...] = ("beta", "platt")
 """Calibrators to transfer from easy to hard items, besides the recommended one."""
-METHOD_NAMES = {
-    "plain": "plain",
-    "stratified": "stratified",
-    "weighted": "importance-weighted",
-}
+METHOD_NAMES = {"plain": "plain", "stratified": "stratified", "weighted": "importance-weighted"}
 _METHODS = ("calibration", "constant score", "against plain", "effective labels")
 """Columns about one calibrator and how it is transferred."""
 WAITING = "Not enough splits yet to say."
@@ -118,25 +83,25 @@ def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str =
     else:
         answer = (
             "Labels of easy items alone, or of hard ones alone, are not shown to cost NLL on the "
-            f"others. {capital(worst.source)} to {worst.target}: {_loss(worst)}; {other.source} to "
-            f"{other.target}: {_loss(other)}."
+            f"others. {txt.capital(worst.source)} to {worst.target}: {_loss(worst)}; "
+            f"{other.source} to {other.target}: {_loss(other)}."
         )
         alone = [cell for cell in (worst, other) if cell.delta.above()]
         if alone:
-            p = p_value(min(cell.p_holm for cell in alone))
+            p = txt.p_value(min(cell.p_holm for cell in alone))
             answer += " Each interval is for one direction alone; corrected for testing both "
             answer += f"(Holm), {p}."
     return f"{answer} {CODING}" if result.measures_coding else answer
 
 
 def _failing(cell: Cell) -> str:
-    base = f"base rate {fixed(cell.null_nll, 3)}"
+    base = f"base rate {txt.fixed(cell.null_nll, 3)}"
     if cell.nll.value > cell.null_nll:
-        base = f"worse than the base rate's {fixed(cell.null_nll, 3)}"
+        base = f"worse than the base rate's {txt.fixed(cell.null_nll, 3)}"
     return (
         f"Calibrated on {cell.source} items it fails on {cell.target} ones: NLL "
-        f"{level(*cell.nll)}, {base}. As many labels of {cell.target} items give "
-        f"{fixed(float(cell.nll.value - cell.delta.value), 3)}, a difference of {_loss(cell)}."
+        f"{txt.level(*cell.nll)}, {base}. As many labels of {cell.target} items give "
+        f"{txt.fixed(float(cell.nll.value - cell.delta.value), 3)}, a difference of {_loss(cell)}."
     )
 
 
@@ -145,8 +110,8 @@ def difficulty_sentence(result: DifficultyTransfer, calibrator: str) -> str:
     easy, hard = (result.cell(calibrator, "plain", "all", target) for target in TARGETS)
     if easy.nll.value <= hard.nll.value:
         return ""
-    right = [percent(float(cell.accuracy.value), 3) for cell in (easy, hard)]
-    nll = [fixed(float(cell.nll.value), 3) for cell in (easy, hard)]
+    right = [txt.percent(float(cell.accuracy.value), 3) for cell in (easy, hard)]
+    nll = [txt.fixed(float(cell.nll.value), 3) for cell in (easy, hard)]
     if result.by == "disagreement":
         means, what = "Easy means that the judges agree, not that they are right", "they agree on"
     else:
@@ -174,9 +139,9 @@ def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
         elif cell.gain.above():
             verdict = "hurts"
         words = f"{METHOD_NAMES[method]} calibration {verdict}: "
-        words += with_interval(*cell.gain, sign=True)
+        words += txt.with_interval(*cell.gain, sign=True)
         if method == "weighted":
-            words += f", with {percent(cell.effective)} of the labels effective"
+            words += f", with {txt.percent(cell.effective)} of the labels effective"
         parts.append(words)
     return f"From {worst.source} to {worst.target}, {'; '.join(parts)}." if parts else ""
 
@@ -235,29 +200,16 @@ def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) ->
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,
     )
-    laid_out(figure, x="", y="", height=70 + _GRID_ROW * len(SOURCES))
+    style.laid_out(figure, x="", y="", height=70 + _GRID_ROW * len(SOURCES))
     notes = [
-        {
-            "x": t,
-            "y": s,
-            "text": _written(cell),
-            "showarrow": False,
-            "font": {"color": text_on(_colour(cell)), "size": 11},
-        }
-        for (s, t), cell in cells.items()
+        style.cell_text(t, s, _written(cell), _colour(cell), 11) for (s, t), cell in cells.items()
     ]
     figure.update_layout(annotations=notes, xaxis_title=None, yaxis_title=None)
-    figure.update_xaxes(
-        tickvals=list(range(len(TARGETS))),
-        ticktext=[f"on {name} items" for name in TARGETS],
-        range=[-0.5, len(TARGETS) - 0.5],
-        side="top",
-    )
+    n, names = len(TARGETS), [f"on {name} items" for name in TARGETS]
+    figure.update_xaxes(tickvals=list(range(n)), ticktext=names, range=[-0.5, n - 0.5], side="top")
+    n, names = len(SOURCES), [f"{name} items<br>labelled" for name in SOURCES]
     figure.update_yaxes(
-        tickvals=list(range(len(SOURCES))),
-        ticktext=[f"{name} items<br>labelled" for name in SOURCES],
-        range=[len(SOURCES) - 0.5, -0.5],
-        showgrid=False,
+        tickvals=list(range(n)), ticktext=names, range=[n - 0.5, -0.5], showgrid=False
     )
     return figure
 
@@ -265,7 +217,7 @@ def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) ->
 def _colour(cell: Cell) -> str:
     """Return a colour: deeper is better, orange is worse than the base rate of the labels."""
     skill = 1.0 - float(cell.nll.value) / cell.null_nll
-    return CURATE_FILL if skill < 0.0 else mixed(_PALE, _DEEP, min(skill, 1.0))
+    return style.CURATE_FILL if skill < 0.0 else style.mixed(_PALE, _DEEP, min(skill, 1.0))
 
 
 def _written(cell: Cell) -> str:
@@ -273,7 +225,7 @@ def _written(cell: Cell) -> str:
     lines = [f"<b>{cell.nll.value:.3f}</b>{_ends(cell.nll, _places(cell.nll))}"]
     if cell.source != cell.target and math.isfinite(cell.delta.lo):
         places = _places(cell.delta)
-        value = fixed(float(cell.delta.value), places, sign=True)
+        value = txt.fixed(float(cell.delta.value), places, sign=True)
         lines.append(f"{value}{_ends(cell.delta, places, sign=True)}")
     return "<br>".join([*lines, f"base rate {cell.null_nll:.3f}"])
 
@@ -286,7 +238,7 @@ def _places(values: Interval) -> int:
 def _ends(values: Interval, places: int, *, sign: bool = False) -> str:
     if not (math.isfinite(values.lo) and math.isfinite(values.hi)):
         return ""
-    lo, hi = (fixed(float(end), places, sign=sign) for end in (values.lo, values.hi))
+    lo, hi = (txt.fixed(float(end), places, sign=sign) for end in (values.lo, values.hi))
     return f" [{lo}, {hi}]"
 
 
@@ -300,7 +252,7 @@ def _cell_hover(cell: Cell) -> str:
     if cell.source != cell.target:
         words += (
             f"<br>against as many labels of {cell.target} items: "
-            f"{fixed(float(cell.delta.value), 3, sign=True)}{_ends(cell.delta, 3, sign=True)}"
+            f"{txt.fixed(float(cell.delta.value), 3, sign=True)}{_ends(cell.delta, 3, sign=True)}"
         )
     if cell.method == "weighted":
         words += f"<br>effective labels: {cell.effective:.0%}"
@@ -308,45 +260,46 @@ def _cell_hover(cell: Cell) -> str:
 
 
 def _loss(cell: Cell) -> str:
-    return with_interval(*cell.delta, sign=True)
+    return txt.with_interval(*cell.delta, sign=True)
 
 
 def present_transfer(
     result: DifficultyTransfer, spec: DifficultyTransferSpec, view: TransferView = TransferView()
-) -> list[Block]:
+) -> list[blocks.Block]:
     """Present the matrix of one calibrator, then the others if none was chosen."""
     if not math.isfinite(result.n_labels):
-        return [Answer(result.warnings[-1]), _method(result)]
+        return [blocks.Answer(result.warnings[-1]), _method(result)]
 
-    def matrix(calibrator: str) -> list[Block]:
-        return _matrix(result, calibrator, view.method)
+    def matrix(calibrator: str) -> list[blocks.Block]:
+        shows = "NLL from the labels of easy, hard and all items to easy and to hard items"
+        return [
+            blocks.Answer(transfer_sentence(result, calibrator, view.method)),
+            *blocks.paragraphs(
+                difficulty_sentence(result, calibrator), remedy_sentence(result, calibrator)
+            ),
+            blocks.drawing(shows, transfer_figure, result, calibrator, view.method),
+            blocks.note(_reading(result)),
+            blocks.Table(transfer_table(result, calibrator), height=320),
+        ]
 
-    return [*by_calibrator(result.calibrators, view.calibrator, matrix), _method(result)]
-
-
-def _matrix(result: DifficultyTransfer, calibrator: str, method: str) -> list[Block]:
-    shows = "NLL from the labels of easy, hard and all items to easy and to hard items"
-    return [
-        Answer(transfer_sentence(result, calibrator, method)),
-        *paragraphs(difficulty_sentence(result, calibrator), remedy_sentence(result, calibrator)),
-        drawing(shows, transfer_figure, result, calibrator, method),
-        Paragraph(_reading(result), quiet=True),
-        Table(transfer_table(result, calibrator), height=320),
-    ]
+    return [*blocks.by_calibrator(result.calibrators, view.calibrator, matrix), _method(result)]
 
 
 def _reading(result: DifficultyTransfer) -> str:
-    measure = "disagreement of the votes" if result.by == "disagreement" else plain(result.by, 60)
+    measure = (
+        "disagreement of the votes" if result.by == "disagreement" else txt.plain(result.by, 60)
+    )
     return (
-        f"Easy: the {result.n_target[0]:,} items with {measure} up to {fixed(result.easy_to, 2)}. "
-        f"Hard: the {result.n_target[1]:,} with {fixed(result.hard_from, 2)} or more. Every panel "
-        f"is fitted on {result.n_labels:,.0f} labels. In a cell: its NLL, its loss against as many "
-        "labels of the items it is scored on, and the base rate of its labels. Deep blue is good, "
-        "orange is worse than the base rate."
+        f"Easy: the {result.n_target[0]:,} items with {measure} up to "
+        f"{txt.fixed(result.easy_to, 2)}. Hard: the {result.n_target[1]:,} with "
+        f"{txt.fixed(result.hard_from, 2)} or more. Every panel is fitted on "
+        f"{result.n_labels:,.0f} labels. In a cell: its NLL, its loss against as many labels of "
+        "the items it is scored on, and the base rate of its labels. Deep blue is good, orange is "
+        "worse than the base rate."
     )
 
 
-def _method(result: DifficultyTransfer) -> Method:
+def _method(result: DifficultyTransfer) -> blocks.Method:
     fitted = "judges are weighted and calibrators fitted"
     more = (
         " Importance weights come from a classifier that separates the two kinds of item by their "
@@ -355,7 +308,7 @@ def _method(result: DifficultyTransfer) -> Method:
     )
     if result.aggregator == AVERAGE:
         fitted, more = "the recommended panel is chosen again", ""
-    return Method(
+    return blocks.Method(
         f"{result.n_splits} random splits (seed {result.seed}). No label decides which items are "
         f"easy. On one side of a split, {fitted} on equally many labels of easy, of hard, or of "
         "all items; the items of the other side are scored. The loss compares both panels on the "
@@ -363,17 +316,10 @@ def _method(result: DifficultyTransfer) -> Method:
     )
 
 
-def transfer_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[DifficultyTransferSpec, ...]:
+def transfer_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return the spec with the default pipeline's calibrator and those of the paper."""
-    calibrators = carried(pipeline.calibrator)
+    calibrators = tuple(dict.fromkeys((pipeline.calibrator, *CARRIED)))
     return (spec_under(DifficultyTransferSpec, settings, pipeline, calibrators=calibrators),)
-
-
-def carried(calibrator: Calibrator) -> tuple[Calibrator, ...]:
-    """Return the calibrators to transfer, the given one first."""
-    return tuple(dict.fromkeys((calibrator, *CARRIED)))
 
 
 _NAME = 60
@@ -389,22 +335,21 @@ def slice_sentence(result: SliceTransfer) -> str:
     if not math.isfinite(float(result.p_holm[worst, 1])):
         return WAITING
     outcomes = [result.outcome(g) for g in range(len(result.slices))]
-    name = one_line(result.slices[worst])[:_NAME]
-    loss = with_interval(*result.band[worst, 1], sign=True)
+    name = txt.one_line(result.slices[worst])[:_NAME]
+    loss = txt.with_interval(*result.band[worst, 1], sign=True)
     if outcomes[worst] == "fails":
         answer = (
             f"Without labels of the slice '{name}' it fails there: NLL "
-            f"{level(*result.nll[worst, 1])}, base rate {fixed(result.null_nll[worst, 1], 3)}. "
-            f"With as many labels of its own NLL is {fixed(result.nll.value[worst, 0], 3)} "
-            f"(loss {loss}). "
-            f"{capital(_counts(outcomes))}."
+            f"{txt.level(*result.nll[worst, 1])}, base rate "
+            f"{txt.fixed(result.null_nll[worst, 1], 3)}. With as many labels of its own NLL is "
+            f"{txt.fixed(result.nll.value[worst, 0], 3)} (loss {loss}). "
+            f"{txt.capital(_counts(outcomes))}."
         )
     else:
-        feature = one_line(result.feature or "")[:_NAME]
+        feature = txt.one_line(result.feature or "")[:_NAME]
         answer = (
-            f"None of {counted(len(outcomes), 'slice')} by {feature} is shown to need its "
-            f"own labels; the largest loss is {loss}, on '{name}'. "
-            f"{capital(_counts(outcomes))}."
+            f"None of {txt.counted(len(outcomes), 'slice')} by {feature} is shown to need its own "
+            f"labels; the largest loss is {loss}, on '{name}'. {txt.capital(_counts(outcomes))}."
         )
     return f"{answer} {CODING}" if result.measures_coding else answer
 
@@ -427,13 +372,13 @@ def _counts(outcomes: list[Outcome]) -> str:
         (shared,) = (plural for n, _, plural in counts if n)
         return f"all {len(outcomes)} slices {shared}"
     parts = [f"{n} {singular if n == 1 else plural}" for n, singular, plural in counts if n]
-    return f"of {counted(len(outcomes), 'slice')} {listed(parts)}"
+    return f"of {txt.counted(len(outcomes), 'slice')} {txt.listed(parts)}"
 
 
 def slice_table(result: SliceTransfer) -> dict[str, Column]:
     """Return every slice under its own labels and those from elsewhere."""
     return {
-        "slice": text([one_line(name)[:_NAME] for name in result.slices]),
+        "slice": text([txt.one_line(name)[:_NAME] for name in result.slices]),
         "items": numbers(result.n_slice, "whole"),
         "labels": numbers(result.labels[:, 0], "whole"),
         "NLL, own labels": levels(result.nll[:, 0], of="nll"),
@@ -454,15 +399,15 @@ def slice_figure(result: SliceTransfer) -> go.Figure:
     band, n = result.band[order, 1], len(order)
     fails = np.array([result.outcome(int(g)) == "fails" for g in order], dtype=bool)
     figure = go.Figure()
-    figure.add_vline(x=0.0, line=DOTTED)
+    figure.add_vline(x=0.0, line=style.DOTTED)
     for name, chosen, look in (
-        ("loss is shown", fails, Look(CURATE_FILL, CURATE_LINE, "diamond")),
-        ("not shown", ~fails, Look(INCLUDE, INCLUDE, "circle")),
+        ("loss is shown", fails, style.Look(style.CURATE_FILL, style.CURATE_LINE, "diamond")),
+        ("not shown", ~fails, style.Look(style.INCLUDE, style.INCLUDE, "circle")),
     ):
         rows = np.flatnonzero(chosen)
         if not len(rows):
             continue
-        add_series(
+        style.add_series(
             figure,
             band[rows],
             rows,
@@ -471,39 +416,34 @@ def slice_figure(result: SliceTransfer) -> go.Figure:
             "%{text}",
             text=[_slice_hover(result, int(g)) for g in order[rows]],
         )
-    laid_out(figure, x="loss of NLL without own labels", y="", height=110 + _SLICE_ROW * n)
-    figure.update_yaxes(
-        tickvals=list(range(n)),
-        ticktext=[escaped(result.slices[g], _LABEL) for g in order],
-        range=[n - 0.4, -0.6],
-        title=None,
-    )
+    style.laid_out(figure, x="loss of NLL without own labels", y="", height=110 + _SLICE_ROW * n)
+    labels, span = [style.escaped(result.slices[g], _LABEL) for g in order], [n - 0.4, -0.6]
+    figure.update_yaxes(tickvals=list(range(n)), ticktext=labels, range=span, title=None)
     return figure
 
 
 def _slice_hover(result: SliceTransfer, g: int) -> str:
     own, away, _ = result.nll.value[g]
     return (
-        f"{escaped(result.slices[g])}, {result.n_slice[g]:,} items<br>"
+        f"{style.escaped(result.slices[g])}, {result.n_slice[g]:,} items<br>"
         f"own labels: NLL {own:.3f}<br>as many from elsewhere: {away:.3f}<br>"
         f"base rate of those: {result.null_nll[g, 1]:.3f}"
     )
 
 
-def present_slices(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block]:
+def present_slices(result: SliceTransfer, spec: SliceTransferSpec) -> list[blocks.Block]:
     """Present the cost of labels from elsewhere per slice; one sentence if there is no slice."""
-    answer = Answer(slice_sentence(result))
+    answer = blocks.Answer(slice_sentence(result))
     if not result.slices:
         return [answer]
     return [
         answer,
-        drawing("what labels from elsewhere cost on every slice", slice_figure, result),
-        Paragraph(
-            "Intervals hold in all slices together. Right of 0 a slice needs labels of its own.",
-            quiet=True,
+        blocks.drawing("what labels from elsewhere cost on every slice", slice_figure, result),
+        blocks.note(
+            "Intervals hold in all slices together. Right of 0 a slice needs labels of its own."
         ),
-        Table(slice_table(result)),
-        Method(
+        blocks.Table(slice_table(result)),
+        blocks.Method(
             f"{result.n_splits} random splits (seed {result.seed}). Part of a slice is scored by "
             "panels fitted on its other items, on as many labels of the other slices, and on the "
             "calibration share of all other slices. Groups with a scored item give no labels. A "
@@ -513,9 +453,7 @@ def present_slices(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block
     ]
 
 
-def slice_specs(
-    votes: VoteMatrix, settings: Settings, pipeline: Pipeline
-) -> tuple[SliceTransferSpec, ...]:
+def slice_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
     """Return slices by the first feature that has several."""
     return (slice_spec(settings, pipeline, first_feature(votes, settings)),)
 
@@ -550,38 +488,7 @@ def worst_finding(
     That is the transfer, or the absence of judges of the recommended panel, shown to cost most, in
     nats.
     """
-    losses = [*_losses(transfer, calibrator, slices), *_absent(recommendation)]
-    if losses:
-        coded = any(study.measures_coding for study in (transfer, slices) if study is not None)
-        return Finding(max(losses)[1], "open" if coded else "curate")
-    return Finding(_unbroken(transfer, calibrator, slices), "open")
-
-
-def _unbroken(
-    transfer: DifficultyTransfer | None, calibrator: str, slices: SliceTransfer | None
-) -> str:
-    """Return the sentence if no loss is shown."""
-    if transfer is not None:
-        return transfer_sentence(transfer, calibrator)
-    if slices is not None and slices.slices:
-        return slice_sentence(slices)
-    return "Nothing that could be tried here says yet what would break it."
-
-
-def _absent(recommendation: Recommendation | None) -> list[tuple[float, str]]:
-    if recommendation is None or recommendation.absence is None:
-        return []
-    _, worst = worst_absence(recommendation)
-    if not worst.delta.above():
-        return []
-    return [(float(worst.delta.value), absent_sentence(recommendation))]
-
-
-def _losses(
-    transfer: DifficultyTransfer | None, calibrator: str, slices: SliceTransfer | None
-) -> list[tuple[float, str]]:
-    """Return the losses that are shown, in nats, each with its sentence."""
-    losses = []
+    losses = list[tuple[float, str]]()
     if transfer is not None:
         worst = abroad(transfer, calibrator)[0]
         if fails(worst):
@@ -590,7 +497,18 @@ def _losses(
         g = worst_slice(slices)
         if slices.outcome(g) == "fails":
             losses.append((float(slices.delta.value[g, 1]), slice_sentence(slices)))
-    return losses
+    if recommendation is not None and recommendation.absence is not None:
+        _, absent = worst_absence(recommendation)
+        if absent.delta.above():
+            losses.append((float(absent.delta.value), absent_sentence(recommendation)))
+    if losses:
+        coded = any(study.measures_coding for study in (transfer, slices) if study is not None)
+        return Finding(max(losses)[1], "open" if coded else "curate")
+    if transfer is not None:
+        return Finding(transfer_sentence(transfer, calibrator), "open")
+    if slices is not None and slices.slices:
+        return Finding(slice_sentence(slices), "open")
+    return Finding("Nothing that could be tried here says yet what would break it.", "open")
 
 
 ENTRIES = (

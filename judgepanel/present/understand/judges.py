@@ -25,17 +25,7 @@ from judgepanel.figures.style import (
     laid_out,
     with_opacity,
 )
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Figure,
-    Heading,
-    Method,
-    Paragraph,
-    Table,
-    drawing,
-    paragraphs,
-)
+from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import weights_frame
 from judgepanel.present.decide.recommend import decision_sentence
 from judgepanel.present.study import Entry
@@ -73,8 +63,7 @@ def grade_sentence(curve: GradeCurve) -> str:
     return (
         f"{finding}: {judge} is right on {near} of {counted(int(curve.voted[0]), 'item')} with a "
         f"grade within {ends[0][-1]} of {at}, and on {far} of "
-        f"{counted(int(curve.voted[-1]), 'item')} with a grade {ends[-1][0]} or more "
-        "from it."
+        f"{counted(int(curve.voted[-1]), 'item')} with a grade {ends[-1][0]} or more from it."
     )
 
 
@@ -124,22 +113,26 @@ def grade_table(curve: GradeCurve) -> dict[str, Column]:
     }
 
 
-def grade_blocks(curves: Sequence[GradeCurve]) -> list[Block]:
+def grade_blocks(curves: Sequence[GradeCurve]) -> list[blocks.Block]:
     """Return what the grades of all judges tell; nothing without grades."""
     if not curves:
         return []
     sentence = grades_sentence(curves)
     figure = (
-        drawing(f"right votes by distance from the threshold. {sentence}", grade_figure, curves[0])
+        blocks.drawing(
+            f"right votes by distance from the threshold. {sentence}", grade_figure, curves[0]
+        )
         if len(curves) == 1
-        else drawing(f"right votes by distance of the grade. {sentence}", grades_figure, curves)
+        else blocks.drawing(
+            f"right votes by distance of the grade. {sentence}", grades_figure, curves
+        )
     )
     return [
-        Heading("What grades tell", 3),
-        Paragraph(sentence),
+        blocks.Heading("What grades tell", 3),
+        blocks.Paragraph(sentence),
         figure,
-        Paragraph(GRADE_NOTE, quiet=True),
-        Table(grades_table(curves), "Every judge with grades.", most=200, height=420),
+        blocks.note(GRADE_NOTE),
+        blocks.Table(grades_table(curves), "Every judge with grades.", most=200, height=420),
     ]
 
 
@@ -359,15 +352,22 @@ def _decided(
     }
 
 
-def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -> list[Block]:
+def present(
+    result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()
+) -> list[blocks.Block]:
     """Present the map of correlated errors, every judge, the clusters, and what grades tell."""
+    cut = f" (here {fixed(result.cut, 2)})" if math.isfinite(result.cut) else ""
+    large = len(result.order) >= MAP_JUDGES
+    most = f" The map shows at most {MAP_JUDGES} judges." if large else ""
     return [
-        Answer(judges_sentence(result)),
-        Heading(MAP_TITLE, 3),
+        blocks.Answer(judges_sentence(result)),
+        blocks.Heading(MAP_TITLE, 3),
         *_map(result, view.judge),
-        Heading(TABLE_TITLE, 3),
-        *paragraphs("" if view.recommendation is None else decision_sentence(view.recommendation)),
-        Table(
+        blocks.Heading(TABLE_TITLE, 3),
+        *blocks.paragraphs(
+            "" if view.recommendation is None else decision_sentence(view.recommendation)
+        ),
+        blocks.Table(
             judges_table(
                 result, every_column=view.every_column, recommendation=view.recommendation
             ),
@@ -377,7 +377,17 @@ def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -
         ),
         *_clusters(result),
         *grade_blocks(view.curves),
-        _method(result),
+        blocks.Method(
+            "Each pair of judges is compared on the labelled items both voted on: the correlation "
+            "of being wrong (phi). Pairs with few items in common are shrunk towards the mean of "
+            "all pairs, as far as chance explains their distance from it. The effective number is "
+            "K / (1 + (K - 1) x mean correlation): as many uncorrelated judges would have an "
+            "average error that varies as much. Items that are hard for everyone count as "
+            "agreement, since more judges do not help there. Clusters come from average linkage on "
+            f"1 - correlation, cut where near pairs and far pairs separate best{cut}. Intervals "
+            f"and stability rest on {result.n_rounds} random halves of the labelled items.{most} "
+            "Weights are fitted to all labelled items and all judges."
+        ),
     ]
 
 
@@ -386,53 +396,33 @@ def _repeated(result: Judges) -> tuple[str, ...]:
     return ("right", *(f"weight: {AGGREGATOR_NAMES[name]}" for name in result.aggregators))
 
 
-def _map(result: Judges, judge: str | None) -> list[Block]:
+def _map(result: Judges, judge: str | None) -> list[blocks.Block]:
     if len(result.order) < 2:
-        return paragraphs(
-            "No two judges voted on enough labelled items together to draw a map.",
-            worth_sentences(result),
-        )
+        none = "No two judges voted on enough labelled items together to draw a map."
+        return blocks.paragraphs(none, worth_sentences(result))
     alt = "Figure: error correlations of all pairs of judges, cluster by cluster."
     return [
-        Figure(partial(correlation_map, result, judge), alt),
-        Paragraph(
+        blocks.Figure(partial(correlation_map, result, judge), alt),
+        blocks.note(
             "Blue: the two err on the same items. Orange: one errs where the other does not. "
-            "Outlined: clusters. Blank: a judge with itself, or too few items in common.",
-            quiet=True,
+            "Outlined: clusters. Blank: a judge with itself, or too few items in common."
         ),
-        *paragraphs(worth_sentences(result)),
+        *blocks.paragraphs(worth_sentences(result)),
     ]
 
 
-def _clusters(result: Judges) -> list[Block]:
+def _clusters(result: Judges) -> list[blocks.Block]:
     if not result.n_clusters:
         return []
     families = families_sentence(result)
-    blocks: list[Block] = [
-        Heading("Clusters against given families" if families else "Clusters", 3),
-        *paragraphs(families),
+    content: list[blocks.Block] = [
+        blocks.Heading("Clusters against given families" if families else "Clusters", 3),
+        *blocks.paragraphs(families),
     ]
     if result.families is None:
         advice = "Give a judge table with a column 'family' to compare families with clusters."
-        blocks.append(Paragraph(advice, quiet=True))
-    return [*blocks, Table(cluster_table(result))]
-
-
-def _method(result: Judges) -> Method:
-    cut = f" (here {fixed(result.cut, 2)})" if math.isfinite(result.cut) else ""
-    large = len(result.order) >= MAP_JUDGES
-    most = f" The map shows at most {MAP_JUDGES} judges." if large else ""
-    return Method(
-        "Each pair of judges is compared on the labelled items both voted on: the correlation of "
-        "being wrong (phi). Pairs with few items in common are shrunk towards the mean of all "
-        "pairs, as far as chance explains their distance from it. The effective number is "
-        "K / (1 + (K - 1) x mean correlation): as many uncorrelated judges would have an average "
-        "error that varies as much. Items that are hard for everyone count as agreement, since "
-        "more judges do not help there. Clusters come from average linkage on 1 - correlation, "
-        f"cut where near pairs and far pairs separate best{cut}. Intervals and stability rest on "
-        f"{result.n_rounds} random halves of the labelled items.{most} Weights are fitted to all "
-        "labelled items and all judges."
-    )
+        content.append(blocks.note(advice))
+    return [*content, blocks.Table(cluster_table(result))]
 
 
 def view(votes: VoteMatrix, spec: JudgesSpec) -> JudgesView:
@@ -494,44 +484,33 @@ def doubts_table(result: Agreement) -> dict[str, Column]:
     }
 
 
-def present_agreement(result: Agreement, spec: AgreementSpec) -> list[Block]:
+def present_agreement(result: Agreement, spec: AgreementSpec) -> list[blocks.Block]:
     """Present agreement of all judges, of every judge, and the labels in doubt."""
     order = _order(result)[:MOST_DRAWN]
-    blocks: list[Block] = [
-        Answer(agreement_sentence(result)),
-        drawing(
-            "kappa and AC1 of every judge with the labels, with intervals",
-            groups_figure,
-            [one_line(result.judge[j], _NAME) for j in order],
-            {"kappa": result.kappa[order], "AC1": result.ac1[order]},
-            "agreement beyond chance",
-            percent=False,
-        ),
-        Table(
-            agreement_table(result),
-            "Votes by label, and agreement beyond chance; highest kappa first.",
-            most=200,
-            height=320,
-        ),
+    caption = "Votes by label, and agreement beyond chance; highest kappa first."
+    shows = "kappa and AC1 of every judge with the labels, with intervals"
+    axis = "agreement beyond chance"
+    names = [one_line(result.judge[j], _NAME) for j in order]
+    marks = {"kappa": result.kappa[order], "AC1": result.ac1[order]}
+    content: list[blocks.Block] = [
+        blocks.Answer(agreement_sentence(result)),
+        blocks.drawing(shows, groups_figure, names, marks, axis, percent=False),
+        blocks.Table(agreement_table(result), caption, most=200, height=320),
     ]
     if result.doubt:
-        blocks += [
-            Heading("Labels in doubt", 3),
-            *paragraphs(doubt_sentence(result)),
-            Table(
-                doubts_table(result),
-                "Panel: the probability of label 1, fitted to the labels of other items.",
-                height=320,
-            ),
+        doubts = "Panel: the probability of label 1, fitted to the labels of other items."
+        content += [
+            blocks.Heading("Labels in doubt", 3),
+            *blocks.paragraphs(doubt_sentence(result)),
+            blocks.Table(doubts_table(result), doubts, height=320),
         ]
     return [
-        *blocks,
-        Paragraph(
+        *content,
+        blocks.note(
             "Kappa falls where nearly all labels are equal, however good a judge is. Read it "
-            "beside the share of label 1, and beside AC1, which does not.",
-            quiet=True,
+            "beside the share of label 1, and beside AC1, which does not."
         ),
-        Method(
+        blocks.Method(
             "Cohen's kappa subtracts the agreement of raters who vote 1 as often as these, "
             "independently; Gwet's AC1 that of guesses. Krippendorff's alpha compares all judges "
             "on all labelled items, missing votes left out. Intervals are from leaving out one "
@@ -542,7 +521,4 @@ def present_agreement(result: Agreement, spec: AgreementSpec) -> list[Block]:
     ]
 
 
-ENTRIES = (
-    Entry(JUDGES, present, view=view),
-    Entry(AGREEMENT, present_agreement),
-)
+ENTRIES = (Entry(JUDGES, present, view=view), Entry(AGREEMENT, present_agreement))

@@ -10,19 +10,12 @@ import numpy as np
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.candidates import GridCells, method_grid
 from judgepanel.figures.style import METRIC_NAMES
-from judgepanel.present.blocks import Answer, Block, Figure, Method, Paragraph, Table, paragraphs
+from judgepanel.present.blocks import Answer, Block, Figure, Method, Table, note, paragraphs
 from judgepanel.present.decide.recommend import decision_sentence
 from judgepanel.present.study import Entry
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.votes.errors import documentation
-from judgepanel.words.sentences import (
-    AGGREGATOR_NAMES,
-    CALIBRATED,
-    CALIBRATOR_NAMES,
-    CODING,
-    calibrator_name,
-    pipeline_name,
-)
+from judgepanel.words import sentences
 from judgepanel.words.tables import Column, levels, numbers, text
 from judgepanel.words.text import all_judges, capital, counted, fixed, level, listed, percent
 
@@ -49,8 +42,8 @@ class MethodGridView:
 def pair_name(aggregator: str, calibrator: str) -> str:
     """``uncalibrated one-coin`` or ``one-coin with temperature scaling``."""
     if calibrator == "none":
-        return pipeline_name(aggregator, calibrator)
-    return f"{AGGREGATOR_NAMES[aggregator]} with {CALIBRATED[calibrator]}"
+        return sentences.pipeline_name(aggregator, calibrator)
+    return f"{sentences.AGGREGATOR_NAMES[aggregator]} with {sentences.CALIBRATED[calibrator]}"
 
 
 def grid_sentence(result: MethodGrid) -> str:
@@ -69,7 +62,7 @@ def grid_sentence(result: MethodGrid) -> str:
             text = f"Nothing here is shown to beat the base rate (NLL {null}). The lowest is {best}"
             text += f", {level(*nll)}"
         text += f". {capital(_ties(result))}." if result.tied.size > 1 else "."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return f"{text} {sentences.CODING}" if result.measures_coding else text
 
 
 def _ties(result: MethodGrid) -> str:
@@ -103,7 +96,7 @@ def grid_decision(result: MethodGrid, recommendation: Recommendation | None) -> 
         place = "has the lowest NLL"
     elif result.tied[cell]:
         place = "is not told apart from the lowest"
-    name = capital(pipeline_name(main.aggregator, main.calibrator))
+    name = capital(sentences.pipeline_name(main.aggregator, main.calibrator))
     return f"{decision} {name} on all judges {place} here."
 
 
@@ -114,7 +107,7 @@ def ties_sentence(result: MethodGrid) -> str:
     ways: dict[str, list[str]] = {}
     for row in result.nll.value.min(axis=1).argsort(kind="stable"):
         if result.tied[row].any():
-            name = AGGREGATOR_NAMES[result.aggregators[row]]
+            name = sentences.AGGREGATOR_NAMES[result.aggregators[row]]
             ways.setdefault(_way(result, int(row)), []).append(name)
     parts = [f"{listed(names)}{way}" for way, names in ways.items()]
     return (
@@ -130,8 +123,8 @@ def _way(result: MethodGrid, row: int) -> str:
     tied = [
         name for name, in_tie in zip(result.calibrators, result.tied[row], strict=True) if in_tie
     ]
-    used = [CALIBRATOR_NAMES[name] for name in ways if name in tied]
-    others = [CALIBRATOR_NAMES[name] for name in ways if name not in tied]
+    used = [sentences.CALIBRATOR_NAMES[name] for name in ways if name in tied]
+    others = [sentences.CALIBRATOR_NAMES[name] for name in ways if name not in tied]
     raw = "none" in tied
     if not used:
         return ", not calibrated" if ways else ""
@@ -167,14 +160,13 @@ def grid_table(result: MethodGrid) -> dict[str, Column]:
     rows, columns = np.divmod(order, len(result.calibrators))
     cells = rows, columns
     nll = result.nll[cells]
+    calibrators = [
+        sentences.calibrator_name(result.aggregators[a], result.calibrators[c])
+        for a, c in zip(rows, columns, strict=True)
+    ]
     return {
-        "aggregator": text([AGGREGATOR_NAMES[result.aggregators[i]] for i in rows]),
-        "calibrator": text(
-            [
-                calibrator_name(result.aggregators[a], result.calibrators[c])
-                for a, c in zip(rows, columns, strict=True)
-            ]
-        ),
+        "aggregator": text([sentences.AGGREGATOR_NAMES[result.aggregators[i]] for i in rows]),
+        "calibrator": text(calibrators),
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
         "against the lowest": Column(result.delta[cells], "compared", {0: "lowest"}),
@@ -202,8 +194,8 @@ def grid_cells(result: MethodGrid, metric: str = "nll") -> GridCells:
     width = best - worst
     shade = np.clip((score.value - worst) / width, 0.0, 1.0) if width else np.ones(score.shape)
     return GridCells(
-        rows=tuple(AGGREGATOR_NAMES[result.aggregators[i]] for i in order),
-        columns=tuple(CALIBRATOR_NAMES[name] for name in result.calibrators),
+        rows=tuple(sentences.AGGREGATOR_NAMES[result.aggregators[i]] for i in order),
+        columns=tuple(sentences.CALIBRATOR_NAMES[name] for name in result.calibrators),
         metric=metric,
         score=score,
         tied=result.tied[order],
@@ -223,7 +215,7 @@ def present(
     return [
         Answer(grid_sentence(result)),
         Figure(partial(method_grid, cells), f"Figure: {shows}", narrow=cells),
-        Paragraph(_reading(result, view.metric), quiet=True),
+        note(_reading(result, view.metric)),
         *paragraphs(
             grid_decision(result, view.recommendation),
             ties_sentence(result),
@@ -243,9 +235,8 @@ def _reading(result: MethodGrid, metric: str) -> str:
         )
     better = "higher" if metric == "accuracy" else "lower"
     return (
-        f"{capital(METRIC_NAMES[metric])} on {all_judges(result.n_judges)}, {better} is "
-        "better: the darkest cell is the best. The frames, the answer and the "
-        "ties are those of the NLL."
+        f"{capital(METRIC_NAMES[metric])} on {all_judges(result.n_judges)}, {better} is better: "
+        "the darkest cell is the best. The frames, the answer and the ties are those of the NLL."
     )
 
 
