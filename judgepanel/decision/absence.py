@@ -245,11 +245,7 @@ class AbsenceFigures:
 
 
 def figures_of(
-    losses: list[Losses],
-    limits: Threshold,
-    units: Ints,
-    sizes: Sequence[int],
-    n_judges: int,
+    losses: list[Losses], limits: Threshold, units: Ints, sizes: Sequence[int], n_judges: int
 ) -> tuple[list[AbsenceFigures], float]:
     """Return the figures of every absence, and the NLL with no judge absent."""
     n_figures = int(losses[0].owner[-1]) + 1
@@ -513,10 +509,7 @@ def measure_absence(
     for drawn in folds(ballots.units, everyone, n_folds, seed=settings.seed, key=(_STREAM,)):
         rng = stream(settings.seed, drawn.number, _STREAM)
         fitted = _fitted(ballots.of_items(drawn.calibration), panel, rng)
-        for arms, losses in (
-            (_one_by_one(len(names)), alone),
-            (_at_once(panel, rng), together),
-        ):
+        for arms, losses in ((_one_by_one(len(names)), alone), (_at_once(panel, rng), together)):
             losses.append(_losses(ballots, drawn, fitted, panel, arms, rng))
     return _figures(ballots, panel, (alone, together), settings.seed)
 

@@ -37,13 +37,7 @@ from judgepanel.decision.training_items import (
     slices,
 )
 from judgepanel.kernels.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
-from judgepanel.models.panel import (
-    Fallback,
-    Member,
-    Mixture,
-    PanelModel,
-    Rule,
-)
+from judgepanel.models.panel import Fallback, Member, Mixture, PanelModel, Rule
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import grouped_votes

@@ -171,11 +171,7 @@ def offered(
     are within the ``budget``, robust if absences are measured.
     """
     affords_all = budget is None or costs is None or bool(is_affordable(costs.sum(), budget))
-    left_out = {
-        "cheapest": costs is None,
-        "everyone": not affords_all,
-        "robust": not robust,
-    }
+    left_out = {"cheapest": costs is None, "everyone": not affords_all, "robust": not robust}
     return tuple(prefer for prefer in PREFERENCES if not left_out.get(prefer, False))
 
 

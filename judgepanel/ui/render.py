@@ -60,14 +60,7 @@ from judgepanel.words.sentences import (
     study_command,
 )
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
-from judgepanel.words.text import (
-    LONGEST,
-    csv_name,
-    first_sentence,
-    in_html,
-    markdown,
-    plain,
-)
+from judgepanel.words.text import LONGEST, csv_name, first_sentence, in_html, markdown, plain
 
 # Set once, since the option is global: a page that changed it while drawing would change it for
 # other users' pages too.
@@ -575,11 +568,7 @@ def draw_how(how: Iterable[Block], *, key: str) -> None:
 
 
 def draw_blocks(
-    blocks: Iterable[Block],
-    *,
-    key: str,
-    skip: Collection[str] = (),
-    folded: Sequence[Table] = (),
+    blocks: Iterable[Block], *, key: str, skip: Collection[str] = (), folded: Sequence[Table] = ()
 ) -> None:
     """Draw blocks in order; all text is untrusted and reaches HTML escaped, never Markdown.
 

@@ -18,15 +18,7 @@ from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.decide.what_if import WHAT_IF, Relation, Side, WhatIf, paired_spec, relation
-from judgepanel.ui.frame import (
-    START,
-    PageContext,
-    answer,
-    caption,
-    next_step,
-    problem,
-    show_errors,
-)
+from judgepanel.ui.frame import START, PageContext, answer, caption, next_step, problem, show_errors
 from judgepanel.ui.pages.home import choose_two, outcome
 from judgepanel.ui.pipeline import in_use
 from judgepanel.ui.render import command_of, how, section_answer, table

@@ -100,10 +100,7 @@ def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
 
 
 def _tone(
-    context: PageContext,
-    curve: PanelCurve,
-    calibrator: str,
-    recommendation: Recommendation | None,
+    context: PageContext, curve: PanelCurve, calibrator: str, recommendation: Recommendation | None
 ) -> str:
     """The tone of the answer; open if the decision is another one or still to come."""
     position, arm = curve.position(calibrator), headline(curve, calibrator)

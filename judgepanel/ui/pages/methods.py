@@ -48,9 +48,7 @@ def _grid_controls() -> tuple[Any, str]:
         "calibrator.",
     )
     metric = score_control(
-        right,
-        key="score",
-        help="What the cells show. The winner and ties are always by NLL.",
+        right, key="score", help="What the cells show. The winner and ties are always by NLL."
     )
     return form, metric
 

@@ -87,9 +87,7 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
     try:
         panel = load_panel(panel_text(context, spec, result))
         loaded = read_uploads(
-            upload,
-            choices=Choices(task=context.votes.task, known=panel.known),
-            need_labels=False,
+            upload, choices=Choices(task=context.votes.task, known=panel.known), need_labels=False
         ).read()
         scored = score(panel, loaded.votes)
     except InputError as error:

@@ -15,18 +15,8 @@ from judgepanel.decision.recommend_result import Recommendation, cards_of
 from judgepanel.present.blocks import Caveat
 from judgepanel.present.decide.cards import card_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView, level_sentence
-from judgepanel.present.decide.recommend import (
-    is_doubtful,
-    other_pipeline,
-    recommendation_sentence,
-)
-from judgepanel.present.pages import (
-    ESTIMATE_PAGE,
-    RECOMMENDED_PAGE,
-    SCOPE_PAGE,
-    SUMMARIZED,
-    Page,
-)
+from judgepanel.present.decide.recommend import is_doubtful, other_pipeline, recommendation_sentence
+from judgepanel.present.pages import ESTIMATE_PAGE, RECOMMENDED_PAGE, SCOPE_PAGE, SUMMARIZED, Page
 from judgepanel.present.registry import ENTRIES, entries_of
 from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
 from judgepanel.present.trust.group_change import group_spec

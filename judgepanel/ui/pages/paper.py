@@ -37,14 +37,7 @@ from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.paper.narrow_band import NARROW_BAND
 from judgepanel.ui.frame import PageContext, answer, caption
 from judgepanel.ui.pipeline import aggregator_control, calibrator_control, folded, note_other
-from judgepanel.ui.render import (
-    Caveats,
-    closed,
-    draw_blocks,
-    draw_study,
-    show_closed,
-    show_study,
-)
+from judgepanel.ui.render import Caveats, closed, draw_blocks, draw_study, show_closed, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result
 from judgepanel.votes import VoteMatrix, load_votes

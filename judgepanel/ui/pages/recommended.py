@@ -28,14 +28,7 @@ from judgepanel.decision.recommend_result import (
     cost_of,
     shared_run,
 )
-from judgepanel.present.blocks import (
-    Block,
-    Caveat,
-    Figure,
-    Paragraph,
-    Table,
-    flat,
-)
+from judgepanel.present.blocks import Block, Caveat, Figure, Paragraph, Table, flat
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.cards import (
     ALONE,
@@ -418,9 +411,7 @@ def _more(
 ) -> None:
     """List what can be done with the panel, and what judges are worth and cost."""
     st.page_link(
-        NEW_VOTES_PAGE.file,
-        label="Score new votes",
-        query_params=link_parameters(context.analysis),
+        NEW_VOTES_PAGE.file, label="Score new votes", query_params=link_parameters(context.analysis)
     )
     closed("What if", lambda: what_if(context, spec, result), key="what-if")
     for name, draw in {VALUE.name: value, COST.name: costs, CURATORS_STUDY.name: curators}.items():
@@ -483,10 +474,7 @@ def draw_cards(
     cards = cards_of(result, price)
     columns = st.columns(2) if cards.lean is not None else [st.container()]
     for column, card in zip(columns, cards.all, strict=True):
-        with (
-            column,
-            st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"),
-        ):
+        with column, st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"):
             _card(result, cards, card, prices_of(context.votes)[1], brief=brief)
             _choice(context, cards, card, shown, brief=brief)
     lines = [] if brief and cards.lean is None else [rule_sentence(cards)]

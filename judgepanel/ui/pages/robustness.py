@@ -28,10 +28,7 @@ from judgepanel.present.trust.transfer import (
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.corruption import CORRUPTION, SCENARIOS
-from judgepanel.studies.trust.difficulty_transfer import (
-    DIFFICULTY_TRANSFER,
-    DifficultyTransfer,
-)
+from judgepanel.studies.trust.difficulty_transfer import DIFFICULTY_TRANSFER, DifficultyTransfer
 from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.pipeline import (
@@ -199,9 +196,6 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
 
 
 _CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = MappingProxyType(
-    {
-        SLICE_TRANSFER.name: _slices,
-        CORRUPTION.name: _damage,
-    }
+    {SLICE_TRANSFER.name: _slices, CORRUPTION.name: _damage}
 )
 """By study, the function that draws its controls and returns the spec and the view."""

@@ -256,11 +256,7 @@ def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | No
 def _pick(label: str, names: Sequence[str], key: str) -> str:
     """One of these names, by default the one in the URL, else the first."""
     chosen = st.selectbox(
-        label,
-        names,
-        key=key,
-        bind="query-params",
-        format_func=labels_of(list(names)).__getitem__,
+        label, names, key=key, bind="query-params", format_func=labels_of(list(names)).__getitem__
     )
     return str(chosen) if chosen in names else names[0]
 

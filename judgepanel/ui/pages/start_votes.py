@@ -252,10 +252,7 @@ def _first_columns(preview: Preview) -> list[ColumnPreview]:
 
 
 def _other_columns(
-    columns: list[ColumnPreview],
-    preview: Preview,
-    chosen: FileChoices,
-    refusal: Refusal | None,
+    columns: list[ColumnPreview], preview: Preview, chosen: FileChoices, refusal: Refusal | None
 ) -> None:
     if len(columns) > _AT_ONCE:
         n_pages = -(-len(columns) // _AT_ONCE)
@@ -586,10 +583,7 @@ def _compare(analysis: Analysis) -> None:
 
 
 def uploaded(
-    upload: Upload,
-    labels: Upload | None,
-    judges: Upload | None,
-    beside: DeltaGenerator,
+    upload: Upload, labels: Upload | None, judges: Upload | None, beside: DeltaGenerator
 ) -> None:
     """Read an upload; what was read, or why nothing was, is one sentence ``beside`` the files."""
     chosen = choices_for(upload, labels)
