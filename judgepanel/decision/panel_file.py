@@ -27,15 +27,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from judgepanel import ENGINE, __version__
-from judgepanel.decision.training_items import (
-    MOST_ROWS,
-    conformal_content,
-    far_content,
-    fitting_votes,
-    profile_content,
-    rows_content,
-    slices,
-)
+from judgepanel.decision import training_items
 from judgepanel.kernels.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
 from judgepanel.models.panel import Fallback, Member, Mixture, PanelModel, Rule
 from judgepanel.scoring.conformal import LEVELS
@@ -138,7 +130,7 @@ def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | 
             votes.thresholds,
             votes.grades.T,
             model.edges,
-            far_content(fitted, model.judges, model.edges),
+            training_items.far_content(fitted, model.judges, model.edges),
             strict=True,
         )
     ]
@@ -326,25 +318,29 @@ def blocks_content(
 ) -> dict[str, Any]:
     """Return what a panel file says about the items of the fit and about absent judges."""
     model = recommendation.model
-    parts = slices(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    parts = training_items.slices(
+        grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
+    )
     fitted = fitted_items(votes, spec)
     known = dict.fromkeys((*model.judges, *recommendation.left_out, *recommendation.set_aside))
     salt = votes.sha256
     conformal = None
     if parts.held_out is not None:
-        rows = rows_content(parts.held_out, model.judges, list(known), salt)
-        conformal = conformal_content(model, parts.held_out, spec.conformal, rows)
+        rows = training_items.rows_content(parts.held_out, model.judges, list(known), salt)
+        conformal = training_items.conformal_content(model, parts.held_out, spec.conformal, rows)
     return {
         "conformal": conformal,
-        "training": rows_content(fitted, model.judges, list(known), salt),
-        "profile": profile_content(fitted, model.judges),
+        "training": training_items.rows_content(fitted, model.judges, list(known), salt),
+        "profile": training_items.profile_content(fitted, model.judges),
         "absence": absence_content(recommendation.absence, model.judges),
     }
 
 
 def fitted_items(votes: VoteMatrix, spec: RecommendSpec) -> VoteMatrix:
     """Return the labelled items to which a panel is fitted."""
-    fitted = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    fitted = training_items.fitting_votes(
+        grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
+    )
     return fitted.with_items(fitted.labelled)
 
 
@@ -420,7 +416,7 @@ def _check_profile(profile: dict[str, Any], n_judges: int, name: str | None) -> 
 
 
 def _check_rows(rows: dict[str, Any], key: str, name: str | None) -> None:
-    expected = min(rows["n_items"], MOST_ROWS)
+    expected = min(rows["n_items"], training_items.MOST_ROWS)
     for part in ("id_and_votes", "votes", "votes_of_all"):
         if rows[part] is not None:
             _length(rows[part], expected, f"{key}.{part}", name)

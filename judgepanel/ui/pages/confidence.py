@@ -15,13 +15,8 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.pages import CONFIDENCE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline, described_table, pipeline_of
+from judgepanel.present.trust import reliability
 from judgepanel.present.trust.certainty import ConformalView, ItemsView, item_table
-from judgepanel.present.trust.reliability import (
-    GROUPING_NAMES,
-    ReliabilityView,
-    believed,
-    reliability_sentence,
-)
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Spec, grouped_votes
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -30,25 +25,8 @@ from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec, StratumGroup
 from judgepanel.studies.trust.probabilities import known_splits
 from judgepanel.studies.trust.reliability import ECE_BINS, RELIABILITY, Reliability, ReliabilitySpec
 from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
+from judgepanel.ui import pipeline, render
 from judgepanel.ui.frame import PageContext, begins_with
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    features_of,
-    folded,
-    is_refining,
-    offered_aggregators,
-    pipeline_note,
-    recommend_beside,
-    with_recommendation,
-)
-from judgepanel.ui.render import (
-    Caveats,
-    draw_answered,
-    show_closed,
-    show_one_closed,
-    show_study,
-    table,
-)
 from judgepanel.ui.work import stored_result
 from judgepanel.votes import MISSING
 from judgepanel.words.sentences import CALIBRATOR_NAMES
@@ -62,26 +40,30 @@ _NO_FEATURE = "none"
 _LISTS = ("worst misses", "most contested")
 
 
-@with_recommendation
+@pipeline.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw reliability; the other studies are closed until they are opened."""
     entry = ENTRIES[RELIABILITY.name]
-    fold = folded()
+    fold = pipeline.folded()
     with fold:
         options, bins = _controls(context, pipeline_of(recommendation))
         feature = _feature_choice(context)
-    caveats = Caveats()
+    caveats = render.Caveats()
     spec = ReliabilitySpec(**options)
-    pipeline_note(
+    pipeline.pipeline_note(
         context, recommendation, spec.aggregator, spec.calibrator, average=True, fold=fold
     )
 
-    view = ReliabilityView(bins)
+    view = reliability.ReliabilityView(bins)
     look = _first_look(context, spec)
     if look is not None:
-        draw_answered(entry, context, spec, look, view, _banner, titled=True, caveats=caveats)
-        recommend_beside(context)
-    elif show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True):
+        render.draw_answered(
+            entry, context, spec, look, view, _banner, titled=True, caveats=caveats
+        )
+        pipeline.recommend_beside(context)
+    elif render.show_study(
+        entry, context, spec, view, caveats=caveats, banner=_banner, titled=True
+    ):
         below = partial(_single_items, context)
         sections: dict[str, tuple[Spec, Any, dict[str, Any]]] = {
             SELECTIVE.name: (SelectiveSpec(**options), None, {}),
@@ -89,17 +71,19 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
             ITEMS.name: (ItemsSpec(**options, feature=feature), _strata_view, {"below": below}),
         }
         for name, (asked, seen, more) in sections.items():
-            show_one_closed(context, ENTRIES[name], asked, seen, caveats=caveats, **more)
-        show_closed(context, CONFIDENCE_PAGE, {RELIABILITY.name, *sections}, caveats=caveats)
+            render.show_one_closed(context, ENTRIES[name], asked, seen, caveats=caveats, **more)
+        render.show_closed(context, CONFIDENCE_PAGE, {RELIABILITY.name, *sections}, caveats=caveats)
 
 
 def _banner(result: Reliability) -> tuple[str, str]:
-    return reliability_sentence(result), "keep" if believed(result) else "open"
+    return reliability.reliability_sentence(result), "keep" if reliability.believed(
+        result
+    ) else "open"
 
 
 def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | None:
     """Reliability from the splits of a running recommendation, which are not computed twice."""
-    if spec.aggregator != AVERAGE or not is_refining(context):
+    if spec.aggregator != AVERAGE or not pipeline.is_refining(context):
         return None
     if stored_result(RELIABILITY, context, spec) is not None:
         return None
@@ -110,10 +94,10 @@ def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | No
 
 def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], int]:
     first, second, third, fourth = st.columns([2.2, 2.2, 2, 1.3])
-    aggregator = aggregator_control(
+    aggregator = pipeline.aggregator_control(
         first,
         default.of_panel,
-        offered_aggregators(context.analysis.settings),
+        pipeline.offered_aggregators(context.analysis.settings),
         help="How votes are summed. The recommended panel chooses judges and calibrators "
         "itself. Dawid–Skene, stacking and joint are refitted in every split and take longer.",
     )
@@ -175,7 +159,7 @@ def _calibrator_choice(where: DeltaGenerator, default: Calibrator, *, average: b
 
 def _feature_choice(context: PageContext) -> str | None:
     """The item feature to look into, for sets and strata alike; None if there is none."""
-    names = features_of(context)
+    names = pipeline.features_of(context)
     if not names:
         return None
     chosen = st.selectbox(
@@ -206,7 +190,7 @@ def _sets_view(result: Conformal) -> ConformalView:
         default="difficulty",
         required=True,
         key="grouping",
-        format_func=lambda name: GROUPING_NAMES[name],
+        format_func=lambda name: reliability.GROUPING_NAMES[name],
         help="Difficulty is how much the votes disagree; it uses no label.",
     )
     return ConformalView(int(level), grouping)
@@ -219,7 +203,7 @@ def _strata_view(result: Items) -> ItemsView:
         default="difficulty",
         required=True,
         key="strata",
-        format_func=lambda name: GROUPING_NAMES[name],
+        format_func=lambda name: reliability.GROUPING_NAMES[name],
         help="Difficulty is how much the votes disagree; it uses no label. 'Judges that erred' "
         "only describes, since it uses the item's own label.",
     )
@@ -237,7 +221,7 @@ def _single_items(context: PageContext, result: Items) -> None:
         st.caption("There are none: no item was held out yet, or all votes are alike.")
         return
     items = Table(item_table(result, rows), height=320)
-    table(described_table(ITEMS, items), key="items")
+    render.table(described_table(ITEMS, items), key="items")
     position = second.selectbox(
         "Item",
         range(len(rows)),
@@ -274,7 +258,7 @@ def _votes_of(context: PageContext, result: Items, i: int) -> None:
             ["" if cast[j] == MISSING else "yes" if cast[j] != label else "no" for j in columns]
         ),
     }
-    table(Table(votes, height=320), key="votes")
+    render.table(Table(votes, height=320), key="votes")
 
 
 def _features_of(result: Items, i: int) -> str:

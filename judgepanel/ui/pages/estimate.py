@@ -7,14 +7,7 @@ import streamlit as st
 from judgepanel.present.decide.estimate import ABOUT, estimate_sentence
 from judgepanel.present.pages import ESTIMATE_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.decide.estimate import (
-    ABOUTS,
-    ESTIMATE,
-    Estimates,
-    EstimateSpec,
-    items_to_label,
-    with_texts,
-)
+from judgepanel.studies.decide import estimate
 from judgepanel.studies.slices import offered_features, usual_feature
 from judgepanel.ui.frame import PageContext, caption
 from judgepanel.ui.render import Caveats, show_closed, show_study
@@ -33,19 +26,23 @@ _ABOUT = {"auto": "automatic", **ABOUT}
 
 def page(context: PageContext) -> None:
     """Draw the controls, then the rates and differences."""
-    entry, spec, caveats = ENTRIES[ESTIMATE.name], _controls(context), Caveats()
+    entry, spec, caveats = ENTRIES[estimate.ESTIMATE.name], _controls(context), Caveats()
     if show_study(entry, context, spec, caveats=caveats, banner=_banner):
         _label_next(context, spec)
         show_closed(
-            context, ESTIMATE_PAGE, {ESTIMATE.name}, caveats=caveats, ask=lambda _: (spec, None)
+            context,
+            ESTIMATE_PAGE,
+            {estimate.ESTIMATE.name},
+            caveats=caveats,
+            ask=lambda _: (spec, None),
         )
 
 
-def _banner(result: Estimates) -> tuple[str, str]:
+def _banner(result: estimate.Estimates) -> tuple[str, str]:
     return estimate_sentence(result), "keep" if result.decided.any() else "open"
 
 
-def _label_next(context: PageContext, spec: EstimateSpec) -> None:
+def _label_next(context: PageContext, spec: estimate.EstimateSpec) -> None:
     """Offer items to label, drawn at random, as a file that Start reads back as labels."""
     free = int((~context.votes.labelled).sum())
     if not free:
@@ -62,13 +59,13 @@ def _label_next(context: PageContext, spec: EstimateSpec) -> None:
     source = kept_source(context.analysis.votes_sha256) if n <= _MOST_WITH_TEXTS else None
 
     def drawn() -> str:
-        result = stored_result(ESTIMATE, context, spec)
+        result = stored_result(estimate.ESTIMATE, context, spec)
         if result is None:
             return ""
         seed = context.analysis.settings.seed
-        items = items_to_label(context.votes, spec, result, n, seed=seed)
+        items = estimate.items_to_label(context.votes, spec, result, n, seed=seed)
         texts = None if source is None else texts_again(source, items[ID].tolist())
-        return csv_text(with_texts(items, texts))
+        return csv_text(estimate.with_texts(items, texts))
 
     download_button(right, _DRAW, drawn, _DRAWN_FILE, "text/csv")
     if source is None:
@@ -81,7 +78,7 @@ def _label_next(context: PageContext, spec: EstimateSpec) -> None:
             st.code(command, language=None, wrap_lines=True)
 
 
-def _controls(context: PageContext) -> EstimateSpec:
+def _controls(context: PageContext) -> estimate.EstimateSpec:
     left, right = st.columns([2, 3])
     offered = offered_features(context.votes)
     usual = usual_feature(context.votes)
@@ -97,7 +94,7 @@ def _controls(context: PageContext) -> EstimateSpec:
     # In its own container the row wraps if it does not fit.
     about = right.container().segmented_control(
         "Intervals are for",
-        ABOUTS,
+        estimate.ABOUTS,
         default="auto",
         required=True,
         key="about",
@@ -106,4 +103,4 @@ def _controls(context: PageContext) -> EstimateSpec:
         help="The items of this file are known once all are labelled: then intervals are for items "
         "like these. For those the file is a sample itself, and intervals are wider.",
     )
-    return EstimateSpec(settings=context.analysis.settings, by=by or None, about=about)
+    return estimate.EstimateSpec(settings=context.analysis.settings, by=by or None, about=about)

@@ -12,16 +12,7 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
 from judgepanel.present.pages import JUDGES_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.understand.judges import (
-    GRADE_NOTE,
-    MAP_TITLE,
-    TABLE_TITLE,
-    JudgesView,
-    grade_figure,
-    grade_sentence,
-    grade_table,
-    judges_sentence,
-)
+from judgepanel.present.understand import judges
 from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.understand.judge_table import grade_curve, positions
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec
@@ -45,7 +36,7 @@ def page(context: PageContext) -> None:
     spec = JudgesSpec(settings=context.analysis.settings)
     prepared = prepare(context.votes, context.analysis.settings)
     judge = _choice(context)
-    view, caveats = JudgesView(judge, True, known_recommendation(context)), Caveats()
+    view, caveats = judges.JudgesView(judge, True, known_recommendation(context)), Caveats()
     card = partial(_card, judge=judge)
     if show_study(
         entry,
@@ -55,7 +46,7 @@ def page(context: PageContext) -> None:
         caveats=caveats,
         banner=_banner,
         beside=card,
-        opened=(MAP_TITLE, TABLE_TITLE),
+        opened=(judges.MAP_TITLE, judges.TABLE_TITLE),
     ):
         show_closed(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(prepared, judge)
@@ -63,7 +54,7 @@ def page(context: PageContext) -> None:
 
 
 def _banner(result: Judges) -> tuple[str, str]:
-    return judges_sentence(result), "keep" if result.stable_clusters else "open"
+    return judges.judges_sentence(result), "keep" if result.stable_clusters else "open"
 
 
 def _grades(prepared: Prepared, judge: str) -> None:
@@ -72,10 +63,14 @@ def _grades(prepared: Prepared, judge: str) -> None:
     if curve is None:
         return
     with st.expander("What its grades tell"):
-        section_answer(grade_sentence(curve))
-        chart(grade_figure(curve), key="grades", alt="Right votes by distance from the threshold. ")
-        caption(GRADE_NOTE)
-        table(Table(grade_table(curve)), key="grades")
+        section_answer(judges.grade_sentence(curve))
+        chart(
+            judges.grade_figure(curve),
+            key="grades",
+            alt="Right votes by distance from the threshold. ",
+        )
+        caption(judges.GRADE_NOTE)
+        table(Table(judges.grade_table(curve)), key="grades")
 
 
 def _both_orders(context: PageContext) -> None:

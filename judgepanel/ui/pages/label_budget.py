@@ -12,14 +12,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.pages import BUDGET_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import OFFERED, Pipeline, pipeline_of
-from judgepanel.present.trust.label_budget import (
-    BUDGET_PANELS,
-    FIRST_PANEL,
-    BudgetView,
-    beats_null,
-    budget_sentence,
-    budget_spec,
-)
+from judgepanel.present.trust import label_budget
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
 from judgepanel.studies.trust.label_budget import (
@@ -29,15 +22,8 @@ from judgepanel.studies.trust.label_budget import (
     LabelBudgetSpec,
     read,
 )
+from judgepanel.ui import pipeline
 from judgepanel.ui.frame import PageContext
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    calibrator_control,
-    folded,
-    offered_aggregators,
-    pipeline_note,
-    with_recommendation,
-)
 from judgepanel.ui.render import Caveats, draw_answered, show_closed
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import AGGREGATOR_NAMES
@@ -62,16 +48,16 @@ class _Asked:
         return replace(self.spec, have=self.have, target=self.target, within=self.within)
 
 
-@with_recommendation
+@pipeline.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the controls, and the curve as it grows."""
     entry = ENTRIES[LABEL_BUDGET.name]
-    fold = folded("Your labels, a target, another pipeline")
+    fold = pipeline.folded("Your labels, a target, another pipeline")
     with fold:
         asked = _controls(context, pipeline_of(recommendation))
-    view = BudgetView(asked.calibrator, asked.panel)
+    view = label_budget.BudgetView(asked.calibrator, asked.panel)
     caveats = Caveats()
-    pipeline_note(
+    pipeline.pipeline_note(
         context,
         recommendation,
         asked.spec.aggregator,
@@ -82,8 +68,8 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     )
 
     def banner(result: LabelBudget) -> tuple[str, str]:
-        tone = "keep" if beats_null(result, asked.calibrator) else "open"
-        return budget_sentence(result, asked.calibrator), tone
+        tone = "keep" if label_budget.beats_null(result, asked.calibrator) else "open"
+        return label_budget.budget_sentence(result, asked.calibrator), tone
 
     def draw(stored: LabelBudget) -> None:
         result = stored
@@ -107,18 +93,18 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 def _controls(context: PageContext, default: Pipeline) -> _Asked:
     first, second, third = st.columns([5, 4, 5])
-    aggregator = aggregator_control(
+    aggregator = pipeline.aggregator_control(
         first,
         default.of_panel,
-        offered_aggregators(context.analysis.settings),
+        pipeline.offered_aggregators(context.analysis.settings),
         help="How votes are summed. The recommended panel is chosen again for every budget. "
         "Dawid–Skene, stacking and joint are refitted for every budget and take longer.",
     )
     average = aggregator == AVERAGE
     panel = second.segmented_control(
         "Compared with fewer judges",
-        BUDGET_PANELS,
-        default=FIRST_PANEL,
+        label_budget.BUDGET_PANELS,
+        default=label_budget.FIRST_PANEL,
         required=True,
         key="panel",
         bind="query-params",
@@ -127,10 +113,10 @@ def _controls(context: PageContext, default: Pipeline) -> _Asked:
         "one-coin + temperature.",
     )
     offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
-    chosen = calibrator_control(third, offered, average=average)
+    chosen = pipeline.calibrator_control(third, offered, average=average)
     calibrator: Calibrator = "none" if average else chosen
     have, target, within, beside = _goals(context, aggregator)
-    spec = budget_spec(context.analysis.settings, aggregator, panel, beside)
+    spec = label_budget.budget_spec(context.analysis.settings, aggregator, panel, beside)
     return _Asked(spec, calibrator, panel, have, target, within)
 
 

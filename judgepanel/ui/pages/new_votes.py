@@ -12,12 +12,7 @@ from judgepanel.decision.recommend import RECOMMEND, as_asked
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, shared_run
 from judgepanel.decision.score import Scored, score
 from judgepanel.present.blocks import Table
-from judgepanel.present.decide.new_votes import (
-    drift_table,
-    new_votes_sentence,
-    still_right,
-    sure_sentence,
-)
+from judgepanel.present.decide import new_votes
 from judgepanel.present.registry import ENTRIES
 from judgepanel.scoring.interval import Interval
 from judgepanel.ui.frame import START, PageContext, answer, caption, notes, problem
@@ -105,16 +100,16 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
 
 def _say(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str, ...]) -> None:
     """Draw the answer, what limits it, and the judges then and now."""
-    tone = "keep" if still_right(scored, expected) else "open"
-    answer(new_votes_sentence(scored, expected, n_judges), tone)
+    tone = "keep" if new_votes.still_right(scored, expected) else "open"
+    answer(new_votes.new_votes_sentence(scored, expected, n_judges), tone)
     if scored.labelled is not None:
         section_answer(labelled_sentence(scored.labelled))
         if scored.labelled.figures is not None:
-            caption(sure_sentence(scored.labelled.figures))
+            caption(new_votes.sure_sentence(scored.labelled.figures))
     notes((*warnings, *scored.warnings))
     if scored.drift.changes:
         with st.expander("Judges then and now"):
-            table(Table(drift_table(scored.drift), height=300), key="drift")
+            table(Table(new_votes.drift_table(scored.drift), height=300), key="drift")
 
 
 def _scores(scored: Scored) -> None:

@@ -12,17 +12,7 @@ import streamlit as st
 
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.present.pages import PAPER_PAGE
-from judgepanel.present.paper.claim import (
-    DATA_SETS,
-    JOINT_TITLE,
-    SOURCES_TITLE,
-    ClaimView,
-    DataSet,
-    claim_sentence,
-    looks_like,
-    sources,
-    tone,
-)
+from judgepanel.present.paper import claim
 from judgepanel.present.paper.fraction_sweep import SweepView
 from judgepanel.present.paper.pipeline import CalibratorDesignView, DistortionView
 from judgepanel.present.paper.theory import NarrowBandView
@@ -67,16 +57,16 @@ def page(context: PageContext) -> None:
     show_closed(seen, PAPER_PAGE, {CLAIM.name}, caveats=caveats, ask=partial(_ask, seen, pipeline))
 
 
-def _claim(seen: PageContext, data: DataSet, caveats: Caveats) -> None:
+def _claim(seen: PageContext, data: claim.DataSet, caveats: Caveats) -> None:
     """Draw the one-coin steps; votes seen jointly are computed when they are opened."""
     entry = ENTRIES[CLAIM.name]
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
 
     def draw(result: Claim) -> None:
-        sentence = so_far(result) + claim_sentence(result)
+        sentence = so_far(result) + claim.claim_sentence(result)
         prefix = f"Sample '{seen.analysis.name}': " if _is_sample(seen) else ""
-        answer(prefix + sentence, tone(result))
-        view = ClaimView("steps", data)
+        answer(prefix + sentence, claim.tone(result))
+        view = claim.ClaimView("steps", data)
         draw_study(
             entry,
             seen,
@@ -93,13 +83,13 @@ def _claim(seen: PageContext, data: DataSet, caveats: Caveats) -> None:
     if not show_result(CLAIM, seen, spec, draw):
         return
     joint = ClaimSpec(settings=seen.analysis.settings)
-    together = partial(show_study, entry, seen, joint, ClaimView("joint"), caveats=caveats)
-    closed(JOINT_TITLE, together, key="joint")
-    with st.expander(SOURCES_TITLE):
-        draw_blocks(sources(), key="sources")
+    together = partial(show_study, entry, seen, joint, claim.ClaimView("joint"), caveats=caveats)
+    closed(claim.JOINT_TITLE, together, key="joint")
+    with st.expander(claim.SOURCES_TITLE):
+        draw_blocks(claim.sources(), key="sources")
 
 
-def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
+def _controls(context: PageContext) -> tuple[claim.DataSet, PageContext]:
     left, right = st.columns(2)
     titles = {_OWN: "Your votes", **{sample.name: sample.title for sample in SAMPLES}}
     votes = left.selectbox(
@@ -112,8 +102,8 @@ def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
         "analysis.",
     )
     seen = context if votes == _OWN else _sample(context, votes)
-    likely = looks_like(int(seen.votes.labelled.sum())) or DATA_SETS[1]
-    names = [data.name for data in DATA_SETS]
+    likely = claim.looks_like(int(seen.votes.labelled.sum())) or claim.DATA_SETS[1]
+    names = [data.name for data in claim.DATA_SETS]
     name = right.selectbox(
         "Compare with the paper's",
         names,
@@ -122,7 +112,7 @@ def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
         bind="query-params",
         help="The data set whose published figures are shown, by default one of the same size.",
     )
-    return DATA_SETS[names.index(name)], seen
+    return claim.DATA_SETS[names.index(name)], seen
 
 
 def _sample(context: PageContext, name: str) -> PageContext:

@@ -29,6 +29,7 @@ from judgepanel.decision.recommend_result import (
     shared_run,
 )
 from judgepanel.present.blocks import Block, Caveat, Figure, Paragraph, Table, flat
+from judgepanel.present.decide import recommend
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.cards import (
     ALONE,
@@ -41,12 +42,6 @@ from judgepanel.present.decide.cards import (
     sure_words,
     title_words,
     use_words,
-)
-from judgepanel.present.decide.recommend import (
-    WAYS_TITLE,
-    curating_is_safe,
-    is_doubtful,
-    recommendation_sentence,
 )
 from judgepanel.present.decide.value import (
     editor_sentence,
@@ -63,6 +58,7 @@ from judgepanel.studies.decide.curators import CURATORS_STUDY
 from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel.curator import known_judges, prices_of
+from judgepanel.ui import render
 from judgepanel.ui.frame import PageContext, answer, caption, problem, show_errors
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pages.judges import labels_of
@@ -79,17 +75,6 @@ from judgepanel.ui.pages.recommended_take import (
     safety,
     value,
     with_candidate,
-)
-from judgepanel.ui.render import (
-    Caveats,
-    closed,
-    draw_blocks,
-    draw_how,
-    page_blocks,
-    parts_of,
-    section_answer,
-    show_closed,
-    show_study,
 )
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, judges_of, link_parameters, open_with, workspace
@@ -150,8 +135,8 @@ def _editor(
         whose = f"the {panel} panel itself" if same else "the panel of all judges"
         st.caption(f"This is {whose}; untick a judge to compare with all judges.")
         return
-    known = Caveats(recommendation.warnings)
-    show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
+    known = render.Caveats(recommendation.warnings)
+    render.show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
     _export(context, spec, asked)
 
 
@@ -173,7 +158,7 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, asked, general)
-        section_answer(picked_panel_sentence(result))
+        render.section_answer(picked_panel_sentence(result))
         if result.partial:
             st.caption("The panel can be exported when all splits are done.")
             return
@@ -351,7 +336,7 @@ def page(context: PageContext) -> None:
     One run serves all preferences and candidates: another choice is read from its result.
     """
     verdict = st.container()
-    ways = st.expander(WAYS_TITLE, key="ways", bind="query-params")
+    ways = st.expander(recommend.WAYS_TITLE, key="ways", bind="query-params")
     try:
         spec = with_candidate(context, recommend_spec(context, ways), ways)
         _recommendation(context, spec, verdict, ways)
@@ -363,17 +348,17 @@ def page(context: PageContext) -> None:
 def _recommendation(
     context: PageContext, spec: RecommendSpec, place: DeltaGenerator, ways: ExpanderContainer
 ) -> None:
-    caveats, in_use = Caveats(), st.container()
+    caveats, in_use = render.Caveats(), st.container()
     run = shared_run(spec)
     blocks, how = list[Block](), list[Block]()
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, spec, general)
         view = _view(context, spec, result)
-        blocks[:], how[:] = page_blocks(
+        blocks[:], how[:] = render.page_blocks(
             ENTRIES[RECOMMEND.name], context, spec, result, view, caveats=caveats
         )
-        if is_doubtful(result):
+        if recommend.is_doubtful(result):
             _answer(result)
         draw_cards(context, result, spec.price, spec.prefer)
         with in_use:
@@ -383,42 +368,42 @@ def _recommendation(
         ended = show_result(RECOMMEND, context, run, draw)
     if not blocks:
         return
-    parts = dict(parts_of(blocks))
-    first, listed = list(flat(parts.pop(""))), parts.pop(WAYS_TITLE)[1:]
+    parts = dict(render.parts_of(blocks))
+    first, listed = list(flat(parts.pop(""))), parts.pop(recommend.WAYS_TITLE)[1:]
     judges = [block for block in first if isinstance(block, Table)]
     if ways.open:
         with ways:
-            draw_blocks(listed, key="ways")
+            render.draw_blocks(listed, key="ways")
     general = stored_result(RECOMMEND, context, run) if ended else None
     if general is None or general.partial:
-        draw_blocks(judges, key=RECOMMEND.name)
-        draw_how(how, key=RECOMMEND.name)
+        render.draw_blocks(judges, key=RECOMMEND.name)
+        render.draw_how(how, key=RECOMMEND.name)
         return
     result = as_asked(context.votes, spec, general)
     scope = safety(context, result)
-    draw_blocks(judges, key=RECOMMEND.name)
+    render.draw_blocks(judges, key=RECOMMEND.name)
     exports(context, spec, result, scope)
     why: list[Block] = [block for block in first if isinstance(block, Figure | Paragraph)]
     why += [block for part in parts.values() for block in part]
     folded = [block for block in why if isinstance(block, Table)]
-    closed(WHY_TITLE, partial(draw_blocks, why, key=_WHY, folded=folded), key=_WHY)
+    render.closed(WHY_TITLE, partial(render.draw_blocks, why, key=_WHY, folded=folded), key=_WHY)
     _more(context, spec, result, caveats)
-    draw_how(how, key=RECOMMEND.name)
+    render.draw_how(how, key=RECOMMEND.name)
 
 
 def _more(
-    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
+    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: render.Caveats
 ) -> None:
     """List what can be done with the panel, and what judges are worth and cost."""
     st.page_link(
         NEW_VOTES_PAGE.file, label="Score new votes", query_params=link_parameters(context.analysis)
     )
-    closed("What if", lambda: what_if(context, spec, result), key="what-if")
+    render.closed("What if", lambda: what_if(context, spec, result), key="what-if")
     for name, draw in {VALUE.name: value, COST.name: costs, CURATORS_STUDY.name: curators}.items():
         title = ENTRIES[name].study.title
-        closed(title, partial(draw, context, spec, result, caveats), key=name)
+        render.closed(title, partial(draw, context, spec, result, caveats), key=name)
     drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
-    show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
+    render.show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
 
 
 def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
@@ -437,26 +422,26 @@ def _in_use(context: PageContext, result: Recommendation, notes: list[Block]) ->
     used = result.instead_of is None and result.prefer == analysis.prefer
     used = used and result.price in (None, analysis.price)
     st.header("The panel in use" if used else "The panel shown")
-    if not is_doubtful(result):
+    if not recommend.is_doubtful(result):
         _answer(result)
     if not used:
         name = CARD_NAMES[analysis.prefer]
         caption(f"Downloads on this page have this panel. Other pages and Report use {name}.")
-    draw_blocks(notes, key=RECOMMEND.name)
+    render.draw_blocks(notes, key=RECOMMEND.name)
     if result.partial:
         st.caption("The panel can be exported when all splits are done.")
 
 
 def _answer(result: Recommendation) -> None:
-    answer(so_far(result) + recommendation_sentence(result), _tone(result))
+    answer(so_far(result) + recommend.recommendation_sentence(result), _tone(result))
 
 
 def _tone(result: Recommendation) -> str:
-    if is_doubtful(result):
+    if recommend.is_doubtful(result):
         return "open"
     if result.keeps_all:
         return "keep"
-    return "curate" if result.price is not None or curating_is_safe(result) else "open"
+    return "curate" if result.price is not None or recommend.curating_is_safe(result) else "open"
 
 
 _HELP = "All pages, downloads and the report then use it."

@@ -13,28 +13,12 @@ from judgepanel.present.blocks import Command, Figure, Paragraph, paragraphs
 from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline, pipeline_of
+from judgepanel.present.trust import scope
 from judgepanel.present.trust.group_change import group_spec
-from judgepanel.present.trust.scope import (
-    ScopeView,
-    check_figures,
-    default_specs,
-    does_no_harm,
-    filter_sentence,
-    kept_all_the_same,
-    safe,
-    scope_decision,
-    scope_sentence,
-)
 from judgepanel.studies.panel.recommended import AVERAGE
-from judgepanel.studies.trust.group_change import (
-    GROUP_CHANGE,
-    KINDS,
-    By,
-    GroupChange,
-    GroupChangeSpec,
-    group_names,
-)
+from judgepanel.studies.trust import group_change
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
+from judgepanel.ui import render
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pipeline import (
@@ -44,19 +28,6 @@ from judgepanel.ui.pipeline import (
     offered_aggregators,
     pipeline_note,
     with_recommendation,
-)
-from judgepanel.ui.render import (
-    Caveats,
-    check_card,
-    closed,
-    draw_blocks,
-    inspection_of,
-    offer_grouping,
-    section_answer,
-    section_title,
-    show_closed,
-    show_study,
-    small,
 )
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result, stored_result
@@ -79,10 +50,10 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     fold = folded()
     with fold:
         spec = _controls(context, pipeline_of(recommendation))
-    caveats = Caveats()
+    caveats = render.Caveats()
     drawn: list[Scope] = []
     filter_spec = group_spec(spec, "filter")
-    filtered = stored_result(GROUP_CHANGE, context, filter_spec)
+    filtered = stored_result(group_change.GROUP_CHANGE, context, filter_spec)
     pipeline_note(
         context,
         recommendation,
@@ -95,31 +66,37 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
 
     def banner(result: Scope) -> tuple[str, str]:
         drawn.append(result)
-        tone = "keep" if safe(result) else "open"
-        return scope_sentence(result, harmless=does_no_harm(filtered)), tone
+        tone = "keep" if scope.safe(result) else "open"
+        return scope.scope_sentence(result, harmless=scope.does_no_harm(filtered)), tone
 
-    view = ScopeView(False, False, recommendation, filtered)
+    view = scope.ScopeView(False, False, recommendation, filtered)
     cards = partial(_cards, context, recommendation, filtered)
-    if not show_study(entry, context, spec, view, caveats=caveats, banner=banner, below=cards):
+    if not render.show_study(
+        entry, context, spec, view, caveats=caveats, banner=banner, below=cards
+    ):
         return
     if drawn:
         result = drawn[-1]
-        changed = ENTRIES[GROUP_CHANGE.name]
-        known = not kept_all_the_same(result, recommendation) or _is_known(context, filter_spec)
-        stored = stored_result(GROUP_CHANGE, context, filter_spec)
+        changed = ENTRIES[group_change.GROUP_CHANGE.name]
+        known = not scope.kept_all_the_same(result, recommendation) or _is_known(
+            context, filter_spec
+        )
+        stored = stored_result(group_change.GROUP_CHANGE, context, filter_spec)
         if known and filtered is None and stored is not None:
             st.rerun()  # The answer above can now tell what the filter changes.
-        closed(
-            section_title(changed),
+        render.closed(
+            render.section_title(changed),
             partial(groups, context, spec, result, caveats),
-            key=GROUP_CHANGE.name,
+            key=group_change.GROUP_CHANGE.name,
         )
-    show_closed(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
+    render.show_closed(
+        context, SCOPE_PAGE, {SCOPE.name, group_change.GROUP_CHANGE.name}, caveats=caveats
+    )
 
 
-def _is_known(context: PageContext, spec: GroupChangeSpec) -> bool:
+def _is_known(context: PageContext, spec: group_change.GroupChangeSpec) -> bool:
     """Compute what the filter changes, for the answer; whether that has ended."""
-    return show_result(GROUP_CHANGE, context, spec, lambda _: None)
+    return show_result(group_change.GROUP_CHANGE, context, spec, lambda _: None)
 
 
 def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
@@ -137,14 +114,14 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
         pipeline = Pipeline(recommended=True)
     else:
         pipeline = Pipeline(aggregator, calibrator)
-    (spec,) = default_specs(context.votes, context.analysis.settings, pipeline)
+    (spec,) = scope.default_specs(context.votes, context.analysis.settings, pipeline)
     return spec
 
 
 def _cards(
     context: PageContext,
     recommendation: Recommendation | None,
-    filtered: GroupChange | None,
+    filtered: group_change.GroupChange | None,
     result: Scope,
 ) -> None:
     """Draw a card per check, and one for items that repeat, the worst first.
@@ -162,54 +139,56 @@ def _cards(
     with st.container(key="checks"):
         places = [place for row in rows for place in st.columns(len(row), gap="medium")]
     for place, card in zip(places, [card for row in rows for card in row], strict=True):
-        harmless = card.code == "P1" and card.outcome == "fail" and does_no_harm(filtered)
+        harmless = card.code == "P1" and card.outcome == "fail" and scope.does_no_harm(filtered)
         check = replace(card, advice=_HARMLESS) if harmless else card
         with place:
             if check is repeats:
-                check_card(check, partial(offer_grouping, context))
+                render.check_card(check, partial(render.offer_grouping, context))
                 continue
             evidence = partial(_evidence, context, result, recommendation, check)
             mark = "fails, with no measurable loss" if harmless else ""
-            check_card(check, partial(_figures, result, check), evidence, mark)
+            render.check_card(check, partial(_figures, result, check), evidence, mark)
 
 
 def _drawn(result: Scope, check: Check) -> list[Figure]:
-    return [part for part in check_figures(result, check) if isinstance(part, Figure)]
+    return [part for part in scope.check_figures(result, check) if isinstance(part, Figure)]
 
 
 def _figures(result: Scope, check: Check) -> None:
     """Draw the figure of a check; a phone has no room for those that pass."""
-    figures = [small(figure) for figure in _drawn(result, check)]
-    draw_blocks(figures, key=f"{check.code}-figure-{check.outcome}")
+    figures = [render.small(figure) for figure in _drawn(result, check)]
+    render.draw_blocks(figures, key=f"{check.code}-figure-{check.outcome}")
 
 
 def _evidence(
     context: PageContext, result: Scope, recommendation: Recommendation | None, check: Check
 ) -> None:
     """Draw what belongs to a check besides its sentences and its figure."""
-    decision = paragraphs(scope_decision(result, recommendation)) if check.code == "P2" else []
-    parts = [part for part in check_figures(result, check) if not isinstance(part, Figure)]
-    draw_blocks([*decision, *parts], key=check.code)
+    decision = (
+        paragraphs(scope.scope_decision(result, recommendation)) if check.code == "P2" else []
+    )
+    parts = [part for part in scope.check_figures(result, check) if not isinstance(part, Figure)]
+    render.draw_blocks([*decision, *parts], key=check.code)
     if check.code == "P0":
-        draw_blocks(
+        render.draw_blocks(
             [
                 Paragraph("The command for this check only:", quiet=True),
-                Command(inspection_of(context)),
+                Command(render.inspection_of(context)),
             ],
             key="P0",
         )
 
 
-def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveats) -> None:
+def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: render.Caveats) -> None:
     """Draw the filter and its button, then the comparison that the user asks for."""
-    entry = ENTRIES[GROUP_CHANGE.name]
-    section_answer(filter_sentence(result))
+    entry = ENTRIES[group_change.GROUP_CHANGE.name]
+    render.section_answer(scope.filter_sentence(result))
     if result.suggested:
         dropped = [drop.judge for drop in result.suggested]
         _apply(context, dropped, "Apply the filter as a new analysis", "apply-filter")
     by = st.segmented_control(
         "Compare the panel with and without",
-        KINDS,
+        group_change.KINDS,
         default="filter" if result.suggested else None,
         key="group",
         bind="query-params",
@@ -219,14 +198,16 @@ def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveat
     chosen = None if by is None else _spec(context, spec, by)
     if chosen is not None:
         button = partial(_without, context, chosen)
-        show_study(entry, context, chosen, caveats=caveats, below=button)
+        render.show_study(entry, context, chosen, caveats=caveats, below=button)
 
 
-def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
+def _spec(
+    context: PageContext, spec: ScopeSpec, by: group_change.By
+) -> group_change.GroupChangeSpec | None:
     """The spec of the chosen comparison; None, and a sentence, while no judge is chosen."""
     group: tuple[str, ...] | None = None
     if by in ("family", "cluster"):
-        names = group_names(context.votes, spec.settings, by)
+        names = group_change.group_names(context.votes, spec.settings, by)
         if not names:
             st.caption(
                 "These votes have no families: add a judge table with a column `family`."
@@ -261,7 +242,9 @@ def _pick(label: str, names: Sequence[str], key: str) -> str:
     return str(chosen) if chosen in names else names[0]
 
 
-def _without(context: PageContext, spec: GroupChangeSpec, change: GroupChange) -> None:
+def _without(
+    context: PageContext, spec: group_change.GroupChangeSpec, change: group_change.GroupChange
+) -> None:
     """Offer the analysis without the group, where it is part of it and not the filter's."""
     if not change.partial and change.members and spec.by != "filter" and not change.added:
         members = list(change.members)

@@ -28,6 +28,7 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, OVERVIEW_PAGE
 from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
+from judgepanel.ui import render, session
 from judgepanel.ui.frame import (
     PageContext,
     answer,
@@ -39,25 +40,7 @@ from judgepanel.ui.frame import (
 )
 from judgepanel.ui.pages.home import choose_two, manage, outcome
 from judgepanel.ui.pages.start import JUDGES, LABELS, VOTES
-from judgepanel.ui.render import (
-    ROW,
-    chart,
-    check_card,
-    how,
-    inspection_of,
-    judge_rows,
-    offer_grouping,
-    section_answer,
-)
 from judgepanel.ui.render import table as draw_table
-from judgepanel.ui.session import (
-    PARAMETER,
-    is_reader,
-    judges_of,
-    link_parameters,
-    open_with,
-    workspace,
-)
 from judgepanel.ui.uploads import Upload, forget_uploads, keep_source, read_uploads
 from judgepanel.votes import TASKS, InputError, Loaded, VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
@@ -423,7 +406,7 @@ def _proposal(
     if not cuts:
         return
     cut, share = cuts[0]
-    chart(
+    render.chart(
         level_bars(levels, cut if current is None else current),
         key=f"levels-{what}",
         alt=f"How often each grade of a {what} occurs, and which count as 1.",
@@ -465,7 +448,7 @@ def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
         _grade_rows(graded, of_all),
         key=f"thresholds-{hash(names)}",
         hide_index=True,
-        height=ROW * (1 + min(len(graded), _MOST_ROWS)) + 3,
+        height=render.ROW * (1 + min(len(graded), _MOST_ROWS)) + 3,
         disabled=["judge", "grades", "if blank"],
         placeholder="–",
         column_config={
@@ -531,33 +514,33 @@ def existing(context: PageContext) -> None:
     sentence = votes_sentence(votes, group_duplicates=grouped)
     answer(sentence, "keep" if votes.minority_share > 0 else "open")
     if context.analysis.coverage is not None:
-        section_answer(coverage_sentence(context.analysis.coverage))
+        render.section_answer(coverage_sentence(context.analysis.coverage))
         st.page_link(
             COVERAGE_PAGE.file,
             label="See what was read from the outputs",
-            query_params=link_parameters(context.analysis),
+            query_params=session.link_parameters(context.analysis),
         )
     settings = context.analysis.settings
     order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
     notes((*context.analysis.notes, *_notices(votes, settings)))
     left, right = st.columns(2)
     with left:
-        check_card(order)
+        render.check_card(order)
     with right:
-        check_card(repeats, lambda: offer_grouping(context))
+        render.check_card(repeats, lambda: render.offer_grouping(context))
     _strip(votes)
-    if not is_reader():
+    if not session.is_reader():
         with st.expander("Settings of this analysis"):
             changed = _settings_form(votes, settings)
             if changed is not None and changed != settings:
-                open_with(context.analysis, changed)
+                session.open_with(context.analysis, changed)
         _compare(context.analysis)
         with st.container(horizontal=True, key="manage"):
             manage(context.analysis)
-    how(
+    render.how(
         "Votes and labels are validated once and stored under the hash of their content. Accuracy "
         "is the share of correct verdicts on labelled items, with a Wilson 95 % interval.",
-        inspection_of(context),
+        render.inspection_of(context),
     )
     next_question(context.analysis)
 
@@ -575,7 +558,7 @@ def _notices(votes: VoteMatrix, settings: Settings) -> tuple[str, ...]:
 
 def _compare(analysis: Analysis) -> None:
     """Offer a comparison with the newest of the other analyses, if there is one."""
-    analyses = workspace().list()
+    analyses = session.workspace().list()
     others = [other.id for other in analyses if other.id != analysis.id]
     if others:
         with st.expander("Compare with another analysis"):
@@ -596,14 +579,14 @@ def uploaded(
             return
         preview, loaded = read.preview, read.loaded
         if loaded is not None:
-            section_answer(loaded.reading.sentence)
+            render.section_answer(loaded.reading.sentence)
         if read.refusal is not None:
             problem(str(read.refusal.error()))
         choose_records(read, chosen)
     if preview is None:
         return
     if loaded is None and preview.coverage is not None:
-        section_answer(coverage_sentence(preview.coverage))
+        render.section_answer(coverage_sentence(preview.coverage))
         outputs = coverage_table(preview.coverage)
         draw_table(Table(outputs, "Outputs by judge", height=380), key="outputs")
     if loaded is not None:
@@ -628,7 +611,7 @@ def uploaded(
         _analyse(loaded, upload, labels, repeats, ready=preview.sure)
         for place, check in zip(st.columns(2), read.checks, strict=True):
             with place:
-                check_card(check)
+                render.check_card(check)
         _strip(loaded.votes)
 
 
@@ -639,7 +622,7 @@ def _analyse(
     sentence = votes_sentence(loaded.votes, repeats=repeats)
     answer(sentence, "keep" if loaded.votes.minority_share > 0 else "open")
     if loaded.coverage is not None:
-        section_answer(coverage_sentence(loaded.coverage))
+        render.section_answer(coverage_sentence(loaded.coverage))
     elif loaded.forms != "0/1":
         caption(f"Verdicts are written as {loaded.forms}.")
     notes(loaded.warnings)
@@ -647,17 +630,17 @@ def _analyse(
         caption("Say above whether an item is a pair of responses or a single one.")
     if st.button("Analyse", type="primary", key="analyse", width="stretch", disabled=not ready):
         stem = plain(upload.name.split(".", maxsplit=1)[0] or upload.name, 60)
-        analysis = workspace().create(loaded, Settings(), stem)
+        analysis = session.workspace().create(loaded, Settings(), stem)
         forget_uploads(VOTES, LABELS, JUDGES)
         if not loaded.votes.labelled.all():
             keep_source(analysis.votes_sha256, upload, labels, loaded.choices)
-        st.switch_page(OVERVIEW_PAGE.file, query_params={PARAMETER: analysis.id})
+        st.switch_page(OVERVIEW_PAGE.file, query_params={session.PARAMETER: analysis.id})
 
 
 def _offer_group(column: str, preview: Preview, chosen: FileChoices) -> None:
     """Offer to keep items together that share a value of a column."""
     if column and any(column == shown.name for shown in preview.columns):
-        section_answer(f"Judges err alike on items with the same {quote_value(column)}.")
+        render.section_answer(f"Judges err alike on items with the same {quote_value(column)}.")
         st.button(
             "Keep these items together",
             key="group-by",
@@ -722,11 +705,11 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
 
 def _strip(votes: VoteMatrix) -> None:
     st.header("Votes by judge")
-    judges = judges_of(votes)
-    chart(
+    judges = session.judges_of(votes)
+    render.chart(
         coverage_strip(judges),
         key="coverage",
         alt="Share of items with a correct, incorrect or missing verdict, one bar per judge.",
     )
     with st.expander("Table of the judges"):
-        draw_table(Table(judge_rows(judges)), key="judges")
+        draw_table(Table(render.judge_rows(judges)), key="judges")
