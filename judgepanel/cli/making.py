@@ -22,22 +22,27 @@ from judgepanel.words.text import counted, printable
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of one of the two commands."""
     if name == "import":
-        _import_options(parser)
-    else:
-        _simulation_options(parser)
-
-
-def _import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
-    parser.add_argument(
-        "--task", choices=TASKS, help="what is read of a folder with pairs and single responses"
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="stop at the first file that cannot be read"
-    )
-    parser.set_defaults(command=run_import)
+        parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
+        parser.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
+        parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
+        parser.add_argument(
+            "--task", choices=TASKS, help="what is read of a folder with pairs and single responses"
+        )
+        parser.add_argument(
+            "--strict", action="store_true", help="stop at the first file that cannot be read"
+        )
+        parser.set_defaults(command=run_import)
+        return
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
+    defaults = SimulationSpec()
+    for option in fields(SimulationSpec):
+        value = getattr(defaults, option.name)
+        if type(value) in (int, float, str):
+            parser.add_argument(
+                "--" + option.name.replace("_", "-"), type=type(value), default=None, metavar="X"
+            )
+    parser.set_defaults(command=run_simulate)
 
 
 def run_import(options: argparse.Namespace) -> None:
@@ -67,23 +72,6 @@ def run_import(options: argparse.Namespace) -> None:
     print(votes_sentence(loaded.votes))
     if loaded.coverage is not None:
         print(printable(coverage_sentence(loaded.coverage)))
-
-
-_OPTION_TYPES = {int: int, float: float}
-
-
-def _simulation_options(parser: argparse.ArgumentParser) -> None:
-    """Add a sample, or all fields of a simulation."""
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
-    defaults = SimulationSpec()
-    for option in fields(SimulationSpec):
-        value = getattr(defaults, option.name)
-        if type(value) in _OPTION_TYPES or isinstance(value, str):
-            parser.add_argument(
-                "--" + option.name.replace("_", "-"), type=type(value), default=None, metavar="X"
-            )
-    parser.set_defaults(command=run_simulate)
 
 
 def run_simulate(options: argparse.Namespace) -> None:

@@ -68,17 +68,15 @@ def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
         _module("study").study_named(words[1])
     options, unknown = command_parser().parse_known_args(words)
     options.notes = []
-    _take_all(options, unknown)
+    if "handed_on" in options:
+        options.handed_on = tuple(unknown)
+    elif unknown:
+        _refuse_option(options, unknown)
     return options
 
 
-def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
+def _refuse_option(options: argparse.Namespace, unknown: Sequence[str]) -> NoReturn:
     """Refuse an option that this command does not accept, with its value."""
-    if not unknown:
-        return
-    if "handed_on" in options:
-        options.handed_on = tuple(unknown)
-        return
     name, _, value = unknown[0].partition("=")
     value = value or next(iter(unknown[1:2]), "")
     study = _module("study")

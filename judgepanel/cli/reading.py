@@ -129,8 +129,17 @@ def load(
     """
     loaded = _loaded(options, need_labels=need_labels, known=known or {})
     options.notes += loaded.warnings
-    if options.strict:
-        _refuse_guesses(loaded)
+    guesses = loaded.reading.guesses
+    if options.strict and guesses:
+        more = f" And {len(guesses) - 3} more." if len(guesses) > 3 else ""
+        several = "guesses are" if len(guesses) > 1 else "guess is"
+        shown = " ".join(guesses[:3]) + more
+        raise InputError(
+            f"{len(guesses)} {several} not allowed with --strict: {shown.rstrip('.')}",
+            file=loaded.file,
+            remedy="give each with an option, or keep the guesses with --write-roles FILE and read "
+            "the file with --roles FILE",
+        )
     if options.write_roles is not None:
         write_whole(options.write_roles, roles_text(loaded).encode())
     return loaded
@@ -151,21 +160,6 @@ def _loaded(options: argparse.Namespace, **more: Any) -> Loaded:
         judge_table=options.judge_table,
         **more,
     )
-
-
-def _refuse_guesses(loaded: Loaded) -> None:
-    """Refuse votes of which anything was guessed."""
-    guesses = loaded.reading.guesses
-    if guesses:
-        more = f" And {len(guesses) - 3} more." if len(guesses) > 3 else ""
-        several = "guesses are" if len(guesses) > 1 else "guess is"
-        shown = " ".join(guesses[:3]) + more
-        raise InputError(
-            f"{len(guesses)} {several} not allowed with --strict: {shown.rstrip('.')}",
-            file=loaded.file,
-            remedy="give each with an option, or keep the guesses with --write-roles FILE and read "
-            "the file with --roles FILE",
-        )
 
 
 def check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> None:

@@ -11,16 +11,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from judgepanel.api import studies
 from judgepanel.api.panels import DOCUMENTS, RecommendedPanel
-from judgepanel.api.studies import (
-    TABLES,
-    StudyResult,
-    StudyRun,
-    Workers,
-    items_to_label,
-    run_study,
-    study_spec,
-)
 from judgepanel.api.votes import Votes
 from judgepanel.cli.options import refuse
 from judgepanel.cli.reading import check_out, grouping_option, load, reading_options, texts_of
@@ -28,7 +20,7 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.decide.estimate import failures
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.text import terminal_text
-from judgepanel.studies.contract import AUTO_SPLITS, Settings, Study, WorkersEnded
+from judgepanel.studies.contract import AUTO_SPLITS, AnyStudy, Settings, WorkersEnded
 from judgepanel.studies.decide.estimate import ESTIMATE, with_texts
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
@@ -50,24 +42,30 @@ _METAVARS = {False: "X", True: "X,Y"}
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command."""
-    _ADDERS[name](parser)
+    if name == "study":
+        _add_study(parser)
+    elif name == "estimate":
+        _add_estimate(parser)
+    elif name == "curve":
+        parser.set_defaults(command=run_study_command)
+        _studying_one(_dictionary(parser), PANEL_CURVE)
+    else:
+        _studying_one(parser, RECOMMEND, "the panel, a .json file for `score`")
+        about = ".html: a report with figures; .md: its words"
+        parser.add_argument("--report", type=Path, metavar="FILE", help=about)
+        parser.set_defaults(command=run_recommend, taken="recommend")
 
 
 def _add_study(parser: argparse.ArgumentParser) -> None:
     """Add the study that is asked for, so that no other is imported; all of them for a list."""
-    studies = parser.add_subparsers(required=True, metavar="NAME")
+    named = parser.add_subparsers(required=True, metavar="NAME")
     asked = [name for name in getattr(parser, "words", ())[:1] if name in STUDIES]
     for study in map(STUDIES.__getitem__, asked or STUDIES):
-        named = studies.add_parser(
+        command = named.add_parser(
             study.name, help=study.question, description=study.question, allow_abbrev=False
         )
-        named.set_defaults(command=run_study_command)
-        _studying_one(_dictionary(named), study)
-
-
-def _add_curve(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=run_study_command)
-    _studying_one(_dictionary(parser), PANEL_CURVE)
+        command.set_defaults(command=run_study_command)
+        _studying_one(_dictionary(command), study)
 
 
 def _add_estimate(parser: argparse.ArgumentParser) -> None:
@@ -91,22 +89,6 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
         help=".csv: their ids, texts and features, for labels that --labels reads",
     )
     parser.set_defaults(command=run_estimate)
-
-
-def _add_recommend(parser: argparse.ArgumentParser) -> None:
-    _studying_one(parser, RECOMMEND, "the panel, a .json file for `score`")
-    parser.add_argument(
-        "--report", type=Path, metavar="FILE", help=".html: a report with figures; .md: its words"
-    )
-    parser.set_defaults(command=run_recommend, taken="recommend")
-
-
-_ADDERS = {
-    "study": _add_study,
-    "curve": _add_curve,
-    "recommend": _add_recommend,
-    "estimate": _add_estimate,
-}
 
 
 def settings_options(parser: argparse.ArgumentParser) -> None:
@@ -156,9 +138,7 @@ def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return parser
 
 
-def _studying_one(
-    parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
-) -> None:
+def _studying_one(parser: argparse.ArgumentParser, study: AnyStudy, out: str = _STUDY_OUT) -> None:
     """Add the options of a study: the shared ones, and those of its spec."""
     settings_options(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
@@ -192,7 +172,7 @@ def run_estimate(options: argparse.Namespace) -> int:
         )
     result = _run_and_print(options)
     if options.draw is not None:
-        drawn = items_to_label(result, options.draw, options.seed)
+        drawn = studies.items_to_label(result, options.draw, options.seed)
         drawn = with_texts(drawn, texts_of(options, drawn[ID].tolist()))
         write_whole(options.draw_to, csv_text(drawn).encode())
         drawn_items = f"{counted(len(drawn), 'item')} to label written to {options.draw_to.name}"
@@ -204,11 +184,11 @@ def run_estimate(options: argparse.Namespace) -> int:
     return 1 if reasons else 0
 
 
-def _run_and_print(options: argparse.Namespace) -> StudyResult:
-    check_out(options, *TABLES)
+def _run_and_print(options: argparse.Namespace) -> studies.StudyResult:
+    check_out(options, *studies.TABLES)
     check_out(options, ".csv", option="dictionary")
     spec = spec_of(options)
-    result = StudyResult(*_run(options, spec))
+    result = studies.StudyResult(*_run(options, spec))
     if options.out is not None:
         write_whole(options.out, result.text(options.out).encode())
     if options.dictionary is not None:
@@ -246,7 +226,7 @@ def spec_of(options: argparse.Namespace) -> Any:
         for name, text in vars(options).items()
         if name.startswith("option_") and text is not None
     }
-    return study_spec(options.study, settings_of(options), given)
+    return studies.study_spec(options.study, settings_of(options), given)
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -270,19 +250,19 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def workers_of(options: argparse.Namespace) -> Workers:
+def workers_of(options: argparse.Namespace) -> studies.Workers:
     """Return the workers; a scheduler's address alone implies the backend dask."""
     backend, scheduler = options.backend, options.scheduler
     if backend in (None, DASK):
         scheduler = scheduler or (os.environ.get(SCHEDULER) if backend == DASK else None)
         backend = DASK if backend == DASK or scheduler else AUTO
-    return Workers(options.jobs, backend_of(backend, scheduler, BACKENDS))
+    return studies.Workers(options.jobs, backend_of(backend, scheduler, BACKENDS))
 
 
-def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, StudyRun]:
+def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, studies.StudyRun]:
     workers = workers_of(options)
     votes = Votes.of(load(options))
     with one_line():
-        run = run_study(options.study, votes.matrix, spec, workers=workers)
+        run = studies.run_study(options.study, votes.matrix, spec, workers=workers)
     options.notes += run.notes
     return options.study, spec, votes, run

@@ -329,17 +329,13 @@ def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Flo
     for member in panel.members:
         place = {column: j for j, column in enumerate(member.columns)}
         positions = [[place[j] for j in arm if j in place] for arm in absent]
-        scores.append(_member_without(member.model, codes[:, list(member.columns)], positions))
+        own = codes[:, list(member.columns)]
+        signs, there = _signs(own), _there(len(member.columns), positions)
+        p = _probabilities(member.model, _logits(member.model, own, signs, positions, there))
+        scores.append(np.where(_empty(signs, there), member.model.prior, p))
     flat = [values.ravel() for values in scores]
     weights = [member.weight for member in panel.members]
     return pooled(flat, weights).reshape(len(absent), len(codes))
-
-
-def _member_without(model: PanelModel, codes: Votes, absent: list[list[int]]) -> Floats:
-    signs = _signs(codes)
-    there = _there(codes.shape[1], absent)
-    scores = _probabilities(model, _logits(model, codes, signs, absent, there))
-    return np.where(_empty(signs, there), model.prior, scores)
 
 
 def _logits(
@@ -478,17 +474,6 @@ class _Panel:
         return [[], *(self.places(group.judges) for group in self.groups)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Arms:
-    """Absences that are scored together, as positions in ``names`` order; the first is empty.
-
-    ``owner`` (n_arms,) is the figure to which an arm belongs (0: no judge absent): draws share one.
-    """
-
-    absent: list[list[int]]
-    owner: Ints
-
-
 def measure_absence(
     prepared: Prepared, settings: Settings, model: Mixture, families: Sequence[str] = ()
 ) -> Absence | None:
@@ -505,41 +490,59 @@ def measure_absence(
     panel = _Panel(model, names, groups)
     alone: list[Losses] = []
     together: list[Losses] = []
+    one_by_one = [[], *([j] for j in range(len(names)))], np.arange(len(names) + 1)
     everyone, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.most_splits)
     for drawn in folds(ballots.units, everyone, n_folds, seed=settings.seed, key=(_STREAM,)):
         rng = stream(settings.seed, drawn.number, _STREAM)
         fitted = _fitted(ballots.of_items(drawn.calibration), panel, rng)
-        for arms, losses in ((_one_by_one(len(names)), alone), (_at_once(panel, rng), together)):
-            losses.append(_losses(ballots, drawn, fitted, panel, arms, rng))
-    return _figures(ballots, panel, (alone, together), settings.seed)
+        for (absent, owner), losses in ((one_by_one, alone), (_at_once(panel, rng), together)):
+            losses.append(_losses(ballots, drawn, fitted, panel, absent, owner, rng))
+    limits = threshold(together, ballots.units, settings.seed)
+    singles, nobody = figures_of(alone, limits, ballots.units, [1] * len(names), len(names))
+    sizes = [len(group.judges) for group in groups] + numbers_absent(len(names))
+    others, _ = figures_of(together, limits, ballots.units, sizes, len(names))
+    at = {name: j for j, name in enumerate(model.judges)}
+    fallback = None
+    if limits.beyond < NEVER:
+        fallback = _fallback(ballots, panel, stream(settings.seed, FOLDS, _STREAM))
+    if fallback is not None:
+        fallback = in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
+    by_name = dict(zip(names, singles, strict=True))
+    return Absence(
+        judges=model.judges,
+        nll=nobody,
+        single=tuple(by_name[name] for name in model.judges),
+        groups=tuple(
+            GroupAbsence(
+                group.kind, group.name, tuple(sorted(at[name] for name in group.judges)), figures
+            )
+            for group, figures in zip(groups, others, strict=False)
+        ),
+        several=tuple(others[len(groups) :]),
+        fallback=fallback,
+        n_calibration=float(np.mean([losses.n_calibration for losses in alone])),
+        n_evaluation=float(np.mean([len(losses.rows) for losses in alone])),
+        n_splits=len(alone),
+    )
 
 
-def _one_by_one(n_judges: int) -> _Arms:
-    return _Arms([[], *([j] for j in range(n_judges))], np.arange(n_judges + 1))
-
-
-def _at_once(panel: _Panel, rng: np.random.Generator) -> _Arms:
+def _at_once(panel: _Panel, rng: np.random.Generator) -> tuple[list[list[int]], Ints]:
+    """Return absences that are scored together, the first of nobody, and the figure of each (0: no
+    judge absent): draws share one.
+    """
     absent, n_judges = panel.absent, len(panel.names)
     owner = list(range(len(absent)))
     for n_absent in numbers_absent(n_judges):
         absent += [rng.permutation(n_judges)[:n_absent].tolist() for _ in range(DRAWS)]
         owner += [owner[-1] + 1] * DRAWS
-    return _Arms(absent, np.array(owner))
+    return absent, np.array(owner)
 
 
 def _fitted(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Mixture:
-    """Return the panel fitted on some rows, with a fallback that is not active yet."""
-    models = _refitted(ballots, panel)
-    fitted = mixture_of(models, [member.weight for member in panel.model.members])
-    fallback = _fallback(ballots, panel, rng)
-    if fallback is None:
-        return fitted
-    places = np.array(panel.places(fitted.judges))
-    return replace(fitted, fallback=in_order(fallback, places, NEVER))
+    """Return the panel fitted on some rows, with a fallback that is not active yet.
 
-
-def _refitted(ballots: Ballots, panel: _Panel) -> list[PanelModel]:
-    """Return the members fitted on some rows; those of one aggregator and panel share a rule."""
+    Members of one aggregator and panel share a rule.
+    """
     models = [member.model for member in panel.model.members]
     keys = [(model.aggregator, tuple(sorted(panel.places(model.judges)))) for model in models]
     calibrators = [model.calibrator for model in models]
@@ -554,7 +557,15 @@ def _refitted(ballots: Ballots, panel: _Panel) -> list[PanelModel]:
             Recipe(aggregator, own),
         )
         fits.update({(key, fit.calibrator): fit for fit in panels})
-    return [fits[pair] for pair in zip(keys, calibrators, strict=True)]
+    fitted = mixture_of(
+        [fits[pair] for pair in zip(keys, calibrators, strict=True)],
+        [member.weight for member in panel.model.members],
+    )
+    fallback = _fallback(ballots, panel, rng)
+    if fallback is None:
+        return fitted
+    places = np.array(panel.places(fitted.judges))
+    return replace(fitted, fallback=in_order(fallback, places, NEVER))
 
 
 def _fallback(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Fallback | None:
@@ -577,11 +588,12 @@ def _losses(
     drawn: Split,
     fitted: Mixture,
     panel: _Panel,
-    arms: _Arms,
+    absent: list[list[int]],
+    owner: Ints,
     rng: np.random.Generator,
 ) -> Losses:
     """NLL of evaluation rows under every arm, by the panel's own rule and by the fallback."""
-    most = max(_CELLS // len(arms.absent), 50)
+    most = max(_CELLS // len(absent), 50)
     rows = _some(drawn.evaluation, most, rng)
     shared = _some(np.arange(ballots.n_items), most, stream(0, FOLDS, _STREAM))
     all_rows = np.concatenate([rows, shared])
@@ -592,7 +604,7 @@ def _losses(
     signs = ballots.votes[cells]
     votes = np.where(signs == 0, MISSING, (signs + 1) // 2).astype(np.int8)
     codes = fitted.codes(votes, margins)
-    absent = [[place[panel.names[j]] for j in positions] for positions in arms.absent]
+    absent = [[place[panel.names[j]] for j in positions] for positions in absent]
     right = ballots.signs[all_rows] > 0
     own = replace(fitted, fallback=None)
     main = _nll(scores_without(own, codes, absent), right)
@@ -604,7 +616,7 @@ def _losses(
     return Losses(
         rows=rows,
         shared=shared,
-        owner=arms.owner,
+        owner=owner,
         new=Scored(main[:, :n], other[:, :n], missing[:, :n]),
         common=Scored(main[:, n:], other[:, n:], missing[:, n:]),
         n_calibration=len(drawn.calibration),
@@ -613,37 +625,3 @@ def _losses(
 
 def _nll(p: Floats, right: Bools) -> Floats:
     return np.asarray(-np.log(np.where(right, p, 1.0 - p)))
-
-
-def _figures(
-    ballots: Ballots, panel: _Panel, measured: tuple[list[Losses], list[Losses]], seed: int
-) -> Absence:
-    model, names, groups = panel.model, panel.names, panel.groups
-    alone, together = measured
-    limits = threshold(together, ballots.units, seed)
-    singles, nobody = figures_of(alone, limits, ballots.units, [1] * len(names), len(names))
-    sizes = [len(group.judges) for group in groups] + numbers_absent(len(names))
-    others, _ = figures_of(together, limits, ballots.units, sizes, len(names))
-    at = {name: j for j, name in enumerate(model.judges)}
-    fallback = None
-    if limits.beyond < NEVER:
-        fallback = _fallback(ballots, panel, stream(seed, FOLDS, _STREAM))
-    if fallback is not None:
-        fallback = in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
-    by_name = dict(zip(names, singles, strict=True))
-    return Absence(
-        judges=model.judges,
-        nll=nobody,
-        single=tuple(by_name[name] for name in model.judges),
-        groups=tuple(
-            GroupAbsence(
-                group.kind, group.name, tuple(sorted(at[name] for name in group.judges)), figures
-            )
-            for group, figures in zip(groups, others, strict=False)
-        ),
-        several=tuple(others[len(groups) :]),
-        fallback=fallback,
-        n_calibration=float(np.mean([losses.n_calibration for losses in alone])),
-        n_evaluation=float(np.mean([len(losses.rows) for losses in alone])),
-        n_splits=len(alone),
-    )

@@ -449,7 +449,13 @@ def fields_of(
     """Return the fields of a recommendation that depend on the preference."""
     rows = read_figures(candidates, reading)
     chosen, reference = rows[reading.taken], rows[reference_of(candidates)]
-    runner = _runner_up(rows, reading, model)
+    # An average of one pipeline equals that pipeline, so neither is the other's runner-up.
+    same = {reading.taken}
+    alone = np.flatnonzero(reading.weights == 1.0).tolist()
+    if len(model.members) == 1 and reading.taken in alone:
+        same |= set(alone)
+    others = [row for place, row in enumerate(rows) if place not in same and row.allowed]
+    runner = min(others, key=lambda row: float(row.nll.value), default=chosen)
     behind, least, most = map(float, runner.behind)
     margin = MARGIN * float(reference.nll.value)
     return {
@@ -470,21 +476,6 @@ def fields_of(
         "cost": chosen.cost,
         "left_out": _left_out(judges, model),
     }
-
-
-def _runner_up(
-    rows: tuple[CandidateFigures, ...], reading: Reading, model: Mixture
-) -> CandidateFigures:
-    """The candidate of lowest NLL out of sample among the others within the budget.
-
-    An average of one pipeline equals that pipeline, so neither is the other's runner-up.
-    """
-    same = {reading.taken}
-    if len(model.members) == 1:
-        alone = np.flatnonzero(reading.weights == 1.0).tolist()
-        same |= set(alone) if reading.taken in alone else set()
-    others = [row for place, row in enumerate(rows) if place not in same and row.allowed]
-    return min(others, key=lambda row: float(row.nll.value), default=rows[reading.taken])
 
 
 def reference_of(candidates: Sequence[Candidate | CandidateFigures]) -> int:
@@ -728,21 +719,15 @@ def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
     contest, totals = contest_of(votes, spec), partial.tally
     estimated = Estimator.of(totals, contest.prepared.ballots.units)
     n = len(contest.choices.all())
-    return settled(totals, estimated, np.array([n])) and _mark_is_settled(
-        contest, _final(votes, shared_run(spec)), totals, estimated
-    )
-
-
-def _mark_is_settled(
-    contest: Contest, final: FinalChoice, totals: Tally, estimated: Estimator
-) -> bool:
-    """Whether Lean at the default price is on one side of the rule of the cards, beyond chance."""
+    if not settled(totals, estimated, np.array([n])):
+        return False
+    # Is Lean at the default price on one side of the rule of the cards, beyond chance?
+    final = _final(votes, shared_run(spec))
     listed = {(prefer, price): i for i, (prefer, price, _) in enumerate(final.choices.all)}
     best, lean = listed["nll", None], listed["lean", PRICE]
     sizes = np.array([final.size(final.choices.all[place][2]) for place in (best, lean)])
     if (sizes[1] > (1.0 - SAVES) * sizes[0]).all():
         return True
-    n = len(contest.choices.all())
     rare = errs_rarely(contest.prepared)
     cards = [slice(n + place, n + place + 1) for place in (best, lean)]
     extra = _one_more_error(totals, estimated, cards) * rare
@@ -753,10 +738,8 @@ def _mark_is_settled(
 
 
 def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:
-    n_replaced, n_fits = (
-        int(totals.replaced.sum()),
-        len(totals.numbers) * len(contest.choices.all()),
-    )
+    n_replaced = int(totals.replaced.sum())
+    n_fits = len(totals.numbers) * len(contest.choices.all())
     alone = "There is only one judge, so there is nothing to choose among judges."
     return run_warnings(
         contest.prepared,

@@ -45,7 +45,7 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
 from judgepanel.decision.lean import PRICE, PRICES, CardName, lean_choice, sizes_of
-from judgepanel.decision.training_items import check_share, fitting_votes
+from judgepanel.decision.training_items import fitting_votes
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.graded import has_levels
@@ -147,11 +147,6 @@ def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> tuple[Floats, F
     return np.where(allowed, values / len(blend), np.inf), blend
 
 
-def _under(blend: Floats, losses: Floats) -> float:
-    """Mean NLL if labels followed the blend, of one panel with these losses (n,)."""
-    return float((losses * blend - np.log1p(-np.exp(-losses)) * (1.0 - blend)).mean())
-
-
 def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
     """Return which candidates (A,) are tied with the best of them by their smoothed NLL."""
     best = int(smoothed.argmin())
@@ -229,7 +224,8 @@ def choose(
     sizes = sizes_of(panels, costs)
     (own,) = sizes_of(np.atleast_2d(panels[average > 0.0].any(axis=0)), costs)
     averaged = average_losses(losses, average)
-    loss = np.maximum(smoothed / _under(blend, averaged), losses.mean(axis=1) / averaged.mean())
+    own_smoothed = averaged * blend - np.log1p(-np.exp(-averaged)) * (1.0 - blend)
+    loss = np.maximum(smoothed / float(own_smoothed.mean()), losses.mean(axis=1) / averaged.mean())
     lean = {price: Choice(average, lean_choice(sizes, loss - 1.0, own, price)) for price in PRICES}
     return Choices(chosen, lean, allowed, smoothed, tied)
 
@@ -632,7 +628,11 @@ class RecommendSpec(StudySpec):
     conformal: float = option(
         0.0,
         "share of the labels held out to make sets at 80 and 90 %; 0: no sets",
-        check=check_share,
+        check=valid(
+            "the share held out for sets is out of range",
+            lambda share: 0.0 <= share < 1.0,
+            "0 (none) or more, below 1",
+        ),
     )
 
     def __post_init__(self) -> None:

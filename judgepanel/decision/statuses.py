@@ -100,10 +100,10 @@ def _status(judge: JudgeValue, result: Value, failure: str | None) -> JudgeStatu
             f"for it in the full panel ({value})."
         )
         return JudgeStatus(judge.judge, "helps", reason, None)
-    return _unsettled_status(judge, result, value)
+    return _unsettled(judge, result, value)
 
 
-def _unsettled_status(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
+def _unsettled(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
     """Unsettled, with the number of labels at which the interval's reach equals |value|."""
     if not math.isfinite(judge.value.lo):
         return JudgeStatus(judge.judge, "unsettled", "Not enough splits yet to say.", None)
@@ -111,24 +111,21 @@ def _unsettled_status(judge: JudgeValue, result: Value, value: str) -> JudgeStat
     needed = labels_to_settle(alone, reach, 0.0, result.n_items)
     most = MOST_LABELS * result.n_items
     labels = needed if alone != 0.0 and needed <= most else None
-    return JudgeStatus(judge.judge, "unsettled", _unsettled(judge, result, value, labels), labels)
-
-
-def _unsettled(judge: JudgeValue, result: Value, value: str, labels: int | None) -> str:
-    settled = f"more than {MOST_LABELS * result.n_items:,} labelled items would be needed"
+    settled = f"more than {most:,} labelled items would be needed"
     if labels is not None:
         settled = f"about {labels:,} labelled items would settle it if its value stays what it is"
+    reason = f"Its value is not settled ({value}); {settled}."
     if judge.value.hi <= result.margin:
-        return (
+        reason = (
             f"Alone it is hardly missed ({value}), but that it can go together with the others "
             f"that are worth least is not shown; {settled}."
         )
-    if judge.value.lo >= -result.margin:
-        return (
+    elif judge.value.lo >= -result.margin:
+        reason = (
             f"Keeping it costs no more than 2 % of NLL ({value}), but that it helps is not "
             f"shown; {settled}."
         )
-    return f"Its value is not settled ({value}); {settled}."
+    return JudgeStatus(judge.judge, "unsettled", reason, labels)
 
 
 def _failed(judge: str, why: str) -> JudgeStatus:

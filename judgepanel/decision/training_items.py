@@ -71,7 +71,7 @@ from judgepanel.scoring.conformal import (
 )
 from judgepanel.scoring.inference import holm
 from judgepanel.scoring.splits import stream, subsplit
-from judgepanel.votes import MISSING, InputError, VoteMatrix
+from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
 
 MOST_ROWS = 20_000
@@ -240,8 +240,10 @@ def _exceeds(matches: int, trials: int, chance: float) -> bool:
 def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = False) -> list[str]:
     names = sorted(judges)
     cast = _columns(votes, names)
-    if votes.task == "pairwise":
-        cast = _first_is_one(cast)
+    if votes.task == "pairwise":  # A pair and its swap become equal: the first vote becomes 1.
+        known = cast != MISSING
+        first = cast[np.arange(len(cast)), known.argmax(axis=1)]
+        cast = np.where((first == 0)[:, None] & known, 1 - cast, cast).astype(np.int8)
     start = hashlib.sha256("\0".join([salt, str(ids), *names]).encode())
     hashes = []
     for name, row in zip(votes.item_ids, cast, strict=True):
@@ -251,14 +253,6 @@ def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = 
             digest.update(name.encode())
         hashes.append(digest.hexdigest()[: 2 * _BYTES])
     return hashes
-
-
-def _first_is_one(cast: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return each row oriented so that its first vote is 1: a pair and its swap become equal."""
-    known = cast != MISSING
-    first = cast[np.arange(len(cast)), known.argmax(axis=1)]
-    turned = np.where(known, 1 - cast, cast)
-    return np.ascontiguousarray(np.where((first == 0)[:, None], turned, cast).astype(np.int8))
 
 
 def _columns(votes: VoteMatrix, judges: Sequence[str]) -> NDArray[np.int8]:
@@ -276,16 +270,6 @@ class Slices:
 
     fitted: VoteMatrix
     held_out: VoteMatrix | None
-
-
-def check_share(share: float) -> None:
-    """Refuse a share outside [0, 1) with an InputError."""
-    if not 0.0 <= share < 1.0:
-        raise InputError(
-            "the share held out for sets is out of range",
-            value=share,
-            allowed="0 (none) or more, below 1",
-        )
 
 
 def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:

@@ -240,6 +240,7 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
 
     labelled = int(votes.labelled.sum())
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
+    one = "" if analysis.reading is None else in_html(analysis.reading.one, 60)
     policy = resolve(votes, analysis.settings.orientation, analysis.settings.protocol)
     left, right = st.columns([7, 1.2] if is_reader() else [6, 2.1], vertical_alignment="center")
     left.html(
@@ -247,9 +248,8 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         f"<b>{in_html(analysis.name, 80)}</b>"
         f"<span>{counted(votes.n_items, 'item')} x {counted(votes.n_judges, 'judge')}</span>"
         f"<span>{known}</span>"
-        f"{_meaning(analysis)}"
-        + '<span class="jp-badge">protocol: paper</span>'
-        * (analysis.settings.protocol == "paper")
+        + f"<span>1: {one}</span>" * (analysis.reading is not None)
+        + '<span class="jp-badge">protocol: paper</span>' * (analysis.settings.protocol == "paper")
         + f'<span><span class="jp-badge">orientation: {in_html(policy.replace("_", " "))}</span>'
         f" data <code>{votes.sha256[:10]}</code></span>"
         + '<span class="jp-badge">read-only</span>' * is_reader()
@@ -261,13 +261,6 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
             share(analysis)
     with beside.popover("Report", width="stretch"), show_errors():
         report(analysis)
-
-
-def _meaning(analysis: Analysis) -> str:
-    """What a label or a vote of 1 means, as HTML."""
-    if analysis.reading is None:
-        return ""
-    return f"<span>1: {in_html(analysis.reading.one, 60)}</span>"
 
 
 BRAND = """

@@ -43,7 +43,7 @@ from judgepanel.present.pages import Page
 from judgepanel.present.registry import entries_of
 from judgepanel.present.study import Entry, study_blocks
 from judgepanel.studies.codec import result_content
-from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.contract import AnyStudy, Spec
 from judgepanel.studies.understand.judge_table import JudgeTable
 from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.glossary import with_terms
@@ -318,26 +318,22 @@ def inspection_of(context: PageContext) -> str:
     )
 
 
-def _downloads(
-    context: PageContext, study: Study[Any, Any, Any], spec: Spec, result: Any, *, key: str
-) -> None:
+def _downloads(context: PageContext, study: AnyStudy, spec: Spec, result: Any, *, key: str) -> None:
     """Offer a result's table as CSV and all of it as JSON."""
-    forms: tuple[tuple[str, str, Callable[[], str]], ...] = (
-        ("csv", "text/csv", lambda: csv_text(result.frame())),
+    makers: tuple[tuple[str, Callable[[], str]], ...] = (
+        ("csv", lambda: csv_text(result.frame())),
         (
             "json",
-            "application/json",
             lambda: json.dumps(result_content(study, context.votes, spec, result), allow_nan=False),
         ),
     )
     name = study.name.replace("_", "-")
-    for place, (form, mime, make) in zip(st.columns([1, 1, 3]), forms, strict=False):
+    for place, (form, make) in zip(st.columns([1, 1, 3]), makers, strict=False):
         download_button(
             place,
             f"Download {form.upper()}",
             make,
             csv_name(context.analysis.name, f"{name}.{form}"),
-            mime,
             key=f"{form}-{key}",
             width="stretch",
         )
@@ -437,19 +433,20 @@ def show_closed(
         spec, view = (default, None) if ask is None else ask(entry)
         show_study(entry, context, spec, view, caveats=caveats)
 
-    for entry, default in _others(context, page, drawn):
-        closed(section_title(entry), partial(show, entry, default), key=entry.name)
+    recommendation = known_recommendation(context)
+    for entry in entries_of(page):
+        if entry.name not in drawn:
+            specs = entry.specs(context.votes, context.analysis.settings, recommendation)
+            for default in specs[:1]:
+                closed(section_title(entry), partial(show, entry, default), key=entry.name)
 
 
 def show_one_closed(
     context: PageContext, entry: Entry, spec: Spec, view: Any = None, **drawn: Any
 ) -> None:
     """Show a study that is computed when it is opened; the arguments are those of `show_study`."""
-    closed(
-        section_title(entry),
-        partial(show_study, entry, context, spec, view, **drawn),
-        key=entry.name,
-    )
+    show = partial(show_study, entry, context, spec, view, **drawn)
+    closed(section_title(entry), show, key=entry.name)
 
 
 def section_title(entry: Entry) -> str:
@@ -463,18 +460,6 @@ def closed(title: str, draw: Callable[[], object], *, key: str) -> None:
     if section.open:
         with section:
             draw()
-
-
-def _others(
-    context: PageContext, page: Page, drawn: Collection[str]
-) -> Iterator[tuple[Entry, Spec]]:
-    """Yield the other studies of a page that have a default spec, with the first of them."""
-    recommendation = known_recommendation(context)
-    for entry in entries_of(page):
-        if entry.name not in drawn:
-            specs = entry.specs(context.votes, context.analysis.settings, recommendation)
-            if specs:
-                yield entry, specs[0]
 
 
 def draw_study(  # noqa: PLR0913

@@ -34,17 +34,21 @@ from judgepanel.words.text import csv_name, in_html, minute
 KEPT = 8
 """Number of files, the last ones made, that are kept for the browsers that asked for them."""
 _numbers = count()
+_TYPES = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "html": "text/html",
+    "md": "text/markdown",
+    "py": "text/x-python",
+}
+"""Types of files by the ends of their names."""
 
 
 def download_button(
-    place: DeltaGenerator,
-    label: str,
-    make: Callable[[], str],
-    file_name: str,
-    mime: str,
-    **options: Any,
+    place: DeltaGenerator, label: str, make: Callable[[], str], file_name: str, **options: Any
 ) -> None:
     """Offer a file; ``make`` runs in a thread without a session, ``options`` are Streamlit's."""
+    mime = _TYPES[file_name.rpartition(".")[2]]
     place.download_button(
         label,
         data=partial(_made, make, file_name, mime),
@@ -70,21 +74,9 @@ def _made(make: Callable[[], str], file_name: str, mime: str) -> bytes:
 LONGEST = 2_000
 _IMAGE = "image-format"
 _ROUND = "decision-round"
-_FILES: tuple[tuple[str, Callable[[Document], str], str, str, str], ...] = (
-    (
-        "Download report as HTML",
-        html_text,
-        "html",
-        "text/html",
-        "One file with figures that opens anywhere, without a network.",
-    ),
-    (
-        "Download report as Markdown",
-        markdown_text,
-        "md",
-        "text/markdown",
-        "Its words and tables, without figures.",
-    ),
+_FILES: tuple[tuple[str, str, Callable[[Document], str], str], ...] = (
+    ("HTML", "html", html_text, "One file with figures that opens anywhere, without a network."),
+    ("Markdown", "md", markdown_text, "Its words and tables, without figures."),
 )
 
 
@@ -132,13 +124,12 @@ def _downloads(space: SqlWorkspace, analysis: Analysis) -> None:
         return form(analysis_document(collected(space, analysis)))
 
     st.write("What has been computed so far, with figures, tables and commands:")
-    for place, (label, form, end, mime, what) in zip(st.columns(2), _FILES, strict=True):
+    for place, (kind, end, form, what) in zip(st.columns(2), _FILES, strict=True):
         download_button(
             place,
-            label,
+            f"Download report as {kind}",
             partial(made, form),
             csv_name(analysis.name, f"report.{end}"),
-            mime,
             key=f"report-{end}",
             width="stretch",
             help=what,

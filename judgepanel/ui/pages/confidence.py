@@ -50,10 +50,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         feature = _feature_choice(context)
     caveats = render.Caveats()
     spec = ReliabilitySpec(**options)
-    pipeline.pipeline_note(
-        context, recommendation, spec.aggregator, spec.calibrator, average=True, fold=fold
-    )
-
+    pipeline.pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, fold)
     view = reliability.ReliabilityView(bins)
     look = _first_look(context, spec)
     if look is not None:
@@ -76,9 +73,8 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 
 def _banner(result: Reliability) -> tuple[str, str]:
-    return reliability.reliability_sentence(result), "keep" if reliability.believed(
-        result
-    ) else "open"
+    tone = "keep" if reliability.believed(result) else "open"
+    return reliability.reliability_sentence(result), tone
 
 
 def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | None:
@@ -105,22 +101,15 @@ def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], 
     chosen = _calibrator_choice(third, default.calibrator, average=average)
     panel = None if average else _panel_choice(second, context, default.panel)
     calibrator = default.calibrator if average else chosen
-    bins: int = fourth.segmented_control(
+    bins = pipeline.segmented(
+        fourth,
         "Bins",
         ECE_BINS,
-        default=ECE_BINS[0],
-        required=True,
         key="bins",
-        bind="query-params",
         help="Equal-width bins of confidence from 0 to 100 %; those below 50 % are empty.",
     )
-    options = {
-        "settings": context.analysis.settings,
-        "aggregator": aggregator,
-        "calibrator": calibrator,
-        "panel": panel,
-    }
-    return options, bins
+    options = {"aggregator": aggregator, "calibrator": calibrator, "panel": panel}
+    return {"settings": context.analysis.settings, **options}, bins
 
 
 def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | None) -> int | None:
@@ -128,17 +117,16 @@ def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | No
     judges = context.analysis.settings.judges
     n_judges = context.votes.n_judges if judges is None else len(judges)
     offered = [k for k in _PANELS if k < n_judges]
-    chosen = where.segmented_control(
+    chosen = pipeline.segmented(
+        where,
         "Panel",
         offered,
         default=default if default in offered else 0,
-        required=True,
         key="panel",
-        bind="query-params",
         format_func=lambda k: arm_name(k) if k else "all",
         help="All judges, or the best ones, ranked on the calibration items of every split.",
     )
-    return int(chosen) if chosen else None
+    return chosen or None
 
 
 def _calibrator_choice(where: DeltaGenerator, default: Calibrator, *, average: bool) -> Calibrator:
@@ -213,9 +201,7 @@ def _strata_view(result: Items) -> ItemsView:
 def _single_items(context: PageContext, result: Items) -> None:
     st.html("<h3>Items to look at</h3>")
     first, second = st.columns([1, 2])
-    which = first.segmented_control(
-        "List", _LISTS, default=_LISTS[0], required=True, key="list", bind="query-params"
-    )
+    which = pipeline.segmented(first, "List", _LISTS, key="list")
     rows = result.worst(_LISTED) if which == _LISTS[0] else result.contested(_LISTED)
     if not len(rows):
         st.caption("There are none: no item was held out yet, or all votes are alike.")
@@ -227,24 +213,24 @@ def _single_items(context: PageContext, result: Items) -> None:
         range(len(rows)),
         # A key for each list; otherwise the box would keep its position in the previous list.
         key=f"item-{_LISTS.index(which)}" + f"-{result.n_splits}" * result.partial,
-        format_func=lambda i: _item_label(result, int(rows[i]), i),
+        format_func=lambda i: f"{i + 1}. {plain(result.item_ids[int(rows[i])], 60) or 'item'}",
         help="Its votes, judge by judge, are shown below.",
     )
     _votes_of(context, result, int(rows[min(int(position), len(rows) - 1)]))
 
 
-def _item_label(result: Items, i: int, place: int) -> str:
-    return f"{place + 1}. {plain(result.item_ids[i], 60) or 'item'}"
-
-
 def _votes_of(context: PageContext, result: Items, i: int) -> None:
     """Draw one item: its probability, then every judge's vote, those against the label first."""
     label = int(result.labels[i])
+    features = "".join(
+        f" {in_html(name, 60)}: {in_html(values[i], 120)}."
+        for name, values in zip(result.features, result.feature_values, strict=True)
+    )
     st.html(
         f'<p class="jp-note"><b>{in_html(result.item_ids[i], 120)}</b>: label {label}, '
         f"probability of label 1: {percent(float(result.p.value[i]))}. "
         f"{counted(int(result.for_1[i]), 'vote')} for 1, {result.for_0[i]:,} for 0; "
-        f"{result.wrong[i]:,} against the label.{_features_of(result, i)}</p>"
+        f"{result.wrong[i]:,} against the label.{features}</p>"
     )
     row = int(np.flatnonzero(context.votes.labelled)[i])
     used = context.analysis.settings.judges
@@ -259,11 +245,3 @@ def _votes_of(context: PageContext, result: Items, i: int) -> None:
         ),
     }
     render.table(Table(votes, height=320), key="votes")
-
-
-def _features_of(result: Items, i: int) -> str:
-    lines = [
-        f" {in_html(name, 60)}: {in_html(values[i], 120)}."
-        for name, values in zip(result.features, result.feature_values, strict=True)
-    ]
-    return "".join(lines)

@@ -58,7 +58,6 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
         "Download CSV",
         lambda: csv_text(coverage.frame()),
         csv_name(context.analysis.name, "coverage.csv"),
-        "text/csv",
         key="csv-coverage",
     )
     _examples(coverage)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregation import AGGREGATORS, ANY_AGGREGATORS, cross_fits
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import RANKINGS
@@ -34,13 +33,22 @@ def page(context: PageContext) -> None:
         spec, calibrator, metric = _controls(context)
     recommendation = pipeline.known_recommendation(context)
     pipeline.pipeline_note(
-        context, recommendation, spec.aggregator, calibrator, advice=False, awaited=True, fold=fold
+        context, recommendation, spec.aggregator, calibrator, fold, afterwards=True
     )
     view, caveats = PanelCurveView(calibrator, metric, recommendation), Caveats()
 
+    def tone(curve: panel_curve.PanelCurve) -> str:
+        """The tone of the answer; open if the decision is another one or still to come."""
+        position, arm = curve.position(calibrator), headline(curve, calibrator)
+        if arm is None or (position is not None and position.explains):
+            return "open"
+        own = _TONES.get(arm.verdict, "open")
+        if recommendation is None:
+            return "open" if context.analysis.settings.protocol == "honest" else own
+        return own if own == ("keep" if recommendation.keeps_all else "curate") else "open"
+
     def banner(curve: panel_curve.PanelCurve) -> tuple[str, str]:
-        tone = _tone(context, curve, calibrator, recommendation)
-        return curve_answer(curve, calibrator), tone
+        return curve_answer(curve, calibrator), tone(curve)
 
     if show_study(entry, context, spec, view, caveats=caveats, banner=banner, quiet=True):
         pipeline.recommend_beside(context)
@@ -83,19 +91,3 @@ def _controls(context: PageContext) -> tuple[panel_curve.PanelCurveSpec, Calibra
         settings=context.analysis.settings, aggregator=aggregator, ranking=ranking, ks=ks
     )
     return spec, calibrator, metric
-
-
-def _tone(
-    context: PageContext,
-    curve: panel_curve.PanelCurve,
-    calibrator: str,
-    recommendation: Recommendation | None,
-) -> str:
-    """The tone of the answer; open if the decision is another one or still to come."""
-    position, arm = curve.position(calibrator), headline(curve, calibrator)
-    if arm is None or (position is not None and position.explains):
-        return "open"
-    tone = _TONES.get(arm.verdict, "open")
-    if recommendation is None:
-        return "open" if context.analysis.settings.protocol == "honest" else tone
-    return tone if tone == ("keep" if recommendation.keeps_all else "curate") else "open"

@@ -10,6 +10,7 @@ from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.decide import estimate
 from judgepanel.studies.slices import offered_features, usual_feature
 from judgepanel.ui.frame import PageContext, caption
+from judgepanel.ui.pipeline import segmented
 from judgepanel.ui.render import Caveats, show_closed, show_study
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.uploads import kept_source, texts_again
@@ -67,7 +68,7 @@ def _label_next(context: PageContext, spec: estimate.EstimateSpec) -> None:
         texts = None if source is None else texts_again(source, items[ID].tolist())
         return csv_text(estimate.with_texts(items, texts))
 
-    download_button(right, _DRAW, drawn, _DRAWN_FILE, "text/csv")
+    download_button(right, _DRAW, drawn, _DRAWN_FILE)
     if source is None:
         analysis, task = context.analysis, context.votes.task
         command = draw_command(
@@ -92,13 +93,12 @@ def _controls(context: PageContext) -> estimate.EstimateSpec:
         help="The feature whose values are compared, such as the system that wrote the answers.",
     )
     # In its own container the row wraps if it does not fit.
-    about = right.container().segmented_control(
+    about = segmented(
+        right.container(),
         "Intervals are for",
         estimate.ABOUTS,
         default="auto",
-        required=True,
         key="about",
-        bind="query-params",
         format_func=_ABOUT.__getitem__,
         help="The items of this file are known once all are labelled: then intervals are for items "
         "like these. For those the file is a sample itself, and intervals are wider.",

@@ -57,14 +57,9 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         asked = _controls(context, pipeline_of(recommendation))
     view = label_budget.BudgetView(asked.calibrator, asked.panel)
     caveats = Caveats()
+    splits = asked.spec.settings.most_splits
     pipeline.pipeline_note(
-        context,
-        recommendation,
-        asked.spec.aggregator,
-        asked.calibrator,
-        splits=asked.spec.settings.most_splits,
-        average=True,
-        fold=fold,
+        context, recommendation, asked.spec.aggregator, asked.calibrator, fold, splits
     )
 
     def banner(result: LabelBudget) -> tuple[str, str]:
@@ -101,13 +96,12 @@ def _controls(context: PageContext, default: Pipeline) -> _Asked:
         "Dawid–Skene, stacking and joint are refitted for every budget and take longer.",
     )
     average = aggregator == AVERAGE
-    panel = second.segmented_control(
+    panel = pipeline.segmented(
+        second,
         "Compared with fewer judges",
         label_budget.BUDGET_PANELS,
         default=label_budget.FIRST_PANEL,
-        required=True,
         key="panel",
-        bind="query-params",
         format_func=arm_name,
         help="The best judges, ranked on the same labels; beside the recommended panel, under "
         "one-coin + temperature.",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgepanel.decision.lean import CARD_NAMES, PanelInUse
+from judgepanel.decision.lean import CARD_NAMES
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, as_asked
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, shared_run
@@ -18,7 +18,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.ui.frame import START, PageContext, answer, caption, notes, problem
 from judgepanel.ui.pages.recommended_take import panel_text
 from judgepanel.ui.pages.start import VOTES
-from judgepanel.ui.pipeline import panel_in_use
+from judgepanel.ui.pipeline import panel_in_use, segmented
 from judgepanel.ui.render import section_answer, table
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader
@@ -43,13 +43,12 @@ def page(context: PageContext) -> None:
     if not specs:
         st.info("Under the paper's protocol there is no panel to score new votes with.")
         return
-    prefer: PanelInUse = st.segmented_control(
+    prefer = segmented(
+        st,
         "Panel",
         tuple(CARD_NAMES),
         default=context.analysis.prefer,
-        required=True,
         key="prefer",
-        bind="query-params",
         format_func=CARD_NAMES.__getitem__,
         help="The two panels of Overview; others score with their file and the command below.",
     )
@@ -125,7 +124,6 @@ def _scores(scored: Scored) -> None:
         f"Download all {len(frame):,} scores (scored.csv)",
         lambda: csv_text(frame),
         "scored.csv",
-        "text/csv",
     )
 
 
@@ -154,5 +152,4 @@ def _refit(context: PageContext, upload: Upload, new: VoteMatrix) -> None:
         "Download the joined votes (CSV)",
         lambda: votes_csv(both).decode("utf-8"),
         name,
-        "text/csv",
     )

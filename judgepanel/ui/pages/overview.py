@@ -33,7 +33,6 @@ from judgepanel.ui.pipeline import in_use, known_recommendation
 from judgepanel.ui.render import draw_blocks, how, section_answer, small
 from judgepanel.ui.session import link_parameters
 from judgepanel.ui.work import show_result, start, stored_result
-from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import report_command, so_far
 from judgepanel.words.text import counted
 
@@ -54,7 +53,9 @@ def page(context: PageContext) -> None:
             return
         recommendation = known_recommendation(context)
         _link(context, RECOMMENDED_PAGE, "Download this panel, or choose another")
-    pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or _has_more(context.votes)]
+    # Votes can say more than labels do of systems, and of items without a label.
+    estimates = names_systems(context.votes) or not context.votes.labelled.all()
+    pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or estimates]
     columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
     with columns[-1].container(border=True, height="stretch") if len(pages) % 2 else st.container():
         _read_as(context)
@@ -68,10 +69,6 @@ def page(context: PageContext) -> None:
             for later in in_turn[place + 1 :]:
                 start(entries_of(later)[0].study, context, asked[later])
             return
-    _how(context, pages)
-
-
-def _how(context: PageContext, pages: list[Page]) -> None:
     analysis, votes = context.analysis, context.votes
     names = [RECOMMEND.name, *(entries_of(shown)[0].name for shown in pages)]
     how(
@@ -81,11 +78,6 @@ def _how(context: PageContext, pages: list[Page]) -> None:
             names, analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
         ),
     )
-
-
-def _has_more(votes: VoteMatrix) -> bool:
-    """Whether votes can say more than labels do: of systems, or of items without a label."""
-    return names_systems(votes) or not votes.labelled.all()
 
 
 def _decision(context: PageContext, general: Recommendation) -> None:

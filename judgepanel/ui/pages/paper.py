@@ -26,7 +26,13 @@ from judgepanel.studies.paper.distortion import DISTORTION
 from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.paper.narrow_band import NARROW_BAND
 from judgepanel.ui.frame import PageContext, answer, caption
-from judgepanel.ui.pipeline import aggregator_control, calibrator_control, folded, note_other
+from judgepanel.ui.pipeline import (
+    aggregator_control,
+    calibrator_control,
+    folded,
+    note_other,
+    segmented,
+)
 from judgepanel.ui.render import Caveats, closed, draw_blocks, draw_study, show_closed, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result
@@ -197,22 +203,8 @@ def _bands(seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, Nar
     sizes = tuple(str(size) for size in spec.panel_sizes(seen.votes.n_judges))
     shares = tuple(percent(share) for share in spec.shares)
     left, right = st.columns(2)
-    size = left.segmented_control(
-        "Simulated judges",
-        sizes,
-        default=sizes[-1],
-        required=True,
-        key="simulated",
-        bind="query-params",
-    )
-    share = right.segmented_control(
-        "Pruning keeps the best",
-        shares,
-        default=shares[0],
-        required=True,
-        key="kept",
-        bind="query-params",
-    )
+    size = segmented(left, "Simulated judges", sizes, default=sizes[-1], key="simulated")
+    share = segmented(right, "Pruning keeps the best", shares, key="kept")
     return spec, NarrowBandView(sizes.index(size), shares.index(share))
 
 

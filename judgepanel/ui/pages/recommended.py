@@ -7,8 +7,9 @@ What if: tick judges on and off, and see the effect on items that the panel has 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from judgepanel.decision.recommend_result import (
     cost_of,
     shared_run,
 )
+from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Block, Caveat, Figure, Paragraph, Table, flat
 from judgepanel.present.decide import recommend
 from judgepanel.present.decide.candidate_rows import RecommendationView
@@ -94,23 +96,155 @@ def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommend
     if len(names) < 2:
         st.caption("There is only one judge, so there is nothing to leave out.")
         return
-    _editor(context, spec, recommendation, names)
+    _edit(_Editor(context, spec, recommendation, names))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Editor:
+    """The panel that the editor starts from; ``names`` are those of all judges, sorted.
+
+    ``keep`` says for each of them whether it is ticked.
+    """
+
+    context: PageContext
+    spec: RecommendSpec
+    recommendation: Recommendation
+    names: tuple[str, ...]
+
+    @property
+    def recommended(self) -> Bools:
+        """Which judges the recommended panel keeps."""
+        judges = set(self.recommendation.model.judges)
+        return np.array([name in judges for name in self.names])
+
+    @property
+    def statuses(self) -> tuple[JudgeStatus, ...]:
+        """Statuses of the judges if their value has been computed, else none."""
+        return known_statuses(self.context, self.spec, self.recommendation)
+
+    @property
+    def base_key(self) -> str:
+        """Where the ticks that the editor starts with are kept."""
+        return f"{_BASE}-{self.context.analysis.id}-{hash(self.recommendation.model.judges)}"
+
+    def base(self) -> Bools:
+        """Which judges the editor starts with: those in the URL, else the recommended panel."""
+        if self.base_key not in st.session_state:
+            keep = self.recommended
+            text = st.query_params.get(WITHOUT)
+            if text is not None:
+                places = {int(part) for part in text.split("-") if part.isdecimal()}
+                keep = np.array([place not in places for place in range(1, len(self.names) + 1)])
+            st.session_state[self.base_key] = keep
+        base: Bools = st.session_state[self.base_key]
+        return base
+
+    def start_with(self, keep: Bools) -> NoReturn:
+        """Start the editor again with these ticks."""
+        st.session_state[self.base_key] = keep
+        st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
+        st.rerun(scope="fragment")
+
+    def remember(self, keep: Bools) -> None:
+        """Put judges that are left out into the URL, unless the panel is the recommended one."""
+        text = "-".join(str(place + 1) for place in np.flatnonzero(~keep)) or "0"
+        if (keep == self.recommended).all():
+            if WITHOUT in st.query_params:
+                del st.query_params[WITHOUT]
+        elif st.query_params.get(WITHOUT) != text:
+            st.query_params[WITHOUT] = text
+
+    def rows(self) -> pd.DataFrame:
+        """Return the table that is edited."""
+        judges = judges_of(self.context.votes)
+        place = {name: j for j, name in enumerate(judges.judges)}
+        columns = [place[name] for name in self.names]
+        labels = labels_of(list(self.names))
+        frame = pd.DataFrame(
+            {
+                "keep": self.base(),
+                "judge": [labels[name] for name in self.names],
+                "accuracy": judges.accuracy.value[columns],
+                "coverage": judges.coverage[columns],
+            }
+        )
+        if known_of(self.context).costs is not None:
+            frame["cost"] = _costs(self.context, self.names)
+        status = {row.judge: row.status for row in self.statuses}
+        if status:
+            frame["status"] = [status.get(name, "") for name in self.names]
+        return frame
+
+    def buttons(self, keep: Bools) -> None:
+        """Draw the buttons that change the ticks, and the one that opens a new analysis."""
+        first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
+        if first.button("Reset to recommended", width="stretch"):
+            st.query_params.pop(WITHOUT, None)
+            self.start_with(self.recommended)
+        statuses = ("could go", "fails a check")
+        spare = {row.judge for row in self.statuses if row.status in statuses}
+        going = np.array([name in spare for name in self.names])
+        if second.button(
+            "Leave out all that could go",
+            width="stretch",
+            disabled=not going.any() or bool(going.all()),
+            help="Those that fail a check, that the panel is better without, or that can go "
+            "together.",
+        ):
+            self.start_with(keep & ~going)
+        if known_of(self.context).costs is not None:
+            self.budget(keep, third, last)
+        else:
+            self.open(keep, third)
+
+    def budget(self, keep: Bools, where: DeltaGenerator, last: DeltaGenerator) -> None:
+        """Offer to leave out the most expensive judges."""
+        costs = _costs(self.context, self.names)
+        now = float(cost_of(keep[None], costs)[0])
+        most = where.number_input(
+            f"Max cost per item (now {sig(now)})",
+            min_value=0.0,
+            value=0.0,
+            format="%.4g",
+            key="what-if-cost",
+            help="Leaves out the most expensive judges first until an item costs no more than "
+            "this. Only cost decides: leaving judges out by accuracy would make the rest look too "
+            "good.",
+        )
+        if not (most and now > most):
+            self.open(keep, last)
+            return
+        fewer = keep.copy()
+        for j in np.argsort(-np.nan_to_num(costs), kind="stable"):
+            if float(cost_of(fewer[None], costs)[0]) <= most:
+                break
+            fewer[j] = False
+        if not fewer.any():
+            where.caption("None of these judges costs that little.")
+        elif last.button("Leave out until it fits", width="stretch"):
+            self.start_with(fewer)
+
+    def open(self, keep: Bools, where: DeltaGenerator) -> None:
+        """Offer an analysis of only these judges."""
+        if is_reader() or not where.button(
+            "Open as a new analysis", width="stretch", disabled=not keep.any()
+        ):
+            return
+        panel = tuple(name for name, stays in zip(self.names, keep, strict=True) if stays)
+        st.query_params.pop(WITHOUT, None)
+        analysis = self.context.analysis
+        open_with(analysis, replace(analysis.settings, judges=panel))
 
 
 @st.fragment
 @show_errors()
-def _editor(
-    context: PageContext,
-    spec: RecommendSpec,
-    recommendation: Recommendation,
-    names: tuple[str, ...],
-) -> None:
-    of_all = what_if_spec(spec, recommendation, names)
+def _edit(editor: _Editor) -> None:
+    context, spec, recommendation = editor.context, editor.spec, editor.recommendation
+    of_all = what_if_spec(spec, recommendation, editor.names)
     st.html(f'<p class="jp-note">{in_html(editor_sentence(spec, of_all))}</p>')
-    base = _base(context, recommendation, names)
     version = st.session_state.setdefault(_VERSION, 0)
     edited = st.data_editor(
-        _rows(context, spec, recommendation, names, base),
+        editor.rows(),
         key=f"what-if-{hash(context.analysis.id)}-{version}",
         hide_index=True,
         height=300,
@@ -122,14 +256,14 @@ def _editor(
         },
     )
     keep = np.array(edited["keep"], dtype=bool)
-    _remember(recommendation, names, keep)
-    _buttons(context, spec, recommendation, names, keep)
+    editor.remember(keep)
+    editor.buttons(keep)
     if not keep.any():
         st.caption("Keep at least one judge.")
         return
-    remaining = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
+    remaining = tuple(name for name, stays in zip(editor.names, keep, strict=True) if stays)
     asked = replace(of_all, keep=remaining)
-    same = bool((keep == _recommended(recommendation, names)).all())
+    same = bool((keep == editor.recommended).all())
     if same or keep.all():
         panel = "taken" if recommendation.instead_of else "recommended"
         whose = f"the {panel} panel itself" if same else "the panel of all judges"
@@ -167,7 +301,6 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
             "Download this panel (panel.json)",
             lambda: panel_text(context, asked, result),
             "panel.json",
-            "application/json",
             type="primary",
         )
         analysis, task = context.analysis, context.votes.task
@@ -177,157 +310,11 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
     show_result(RECOMMEND, context, shared_run(asked), draw)
 
 
-def _base(context: PageContext, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
-    """Which judges the editor starts with: those in the URL, else the recommended panel."""
-    key = _base_key(context, recommendation)
-    if key not in st.session_state:
-        keep = _recommended(recommendation, names)
-        text = st.query_params.get(WITHOUT)
-        if text is not None:
-            places = {int(part) for part in text.split("-") if part.isdecimal()}
-            keep = np.array([place not in places for place in range(1, len(names) + 1)])
-        st.session_state[key] = keep
-    base: Bools = st.session_state[key]
-    return base
-
-
-def _base_key(context: PageContext, recommendation: Recommendation) -> str:
-    return f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"
-
-
-def _recommended(recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
-    judges = set(recommendation.model.judges)
-    return np.array([name in judges for name in names])
-
-
-def _set(context: PageContext, recommendation: Recommendation, keep: Bools) -> None:
-    """Start the editor again with these ticks."""
-    st.session_state[_base_key(context, recommendation)] = keep
-    st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
-
-
-def _remember(recommendation: Recommendation, names: tuple[str, ...], keep: Bools) -> None:
-    """Put the judges that are left out into the URL, unless the panel is the recommended one."""
-    same = bool((keep == _recommended(recommendation, names)).all())
-    text = "-".join(str(place + 1) for place in np.flatnonzero(~keep)) or "0"
-    if same:
-        if WITHOUT in st.query_params:
-            del st.query_params[WITHOUT]
-    elif st.query_params.get(WITHOUT) != text:
-        st.query_params[WITHOUT] = text
-
-
-def _rows(
-    context: PageContext,
-    spec: RecommendSpec,
-    recommendation: Recommendation,
-    names: tuple[str, ...],
-    keep: Bools,
-) -> pd.DataFrame:
-    judges, costs = judges_of(context.votes), known_of(context).costs
-    place = {name: j for j, name in enumerate(judges.judges)}
-    columns = [place[name] for name in names]
-    labels = labels_of(list(names))
-    status = {row.judge: row.status for row in known_statuses(context, spec, recommendation)}
-    frame = pd.DataFrame(
-        {
-            "keep": keep,
-            "judge": [labels[name] for name in names],
-            "accuracy": judges.accuracy.value[columns],
-            "coverage": judges.coverage[columns],
-        }
-    )
-    if costs is not None:
-        frame["cost"] = _costs(context, names)
-    if status:
-        frame["status"] = [status.get(name, "") for name in names]
-    return frame
-
-
 def _costs(context: PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
     prepared = prepare(context.votes, context.analysis.settings)
     costs = known_judges(context.votes, prepared).costs or ()
     by_name = dict(zip(prepared.judges, costs, strict=bool(costs)))
     return np.array([by_name.get(name, np.nan) for name in names])
-
-
-def _buttons(
-    context: PageContext,
-    spec: RecommendSpec,
-    recommendation: Recommendation,
-    names: tuple[str, ...],
-    keep: Bools,
-) -> None:
-    first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
-    if first.button("Reset to recommended", width="stretch"):
-        _set(context, recommendation, _recommended(recommendation, names))
-        st.query_params.pop(WITHOUT, None)
-        st.rerun(scope="fragment")
-    statuses = known_statuses(context, spec, recommendation)
-    spare = {row.judge for row in statuses if row.status in ("could go", "fails a check")}
-    going = np.array([name in spare for name in names])
-    if second.button(
-        "Leave out all that could go",
-        width="stretch",
-        disabled=not going.any() or bool(going.all()),
-        help="Those that fail a check, that the panel is better without, or that can go together.",
-    ):
-        _set(context, recommendation, keep & ~going)
-        st.rerun(scope="fragment")
-    if known_of(context).costs is not None:
-        _budget(context, recommendation, names, keep, third, last)
-    else:
-        _open(context, names, keep, third)
-
-
-def _budget(
-    context: PageContext,
-    recommendation: Recommendation,
-    names: tuple[str, ...],
-    keep: Bools,
-    where: st.delta_generator.DeltaGenerator,
-    last: st.delta_generator.DeltaGenerator,
-) -> None:
-    costs = _costs(context, names)
-    now = float(cost_of(keep[None], costs)[0])
-    most = where.number_input(
-        f"Max cost per item (now {sig(now)})",
-        min_value=0.0,
-        value=0.0,
-        format="%.4g",
-        key="what-if-cost",
-        help="Leaves out the most expensive judges first until an item costs no more than this. "
-        "Only cost decides: leaving judges out by accuracy would make the rest look too good.",
-    )
-    if most and now > most:
-        fewer = keep.copy()
-        for j in np.argsort(-np.nan_to_num(costs), kind="stable"):
-            if float(cost_of(fewer[None], costs)[0]) <= most:
-                break
-            fewer[j] = False
-        if not fewer.any():
-            where.caption("None of these judges costs that little.")
-        elif last.button("Leave out until it fits", width="stretch"):
-            _set(context, recommendation, fewer)
-            st.rerun(scope="fragment")
-    else:
-        _open(context, names, keep, last)
-
-
-def _open(
-    context: PageContext,
-    names: tuple[str, ...],
-    keep: Bools,
-    where: st.delta_generator.DeltaGenerator,
-) -> None:
-    """Offer an analysis of only these judges."""
-    if is_reader() or not where.button(
-        "Open as a new analysis", width="stretch", disabled=not keep.any()
-    ):
-        return
-    panel = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
-    st.query_params.pop(WITHOUT, None)
-    open_with(context.analysis, replace(context.analysis.settings, judges=panel))
 
 
 def page(context: PageContext) -> None:
@@ -410,9 +397,8 @@ def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> 
     if result.partial:
         return RecommendationView(context.votes)
     value = known_value(context, spec, result)
-    worth = (
-        {} if value is None else {judge.judge: float(judge.value.value) for judge in value.judges}
-    )
+    judges = () if value is None else value.judges
+    worth = {judge.judge: float(judge.value.value) for judge in judges}
     return RecommendationView(context.votes, known_statuses(context, spec, result), worth)
 
 
@@ -501,17 +487,12 @@ def _card(result: Recommendation, cards: Cards, card: Card, unit: str, *, brief:
     )
 
 
-def _is_used(context: PageContext, cards: Cards, card: Card) -> bool:
-    """Whether the analysis uses the panel of this card."""
-    analysis, prefer = context.analysis, _PREFER[card.name]
-    return analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
-
-
 def _choice(context: PageContext, cards: Cards, card: Card, shown: str, *, brief: bool) -> None:
     if cards.lean is None:
         return  # There is nothing to choose.
     prefer = _PREFER[card.name]
-    used = _is_used(context, cards, card)
+    analysis = context.analysis
+    used = analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
     if used:
         whose = "The owner's choice" if is_reader() else "In use"
         st.html(f'<p class="jp-note"><b>{whose}</b></p>')

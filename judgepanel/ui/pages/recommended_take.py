@@ -50,7 +50,7 @@ from judgepanel.studies.panel.recommended import AVERAGE, LISTS
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui.frame import PageContext, problem, show_errors
-from judgepanel.ui.pipeline import note_other
+from judgepanel.ui.pipeline import note_other, segmented
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, link_parameters, open_analysis, workspace
@@ -117,13 +117,12 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
         help="How much higher than Best's the expected NLL of Lean may be.",
     )
     # In its own container the row of preferences wraps if it does not fit.
-    prefer: Preference = ways.container().segmented_control(
+    prefer: Preference = segmented(
+        ways.container(),
         "Prefer",
         offered,
         default=context.analysis.prefer,
-        required=True,
         key="prefer",
-        bind="query-params",
         format_func=WAYS.__getitem__,
         help="One pipeline: the heaviest member of Best's average alone. All judges: the average "
         "over pipelines that keep all judges. Robust: the lowest NLL while a family of judges is "
@@ -131,13 +130,12 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
         "the candidates that are at most one standard error of the difference behind the best.",
     )
     left, right = ways.columns(2)
-    listed = left.segmented_control(
+    listed = segmented(
+        left,
         "Candidates",
         tuple(LISTS),
         default="default",
-        required=True,
         key="candidates",
-        bind="query-params",
         help="Wide adds every aggregator, isotonic calibration and searches for panels; it takes "
         "about ten times as long.",
     )
@@ -251,7 +249,6 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
             "Download judge table",
             lambda: judges_csv(votes).decode(),
             file,
-            "text/csv",
             help="The judge table with these costs, which the command reads.",
         )
     if not left.toggle("Change the costs" if known else "Add costs", key=f"costs-{analysis.id}"):
@@ -325,14 +322,28 @@ def exports(
     They are made when a button is clicked, by a thread without a session, so what needs the
     workspace is read now.
     """
+    votes, analysis = context.votes, context.analysis
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
+
+    def report() -> Document:
+        return recommendation_report(
+            analysis.name,
+            votes,
+            spec,
+            with_absence(votes, spec, result),
+            command=recommend_command(
+                analysis.file, spec, task=votes.task, columns=analysis.columns
+            ),
+            worth=None if value is None else (value_spec(spec, result), value),
+            statuses=statuses,
+        )
+
     left, middle, right, last = st.columns([1, 1, 1, 1])
     download_button(
         left,
         "Download panel.json",
         lambda: panel_text(context, spec, result, scope),
         "panel.json",
-        "application/json",
         type="primary",
         width="stretch",
     )
@@ -341,7 +352,6 @@ def exports(
         "Download Python scorer",
         script,
         "score_panel.py",
-        "text/x-python",
         width="stretch",
         help="Needs panel.json beside it and no packages; agrees with the library to the last bit "
         "on the same machine, with the same wheels.",
@@ -351,15 +361,13 @@ def exports(
         "Download weights (CSV)",
         lambda: csv_text(weights_frame(result)),
         csv_name(context.analysis.name, "panel-judges.csv"),
-        "text/csv",
         width="stretch",
     )
     download_button(
         last,
         "Download report (HTML)",
-        lambda: html_text(_report(context, spec, result, value, statuses)),
+        lambda: html_text(report()),
         csv_name(context.analysis.name, "report.html"),
-        "text/html",
         width="stretch",
         help="One file with figures that opens anywhere, without a network.",
     )
@@ -380,22 +388,3 @@ def safety(context: PageContext, recommendation: Recommendation) -> Scope | None
         query_params=link_parameters(context.analysis),
     )
     return result
-
-
-def _report(
-    context: PageContext,
-    spec: RecommendSpec,
-    result: Recommendation,
-    value: Value | None,
-    statuses: tuple[JudgeStatus, ...],
-) -> Document:
-    votes, analysis = context.votes, context.analysis
-    return recommendation_report(
-        analysis.name,
-        votes,
-        spec,
-        with_absence(votes, spec, result),
-        command=recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns),
-        worth=None if value is None else (value_spec(spec, result), value),
-        statuses=statuses,
-    )

@@ -39,6 +39,7 @@ from judgepanel.ui.pipeline import (
     note_other,
     offered_aggregators,
     pipeline_note,
+    segmented,
     with_recommendation,
 )
 from judgepanel.ui.render import Caveats, draw_study, show_closed
@@ -58,17 +59,18 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
     (spec,) = transfer_specs(context.votes, context.analysis.settings, pipeline)
     view = TransferView(_calibrator(pipeline), method)
-    pipeline_note(
-        context,
-        recommendation,
-        spec.aggregator,
-        pipeline.calibrator,
-        splits=spec.settings.most_splits,
-        average=True,
-        fold=fold,
-    )
+    splits = spec.settings.most_splits
+    pipeline_note(context, recommendation, spec.aggregator, pipeline.calibrator, fold, splits)
     caveats = Caveats()
     drawn: list[DifficultyTransfer] = []
+
+    def ask(entry: Entry) -> tuple[Spec, Any]:
+        if controls := _CONTROLS.get(entry.name):
+            spec, view = controls(context, pipeline)
+        else:
+            spec, view = _spec(context, pipeline, entry), None
+        note_other(entry, spec, pipeline)
+        return spec, view
 
     def draw(result: DifficultyTransfer) -> None:
         sentence = _banner(context, result, pipeline, recommendation)
@@ -81,22 +83,8 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
         if not drawn:
             _banner(context, None, pipeline, recommendation)
-        _sections(context, pipeline, caveats)
-
-
-def _sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
-    """List the other studies, each of which is computed when it is opened."""
-
-    def ask(entry: Entry) -> tuple[Spec, Any]:
-        if controls := _CONTROLS.get(entry.name):
-            spec, view = controls(context, pipeline)
-        else:
-            spec, view = _spec(context, pipeline, entry), None
-        note_other(entry, spec, pipeline)
-        return spec, view
-
-    study_names = {DIFFICULTY_TRANSFER.name}
-    show_closed(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
+        study_names = {DIFFICULTY_TRANSFER.name}
+        show_closed(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
 
 
 def _calibrator(pipeline: Pipeline) -> Calibrator:
@@ -120,13 +108,11 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
     )
     if aggregator == AVERAGE:
         return replace(default, recommended=True), METHODS[0]
-    method = right.segmented_control(
+    method = segmented(
+        right,
         "Transfer method",
         METHODS,
-        default=METHODS[0],
-        required=True,
         key="method",
-        bind="query-params",
         format_func=METHOD_NAMES.__getitem__,
         help="Plain: one calibrator for all. Stratified: one for clear and one for contested "
         "items. Importance-weighted: labels count by how similar their items are to those scored.",

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.blocks import Command, Figure, Paragraph, paragraphs
+from judgepanel.present.blocks import Block, Command, Figure, Paragraph, paragraphs
 from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline, pipeline_of
@@ -54,15 +54,8 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     drawn: list[Scope] = []
     filter_spec = group_spec(spec, "filter")
     filtered = stored_result(group_change.GROUP_CHANGE, context, filter_spec)
-    pipeline_note(
-        context,
-        recommendation,
-        spec.aggregator,
-        spec.calibrator,
-        splits=spec.settings.most_splits,
-        average=True,
-        fold=fold,
-    )
+    splits = spec.settings.most_splits
+    pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, fold, splits)
 
     def banner(result: Scope) -> tuple[str, str]:
         drawn.append(result)
@@ -78,8 +71,8 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     if drawn:
         result = drawn[-1]
         changed = ENTRIES[group_change.GROUP_CHANGE.name]
-        known = not scope.kept_all_the_same(result, recommendation) or _is_known(
-            context, filter_spec
+        known = not scope.kept_all_the_same(result, recommendation) or show_result(
+            group_change.GROUP_CHANGE, context, filter_spec, lambda _: None
         )
         stored = stored_result(group_change.GROUP_CHANGE, context, filter_spec)
         if known and filtered is None and stored is not None:
@@ -94,11 +87,6 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     )
 
 
-def _is_known(context: PageContext, spec: group_change.GroupChangeSpec) -> bool:
-    """Compute what the filter changes, for the answer; whether that has ended."""
-    return show_result(group_change.GROUP_CHANGE, context, spec, lambda _: None)
-
-
 def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     left, right = st.columns(2)
     aggregator = aggregator_control(
@@ -110,10 +98,8 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
         "are refitted for every point and take longer.",
     )
     calibrator = calibrator_control(right, default.calibrator, average=aggregator == AVERAGE)
-    if aggregator == AVERAGE:
-        pipeline = Pipeline(recommended=True)
-    else:
-        pipeline = Pipeline(aggregator, calibrator)
+    average = aggregator == AVERAGE
+    pipeline = Pipeline(recommended=True) if average else Pipeline(aggregator, calibrator)
     (spec,) = scope.default_specs(context.votes, context.analysis.settings, pipeline)
     return spec
 
@@ -164,19 +150,15 @@ def _evidence(
     context: PageContext, result: Scope, recommendation: Recommendation | None, check: Check
 ) -> None:
     """Draw what belongs to a check besides its sentences and its figure."""
-    decision = (
-        paragraphs(scope.scope_decision(result, recommendation)) if check.code == "P2" else []
-    )
-    parts = [part for part in scope.check_figures(result, check) if not isinstance(part, Figure)]
-    render.draw_blocks([*decision, *parts], key=check.code)
+    parts: list[Block] = []
+    if check.code == "P2":
+        parts += paragraphs(scope.scope_decision(result, recommendation))
+    figures = scope.check_figures(result, check)
+    parts += [part for part in figures if not isinstance(part, Figure)]
+    render.draw_blocks(parts, key=check.code)
     if check.code == "P0":
-        render.draw_blocks(
-            [
-                Paragraph("The command for this check only:", quiet=True),
-                Command(render.inspection_of(context)),
-            ],
-            key="P0",
-        )
+        words = Paragraph("The command for this check only:", quiet=True)
+        render.draw_blocks([words, Command(render.inspection_of(context))], key="P0")
 
 
 def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: render.Caveats) -> None:

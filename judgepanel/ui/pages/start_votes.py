@@ -26,7 +26,6 @@ from judgepanel.figures.judges import coverage_strip, level_bars
 from judgepanel.intake.answer import Answer, ColumnPreview, Preview, Refusal
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, OVERVIEW_PAGE
-from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui import render, session
 from judgepanel.ui.frame import (
@@ -159,17 +158,18 @@ def _identity(upload: Upload | None) -> object:
 def choose_records(answer: Answer, chosen: FileChoices) -> None:
     """Offer the lists of a document of which one has to be chosen."""
     refusal = answer.refusal
-    if refusal is None or answer.preview is not None or not refusal.choices:
-        return
-    _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
+    if refusal is not None and answer.preview is None and refusal.choices:
+        _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
+
+
+def _take(choices: dict[str, Any], name: str, key: str) -> None:
+    """Keep what the control with this key was changed to."""
+    choices[name] = st.session_state[key]
 
 
 def _selected(
     title: str, option: str, options: tuple[str, ...], chosen: FileChoices, placeholder: str
 ) -> None:
-    def changed() -> None:
-        chosen.options[option] = st.session_state[option]
-
     st.selectbox(
         title,
         options,
@@ -177,17 +177,14 @@ def _selected(
         key=option,
         placeholder=placeholder,
         format_func=lambda text: plain(text, 60),
-        on_change=changed,
+        on_change=_take,
+        args=(chosen.options, option, option),
     )
 
 
 def choose_task(preview: Preview, chosen: FileChoices) -> None:
     """Ask what an item is; nothing is chosen where the file does not say it."""
     key = f"task-{preview.task}-{preview.sure}"
-
-    def changed() -> None:
-        chosen.options["task"] = st.session_state[key]
-
     st.radio(
         "What is an item?",
         TASKS,
@@ -195,7 +192,8 @@ def choose_task(preview: Preview, chosen: FileChoices) -> None:
         format_func=lambda name: TASK_NAMES[name],
         key=key,
         horizontal=True,
-        on_change=changed,
+        on_change=_take,
+        args=(chosen.options, "task", key),
         help="The order of the two responses of a pair is arbitrary. The file does not always say "
         "whether there are two.",
     )
@@ -206,7 +204,13 @@ def choose_roles(preview: Preview, chosen: FileChoices, refusal: Refusal | None 
 
     Columns beyond the first few fold away. The cell that was refused is marked.
     """
-    first = _first_columns(preview)
+    # Those with a role, and some of the judges.
+    judges = [column for column in preview.columns if column.role == "judge"]
+    others = sorted(
+        (column for column in preview.columns if column.role != "judge"),
+        key=lambda column: column.role in UNUSED,
+    )
+    first = [*others[: max(_FEW, _FIRST - len(judges))], *judges][:_FIRST]
     with st.container(horizontal=True, gap="small", key="file-table"):
         for column in first:
             with st.container(width=_COLUMN, gap="small"):
@@ -220,18 +224,6 @@ def choose_roles(preview: Preview, chosen: FileChoices, refusal: Refusal | None 
     _switch(
         right, "Turn all votes around", "turn", chosen, "1 becomes 0 in the votes, not in labels."
     )
-
-
-def _first_columns(preview: Preview) -> list[ColumnPreview]:
-    """Return the columns that are shown first: those with a role, and some of the judges."""
-    judges = [column for column in preview.columns if column.role == "judge"]
-    others = sorted(
-        (column for column in preview.columns if column.role != "judge"),
-        key=lambda column: column.role in UNUSED,
-    )
-    n_others = max(_FEW, _FIRST - len(judges))
-    first = [*others[:n_others], *judges]
-    return first[:_FIRST]
 
 
 def _other_columns(
@@ -299,24 +291,10 @@ def _label(name: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", name))[:_LABEL_LENGTH] or "unnamed"
 
 
-def _named(where: Any, name: str, about: str, *, beside: str = "") -> None:
-    """Draw the name of a control as HTML: a label is Markdown, which would make links of a name."""
-    meaning = in_html(f"{plain(name, 200)}: {about}", 300)
-    shown = f"<b>{in_html(name, 40)}</b> {beside}"
-    where.html(f'<p class="jp-cells" title="{meaning}">{shown}</p>')
-
-
 def _switch(where: Any, title: str, option: str, chosen: FileChoices, about: str) -> None:
-    def changed() -> None:
-        chosen.options[option] = st.session_state[f"switch-{option}"]
-
-    where.checkbox(
-        title,
-        chosen.options.get(option, False),
-        key=f"switch-{option}",
-        on_change=changed,
-        help=about,
-    )
+    key, options = f"switch-{option}", chosen.options
+    given, args = options.get(option, False), (options, option, key)
+    where.checkbox(title, given, key=key, on_change=_take, args=args, help=about)
 
 
 def choose_label_column(preview: Preview, chosen: FileChoices) -> None:
@@ -339,19 +317,18 @@ def choose_words(preview: Preview, chosen: FileChoices) -> None:
 
 def _meaning_of(where: Any, word: str, count: int, chosen: FileChoices) -> None:
     key = f"word-{word}"
-
-    def changed() -> None:
-        chosen.words[word] = st.session_state[key]
-
     cells = counted(count, "cell") if count else "chosen before"
-    _named(where, word, cells, beside=cells)
+    # As HTML: a label is Markdown, which would make links of a word.
+    meaning = in_html(f"{plain(word, 200)}: {cells}", 300)
+    where.html(f'<p class="jp-cells" title="{meaning}"><b>{in_html(word, 40)}</b> {cells}</p>')
     where.selectbox(
         _label(word),
         list(_MEANINGS),
         index=list(_MEANINGS).index(chosen.words.get(word, "")),
         key=key,
         format_func=lambda code: _MEANINGS[code],
-        on_change=changed,
+        on_change=_take,
+        args=(chosen.words, word, key),
         label_visibility="collapsed",
     )
 
@@ -375,17 +352,14 @@ def _label_cut(levels: tuple[tuple[float, int], ...], chosen: FileChoices) -> No
         cut = levels[place - 1][0] / 2.0 + levels[place][0] / 2.0
         share = sum(count for _, count in levels[place:]) / total
         names[cut] = f"{levels[place][0]:g} and more ({100 * share:.0f} %)"
-
-    def changed() -> None:
-        chosen.options["label_threshold"] = st.session_state["label-cut"]
-
     st.select_slider(
         "Labels that count as 1",
         list(names),
         value=chosen.options.get("label_threshold"),
         key="label-cut",
         format_func=lambda cut: names.get(cut, ""),
-        on_change=changed,
+        on_change=_take,
+        args=(chosen.options, "label_threshold", "label-cut"),
         help="Labels: " + ", ".join(f"{value:g} ({count:,})" for value, count in levels),
     )
 
@@ -433,7 +407,10 @@ def _pooled(graded: tuple[GradedJudge, ...]) -> tuple[tuple[float, int], ...]:
 
 
 def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
-    """Ask where grades are cut into votes: for all judges, and for each that differs."""
+    """Ask where grades are cut into votes: for all judges, and for each that differs.
+
+    The table has a threshold to type, the one without it, and the range of the judge's grades.
+    """
     is_open = any(judge.scale is None for judge in graded)
     of_all: float | None = st.number_input(
         "Threshold of all grades",
@@ -444,8 +421,14 @@ def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
     )
     _proposal("judge", _pooled(graded), of_all, partial(setitem, st.session_state, "threshold"))
     names = tuple(judge.judge for judge in graded)
+    rows = {
+        "judge": [plain(name, 60) for name in names],
+        "threshold": np.full(len(graded), np.nan),
+        "if blank": [_if_blank(judge, of_all) for judge in graded],
+        "grades": [f"{judge.lowest:.3g} to {judge.highest:.3g}" for judge in graded],
+    }
     edited = st.data_editor(
-        _grade_rows(graded, of_all),
+        pd.DataFrame(rows),
         key=f"thresholds-{hash(names)}",
         hide_index=True,
         height=render.ROW * (1 + min(len(graded), _MOST_ROWS)) + 3,
@@ -473,18 +456,6 @@ def thresholds_of(of_all: float | None, of_judges: Mapping[str, float | None]) -
     return Thresholds(of_all, typed)
 
 
-def _grade_rows(graded: tuple[GradedJudge, ...], of_all: float | None) -> pd.DataFrame:
-    """One row per judge: a threshold to type, the one without it, and the range of its grades."""
-    return pd.DataFrame(
-        {
-            "judge": [plain(judge.judge, 60) for judge in graded],
-            "threshold": np.full(len(graded), np.nan),
-            "if blank": [_if_blank(judge, of_all) for judge in graded],
-            "grades": [f"{judge.lowest:.3g} to {judge.highest:.3g}" for judge in graded],
-        }
-    )
-
-
 def _if_blank(judge: GradedJudge, of_all: float | None) -> str:
     """How a judge's numbers are read without a threshold of its own."""
     if of_all is not None and judge.has_grades:
@@ -510,8 +481,8 @@ def existing(context: PageContext) -> None:
     """Draw the page of an analysis: its votes, the checks and the settings."""
     votes = context.votes
     outcome()
-    grouped = context.analysis.settings.group_duplicates
-    sentence = votes_sentence(votes, group_duplicates=grouped)
+    settings = context.analysis.settings
+    sentence = votes_sentence(votes, group_duplicates=settings.group_duplicates)
     answer(sentence, "keep" if votes.minority_share > 0 else "open")
     if context.analysis.coverage is not None:
         render.section_answer(coverage_sentence(context.analysis.coverage))
@@ -520,7 +491,6 @@ def existing(context: PageContext) -> None:
             label="See what was read from the outputs",
             query_params=session.link_parameters(context.analysis),
         )
-    settings = context.analysis.settings
     order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
     notes((*context.analysis.notes, *_notices(votes, settings)))
     left, right = st.columns(2)
@@ -534,7 +504,11 @@ def existing(context: PageContext) -> None:
             changed = _settings_form(votes, settings)
             if changed is not None and changed != settings:
                 session.open_with(context.analysis, changed)
-        _compare(context.analysis)
+        analyses = session.workspace().list()
+        others = [other.id for other in analyses if other.id != context.analysis.id]
+        if others:
+            with st.expander("Compare with another analysis"):
+                choose_two(analyses, context.analysis.id, others[0])
         with st.container(horizontal=True, key="manage"):
             manage(context.analysis)
     render.how(
@@ -547,22 +521,12 @@ def existing(context: PageContext) -> None:
 
 def _notices(votes: VoteMatrix, settings: Settings) -> tuple[str, ...]:
     """What reading these votes set aside; votes that no study can use keep their settings."""
+    policy, protocol = settings.orientation, settings.protocol
     try:
-        return orient(
-            votes, settings.orientation, protocol=settings.protocol, seed=settings.seed
-        ).notices
+        return orient(votes, policy, protocol=protocol, seed=settings.seed).notices
     except InputError as error:
         problem(str(error))
         return ()
-
-
-def _compare(analysis: Analysis) -> None:
-    """Offer a comparison with the newest of the other analyses, if there is one."""
-    analyses = session.workspace().list()
-    others = [other.id for other in analyses if other.id != analysis.id]
-    if others:
-        with st.expander("Compare with another analysis"):
-            choose_two(analyses, analysis.id, others[0])
 
 
 def uploaded(
@@ -589,8 +553,16 @@ def uploaded(
         render.section_answer(coverage_sentence(preview.coverage))
         outputs = coverage_table(preview.coverage)
         draw_table(Table(outputs, "Outputs by judge", height=380), key="outputs")
-    if loaded is not None:
-        _offer_group(loaded.group, preview, chosen)
+    group = "" if loaded is None else loaded.group
+    if group and any(group == column.name for column in preview.columns):
+        render.section_answer(f"Judges err alike on items with the same {quote_value(group)}.")
+        st.button(
+            "Keep these items together",
+            key="group-by",
+            type="primary",
+            on_click=chosen.set_role,
+            args=(group, "group", preview),
+        )
     choose_task(preview, chosen)
     choose_words(preview, chosen)
     choose_cuts(preview, chosen)
@@ -635,19 +607,6 @@ def _analyse(
         if not loaded.votes.labelled.all():
             keep_source(analysis.votes_sha256, upload, labels, loaded.choices)
         st.switch_page(OVERVIEW_PAGE.file, query_params={session.PARAMETER: analysis.id})
-
-
-def _offer_group(column: str, preview: Preview, chosen: FileChoices) -> None:
-    """Offer to keep items together that share a value of a column."""
-    if column and any(column == shown.name for shown in preview.columns):
-        render.section_answer(f"Judges err alike on items with the same {quote_value(column)}.")
-        st.button(
-            "Keep these items together",
-            key="group-by",
-            type="primary",
-            on_click=chosen.set_role,
-            args=(column, "group", preview),
-        )
 
 
 def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
