@@ -44,7 +44,7 @@ _COMMANDS = {
     "curve": ("studying", "the panel curve: keep all, or the top k?"),
     "recommend": ("studying", "choose and export a panel"),
     "estimate": ("studying", "rates of all items and of groups, from all votes and few labels"),
-    "report": ("reporting", "compute studies, and write one report"),
+    "report": ("studying", "compute studies, and write one report"),
     "score": ("scoring", "probabilities of new votes"),
     "simulate": ("making", "write a simulated panel"),
     "collect": ("collecting", "ask judges and turn their answers into votes"),

@@ -1,4 +1,4 @@
-"""`study`, `curve`, `recommend` and `estimate`: the commands that compute one study."""
+"""`study`, `curve`, `recommend`, `estimate` and `report`: the commands that compute studies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ _METAVARS = {False: "X", True: "X,Y"}
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command."""
-    if name == "study":
+    if name == "report":
+        _add_report(parser)
+    elif name == "study":
         _add_study(parser)
     elif name == "estimate":
         _add_estimate(parser)
@@ -89,6 +91,15 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
         help=".csv: their ids, texts and features, for labels that --labels reads",
     )
     parser.set_defaults(command=run_estimate)
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    settings_options(parser)
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help=".html: figures too; .md: its words"
+    )
+    parser.add_argument("--studies", metavar="X,Y", help="studies by name (default: all)")
+    parser.set_defaults(command=run_report)
 
 
 def settings_options(parser: argparse.ArgumentParser) -> None:
@@ -208,6 +219,26 @@ def run_recommend(options: argparse.Namespace) -> None:
     if options.report is not None:
         recommended.report(options.report)
     print(terminal_text(recommended.blocks()))
+
+
+def run_report(options: argparse.Namespace) -> None:
+    """Compute studies, and write their report to one file."""
+    from judgepanel.api.reports import report_studies, write_report  # noqa: PLC0415
+
+    check_out(options, *DOCUMENTS)
+    settings = settings_of(options)
+    names, workers = report_studies(options.studies), workers_of(options)
+    votes = Votes.of(load(options))
+    with one_line():
+        options.notes += write_report(
+            votes,
+            options.out,
+            None if options.studies is None else names,
+            settings,
+            workers,
+            keep_interrupted=False,
+        )
+    print(printable(f"Written: {options.out.name}."))
 
 
 @contextmanager

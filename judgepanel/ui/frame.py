@@ -78,17 +78,27 @@ class PageContext:
     votes: VoteMatrix
 
 
-def draw_page(page: Page, draw: Callable[[PageContext], None], what: str) -> None:
-    """Draw a page of the menu: its frame, ``draw`` with the analysis in the URL, the next question.
+def menu_page(
+    page: Page, what: str
+) -> Callable[[Callable[[PageContext], None]], Callable[[], None]]:
+    """Make a page of the menu of a function that draws its content for the analysis in the URL.
 
-    ``what`` tells visitors without an analysis what the page shows.
+    The page has its frame, the content and the next question; ``what`` tells visitors without an
+    analysis what it shows.
     """
-    context = frame(page.title, page.question)
-    forget_defaults(page.title)
-    with show_errors():
-        context = guard(context, what)
-        draw(context)
-        next_question(context.analysis, page)
+
+    def decorate(draw: Callable[[PageContext], None]) -> Callable[[], None]:
+        def draw_page() -> None:
+            context = frame(page.title, page.question)
+            forget_defaults(page.title)
+            with show_errors():
+                context = guard(context, what)
+                draw(context)
+                next_question(context.analysis, page)
+
+        return draw_page
+
+    return decorate
 
 
 def frame(title: str, question: str) -> PageContext | None:
@@ -234,8 +244,7 @@ def _menu(analysis: Analysis | None) -> None:
 
 
 def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
-    from judgepanel.ui.reporting import report  # noqa: PLC0415
-    from judgepanel.ui.sharing import share  # noqa: PLC0415
+    from judgepanel.ui.reporting import report, share  # noqa: PLC0415
     from judgepanel.votes.matrix import resolve  # noqa: PLC0415
 
     labelled = int(votes.labelled.sum())

@@ -364,10 +364,6 @@ class Caveats:
         self._known[section] = self._known.get(section, frozenset()) | frozenset(sentences)
 
 
-Banner = Callable[[Any], tuple[str, str]]
-"""Gives the answer of a result in a sentence, and its tone."""
-
-
 def show_study(
     entry: Entry,
     context: PageContext,
@@ -375,43 +371,19 @@ def show_study(
     view: Any = None,
     *,
     caveats: Caveats,
-    banner: Banner | None = None,
     **drawn: Any,
 ) -> bool:
     """Show a study's stored result, or compute it; return whether the work has ended.
 
     A ``view`` may be a function that draws the controls of a result and returns their view. The
-    other arguments are those of `draw_study` and, with a ``banner``, of `draw_answered`.
+    other arguments are those of `draw_study`.
     """
 
     def draw(result: Any) -> None:
         seen = view(result) if callable(view) else view
-        if banner is None:
-            draw_study(entry, context, spec, result, seen, caveats=caveats, **drawn)
-        else:
-            draw_answered(entry, context, spec, result, seen, banner, caveats=caveats, **drawn)
+        draw_study(entry, context, spec, result, seen, caveats=caveats, **drawn)
 
     return show_result(entry.study, context, spec, draw)
-
-
-def draw_answered(
-    entry: Entry,
-    context: PageContext,
-    spec: Spec,
-    result: Any,
-    view: Any,
-    banner: Banner,
-    *,
-    titled: bool = False,
-    **drawn: Any,
-) -> None:
-    """Draw a result below its answer as the page's, under the study's title if it is ``titled``."""
-    sentence, tone = banner(result)
-    sentence = so_far(result) + sentence
-    answer(sentence, tone)
-    if titled:
-        st.header(entry.study.title)
-    draw_study(entry, context, spec, result, view, skip=(sentence,), **drawn)
 
 
 def show_closed(
@@ -470,6 +442,8 @@ def draw_study(  # noqa: PLR0913
     view: Any = None,
     *,
     caveats: Caveats,
+    banner: Callable[[Any], tuple[str, str]] | None = None,
+    titled: bool = False,
     skip: Collection[str] = (),
     beside: Callable[[Any], None] | None = None,
     below: Callable[[Any], None] | None = None,
@@ -479,6 +453,8 @@ def draw_study(  # noqa: PLR0913
 ) -> None:
     """Draw a study's blocks, with downloads if the result is complete.
 
+    ``banner`` gives the answer of the result in a sentence, and its tone: it is drawn above as the
+    page's answer, and the study's title below it if it is ``titled``.
     ``beside`` draws what belongs to the right of the blocks under the first heading. ``below``
     draws what only this page has between the blocks and the downloads. Of the blocks under
     headings only those in ``opened`` stand open, by default all. With ``quiet`` the notes on how
@@ -486,6 +462,12 @@ def draw_study(  # noqa: PLR0913
     twice gives each a ``key``.
     """
     key = key or entry.name
+    if banner is not None:
+        sentence, tone = banner(result)
+        skip = (so_far(result) + sentence,)
+        answer(skip[0], tone)
+    if titled:
+        st.header(entry.study.title)
     blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
     parts = list(parts_of(blocks))
     if quiet:
@@ -530,13 +512,7 @@ def _is_open(head: str, opened: Collection[str] | None) -> bool:
 
 
 def page_blocks(
-    entry: Entry,
-    context: PageContext,
-    spec: Spec,
-    result: Any,
-    view: Any = None,
-    *,
-    caveats: Caveats,
+    entry: Entry, context: PageContext, spec: Spec, result: Any, view: Any, *, caveats: Caveats
 ) -> tuple[list[Block], list[Block]]:
     """A study's blocks, and separately its method and command."""
     command, known = command_of(context, entry.name, spec), caveats.before(entry.name)

@@ -26,7 +26,7 @@ from judgepanel.studies.trust.probabilities import known_splits
 from judgepanel.studies.trust.reliability import ECE_BINS, RELIABILITY, Reliability, ReliabilitySpec
 from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
 from judgepanel.ui import pipeline, render
-from judgepanel.ui.frame import PageContext, begins_with
+from judgepanel.ui.frame import PageContext, begins_with, menu_page
 from judgepanel.ui.work import stored_result
 from judgepanel.votes import MISSING
 from judgepanel.words.sentences import CALIBRATOR_NAMES
@@ -40,6 +40,7 @@ _NO_FEATURE = "none"
 _LISTS = ("worst misses", "most contested")
 
 
+@menu_page(CONFIDENCE_PAGE, "This page shows how often the panel is right when it says it is.")
 @pipeline.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw reliability; the other studies are closed until they are opened."""
@@ -52,15 +53,12 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     spec = ReliabilitySpec(**options)
     pipeline.pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, fold)
     view = reliability.ReliabilityView(bins)
+    drawn: dict[str, Any] = {"caveats": caveats, "banner": _banner, "titled": True}
     look = _first_look(context, spec)
     if look is not None:
-        render.draw_answered(
-            entry, context, spec, look, view, _banner, titled=True, caveats=caveats
-        )
+        render.draw_study(entry, context, spec, look, view, **drawn)
         pipeline.recommend_beside(context)
-    elif render.show_study(
-        entry, context, spec, view, caveats=caveats, banner=_banner, titled=True
-    ):
+    elif render.show_study(entry, context, spec, view, **drawn):
         below = partial(_single_items, context)
         sections: dict[str, tuple[Spec, Any, dict[str, Any]]] = {
             SELECTIVE.name: (SelectiveSpec(**options), None, {}),

@@ -6,8 +6,9 @@ import streamlit as st
 
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import parse_levels
+from judgepanel.present.pages import COVERAGE_PAGE
 from judgepanel.studies.understand.judge_table import check_outputs
-from judgepanel.ui.frame import PageContext, answer, notes
+from judgepanel.ui.frame import PageContext, answer, menu_page, notes
 from judgepanel.ui.render import chart, check_card, how, inspection_of, table
 from judgepanel.ui.reporting import download_button
 from judgepanel.votes.errors import documentation
@@ -27,6 +28,7 @@ _WORDS = (
 )
 
 
+@menu_page(COVERAGE_PAGE, "This page shows what was read from the judges' outputs.")
 def page(context: PageContext) -> None:
     """Draw what is known about the outputs; an analysis of plain votes has none."""
     coverage = context.analysis.coverage

@@ -13,7 +13,7 @@ from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline
 from judgepanel.studies.decide import panel_curve
 from judgepanel.ui import pipeline
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui.frame import PageContext, menu_page
 from judgepanel.ui.render import Caveats, show_closed, show_study
 
 _RANKING_NAMES = {"accuracy": "accuracy", "informativeness": "distance from chance"}
@@ -25,6 +25,7 @@ _TONES = {
 }
 
 
+@menu_page(CURVE_PAGE, "This page compares all judges with the most accurate few.")
 def page(context: PageContext) -> None:
     """Draw the controls and the result as it grows; then the recommendation is computed."""
     entry = ENTRIES[panel_curve.PANEL_CURVE.name]

@@ -9,12 +9,7 @@ from judgepanel.present.pages import ESTIMATE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.decide import estimate
 from judgepanel.studies.slices import offered_features, usual_feature
-from judgepanel.ui.frame import PageContext, caption
-from judgepanel.ui.pipeline import segmented
-from judgepanel.ui.render import Caveats, show_closed, show_study
-from judgepanel.ui.reporting import download_button
-from judgepanel.ui.uploads import kept_source, texts_again
-from judgepanel.ui.work import stored_result
+from judgepanel.ui import frame, pipeline, render, reporting, uploads, work
 from judgepanel.votes.texts import ID
 from judgepanel.words.sentences import draw_command
 from judgepanel.words.tables import csv_text
@@ -25,12 +20,16 @@ _MOST_WITH_TEXTS = 1_000
 _ABOUT = {"auto": "automatic", **ABOUT}
 
 
-def page(context: PageContext) -> None:
+@frame.menu_page(
+    ESTIMATE_PAGE,
+    "This page estimates rates of all items and of groups, from all votes and the labels you have.",
+)
+def page(context: frame.PageContext) -> None:
     """Draw the controls, then the rates and differences."""
-    entry, spec, caveats = ENTRIES[estimate.ESTIMATE.name], _controls(context), Caveats()
-    if show_study(entry, context, spec, caveats=caveats, banner=_banner):
+    entry, spec, caveats = ENTRIES[estimate.ESTIMATE.name], _controls(context), render.Caveats()
+    if render.show_study(entry, context, spec, caveats=caveats, banner=_banner):
         _label_next(context, spec)
-        show_closed(
+        render.show_closed(
             context,
             ESTIMATE_PAGE,
             {estimate.ESTIMATE.name},
@@ -43,13 +42,13 @@ def _banner(result: estimate.Estimates) -> tuple[str, str]:
     return estimate_sentence(result), "keep" if result.decided.any() else "open"
 
 
-def _label_next(context: PageContext, spec: estimate.EstimateSpec) -> None:
+def _label_next(context: frame.PageContext, spec: estimate.EstimateSpec) -> None:
     """Offer items to label, drawn at random, as a file that Start reads back as labels."""
     free = int((~context.votes.labelled).sum())
     if not free:
         return
     st.header("Label next")
-    caption(
+    frame.caption(
         "Items are drawn at random, from groups whose rates are least certain more of them. Votes "
         "are not in the file, so that they do not lead those who label. Fill in its column label. "
         "Then choose New analysis, give the votes again, and this file under *Labels in another "
@@ -57,18 +56,18 @@ def _label_next(context: PageContext, spec: estimate.EstimateSpec) -> None:
     )
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     n = int(left.number_input("Items", 1, free, min(50, free), key="draw"))
-    source = kept_source(context.analysis.votes_sha256) if n <= _MOST_WITH_TEXTS else None
+    source = uploads.kept_source(context.analysis.votes_sha256) if n <= _MOST_WITH_TEXTS else None
 
     def drawn() -> str:
-        result = stored_result(estimate.ESTIMATE, context, spec)
+        result = work.stored_result(estimate.ESTIMATE, context, spec)
         if result is None:
             return ""
         seed = context.analysis.settings.seed
         items = estimate.items_to_label(context.votes, spec, result, n, seed=seed)
-        texts = None if source is None else texts_again(source, items[ID].tolist())
+        texts = None if source is None else uploads.texts_again(source, items[ID].tolist())
         return csv_text(estimate.with_texts(items, texts))
 
-    download_button(right, _DRAW, drawn, _DRAWN_FILE)
+    reporting.download_button(right, _DRAW, drawn, _DRAWN_FILE)
     if source is None:
         analysis, task = context.analysis, context.votes.task
         command = draw_command(
@@ -79,7 +78,7 @@ def _label_next(context: PageContext, spec: estimate.EstimateSpec) -> None:
             st.code(command, language=None, wrap_lines=True)
 
 
-def _controls(context: PageContext) -> estimate.EstimateSpec:
+def _controls(context: frame.PageContext) -> estimate.EstimateSpec:
     left, right = st.columns([2, 3])
     offered = offered_features(context.votes)
     usual = usual_feature(context.votes)
@@ -93,7 +92,7 @@ def _controls(context: PageContext) -> estimate.EstimateSpec:
         help="The feature whose values are compared, such as the system that wrote the answers.",
     )
     # In its own container the row wraps if it does not fit.
-    about = segmented(
+    about = pipeline.segmented(
         right.container(),
         "Intervals are for",
         estimate.ABOUTS,

@@ -16,7 +16,7 @@ from judgepanel.present.understand import judges
 from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.understand.judge_table import grade_curve, positions
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec
-from judgepanel.ui.frame import PageContext, caption
+from judgepanel.ui.frame import PageContext, caption, menu_page
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, chart, section_answer, show_closed, show_study, table
@@ -30,6 +30,7 @@ from judgepanel.words.text import distinct, in_html, percent, plain, share_level
 _NEAREST = 5
 
 
+@menu_page(JUDGES_PAGE, "This page shows which judges repeat each other.")
 def page(context: PageContext) -> None:
     """Draw the choice of a judge, the result as it grows, then the section that waits for it."""
     entry = ENTRIES[JUDGES.name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -22,10 +23,7 @@ from judgepanel.studies.trust.label_budget import (
     LabelBudgetSpec,
     read,
 )
-from judgepanel.ui import pipeline
-from judgepanel.ui.frame import PageContext
-from judgepanel.ui.render import Caveats, draw_answered, show_closed
-from judgepanel.ui.work import show_result
+from judgepanel.ui import frame, pipeline, render, work
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 
 _HIGHEST_TARGET = 7.0
@@ -48,15 +46,16 @@ class _Asked:
         return replace(self.spec, have=self.have, target=self.target, within=self.within)
 
 
+@frame.menu_page(BUDGET_PAGE, "This page shows the NLL against the number of labels.")
 @pipeline.with_recommendation
-def page(context: PageContext, recommendation: Recommendation | None) -> None:
+def page(context: frame.PageContext, recommendation: Recommendation | None) -> None:
     """Draw the controls, and the curve as it grows."""
     entry = ENTRIES[LABEL_BUDGET.name]
     fold = pipeline.folded("Your labels, a target, another pipeline")
     with fold:
         asked = _controls(context, pipeline_of(recommendation))
     view = label_budget.BudgetView(asked.calibrator, asked.panel)
-    caveats = Caveats()
+    caveats = render.Caveats()
     splits = asked.spec.settings.most_splits
     pipeline.pipeline_note(
         context, recommendation, asked.spec.aggregator, asked.calibrator, fold, splits
@@ -70,23 +69,14 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         result = stored
         if asked.whole != asked.spec:
             result = read(stored, within=asked.within, target=asked.target, have=asked.have)
-        draw_answered(
-            entry,
-            context,
-            asked.whole,
-            result,
-            view,
-            banner,
-            caveats=caveats,
-            opened=(),
-            quiet=True,
-        )
+        drawn: dict[str, Any] = {"caveats": caveats, "banner": banner, "opened": (), "quiet": True}
+        render.draw_study(entry, context, asked.whole, result, view, **drawn)
 
-    if show_result(LABEL_BUDGET, context, asked.spec, draw):
-        show_closed(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
+    if work.show_result(LABEL_BUDGET, context, asked.spec, draw):
+        render.show_closed(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
 
 
-def _controls(context: PageContext, default: Pipeline) -> _Asked:
+def _controls(context: frame.PageContext, default: Pipeline) -> _Asked:
     first, second, third = st.columns([5, 4, 5])
     aggregator = pipeline.aggregator_control(
         first,
@@ -115,7 +105,7 @@ def _controls(context: PageContext, default: Pipeline) -> _Asked:
 
 
 def _goals(
-    context: PageContext, aggregator: PanelAggregator
+    context: frame.PageContext, aggregator: PanelAggregator
 ) -> tuple[int | None, float | None, float, Aggregator | None]:
     """The user's number of labels, target NLL, distance to the plateau, and a second aggregator."""
     labelled = int(context.votes.labelled.sum())

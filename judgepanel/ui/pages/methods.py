@@ -11,13 +11,14 @@ from judgepanel.present.pages import METHODS_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui.frame import PageContext, menu_page
 from judgepanel.ui.pipeline import folded, known_recommendation, score_control, segmented
 from judgepanel.ui.render import Caveats, show_closed, show_study
 
 _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 
 
+@menu_page(METHODS_PAGE, "This page holds every aggregator and calibrator side by side.")
 def page(context: PageContext) -> None:
     """Draw the grid and its controls."""
     entry = ENTRIES[METHOD_GRID.name]

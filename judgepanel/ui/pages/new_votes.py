@@ -13,17 +13,13 @@ from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, 
 from judgepanel.decision.score import Scored, score
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide import new_votes
+from judgepanel.present.pages import NEW_VOTES_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.scoring.interval import Interval
-from judgepanel.ui.frame import START, PageContext, answer, caption, notes, problem
+from judgepanel.ui import pipeline, render, reporting, session, uploads, work
+from judgepanel.ui.frame import START, PageContext, answer, caption, menu_page, notes, problem
 from judgepanel.ui.pages.recommended_take import panel_text
 from judgepanel.ui.pages.start import VOTES
-from judgepanel.ui.pipeline import panel_in_use, segmented
-from judgepanel.ui.render import section_answer, table
-from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import is_reader
-from judgepanel.ui.uploads import Upload, file_upload, keep_upload, read_uploads
-from judgepanel.ui.work import show_result
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.companions import votes_csv
@@ -37,13 +33,17 @@ from judgepanel.words.text import csv_name, plain
 _PREVIEW = 200
 
 
+@menu_page(
+    NEW_VOTES_PAGE,
+    "This page scores new votes with the panel, and says whether its judges have changed.",
+)
 def page(context: PageContext) -> None:
     """Draw the upload and, with new votes, what they say; the panel is computed first."""
     specs = ENTRIES[RECOMMEND.name].specs(context.votes, context.analysis.settings)
     if not specs:
         st.info("Under the paper's protocol there is no panel to score new votes with.")
         return
-    prefer = segmented(
+    prefer = pipeline.segmented(
         st,
         "Panel",
         tuple(CARD_NAMES),
@@ -52,7 +52,7 @@ def page(context: PageContext) -> None:
         format_func=CARD_NAMES.__getitem__,
         help="The two panels of Overview; others score with their file and the command below.",
     )
-    asked = replace(panel_in_use(context.analysis), prefer=prefer)
+    asked = replace(pipeline.panel_in_use(context.analysis), prefer=prefer)
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, asked, general)
@@ -61,13 +61,13 @@ def page(context: PageContext) -> None:
         else:
             _new_votes(context, asked, result)
 
-    show_result(RECOMMEND, context, shared_run(asked), draw)
+    work.show_result(RECOMMEND, context, shared_run(asked), draw)
 
 
 def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
     upload = None
-    if not is_reader():
-        upload = file_upload(
+    if not session.is_reader():
+        upload = uploads.file_upload(
             "Votes of the same judges on new items; labels are not needed, but they tell whether "
             "the panel is still right",
             key=f"new_votes-{context.analysis.id}",  # Another panel has other judges.
@@ -80,7 +80,7 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
         return
     try:
         panel = load_panel(panel_text(context, spec, result))
-        loaded = read_uploads(
+        loaded = uploads.read_uploads(
             upload, choices=Choices(task=context.votes.task, known=panel.known), need_labels=False
         ).read()
         scored = score(panel, loaded.votes)
@@ -102,13 +102,13 @@ def _say(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str,
     tone = "keep" if new_votes.still_right(scored, expected) else "open"
     answer(new_votes.new_votes_sentence(scored, expected, n_judges), tone)
     if scored.labelled is not None:
-        section_answer(labelled_sentence(scored.labelled))
+        render.section_answer(labelled_sentence(scored.labelled))
         if scored.labelled.figures is not None:
             caption(new_votes.sure_sentence(scored.labelled.figures))
     notes((*warnings, *scored.warnings))
     if scored.drift.changes:
         with st.expander("Judges then and now"):
-            table(Table(new_votes.drift_table(scored.drift), height=300), key="drift")
+            render.table(Table(new_votes.drift_table(scored.drift), height=300), key="drift")
 
 
 def _scores(scored: Scored) -> None:
@@ -118,8 +118,8 @@ def _scores(scored: Scored) -> None:
     blank = [name for name in ("set_80", "set_90") if not preview[name].any()]
     preview = preview.drop(columns=blank)
     preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
-    table(Table(as_columns(preview), height=260), key="scored")
-    download_button(
+    render.table(Table(as_columns(preview), height=260), key="scored")
+    reporting.download_button(
         st.container(),
         f"Download all {len(frame):,} scores (scored.csv)",
         lambda: csv_text(frame),
@@ -127,7 +127,7 @@ def _scores(scored: Scored) -> None:
     )
 
 
-def _refit(context: PageContext, upload: Upload, new: VoteMatrix) -> None:
+def _refit(context: PageContext, upload: uploads.Upload, new: VoteMatrix) -> None:
     """Offer an analysis of the old and the new items together."""
     st.header("Fit again")
     caption(
@@ -145,9 +145,9 @@ def _refit(context: PageContext, upload: Upload, new: VoteMatrix) -> None:
         return
     name = csv_name(context.analysis.name, "joined.csv")
     if st.button("Add these to the votes and start again", key="refit"):
-        keep_upload(VOTES, Upload(name, votes_csv(both)))
+        uploads.keep_upload(VOTES, uploads.Upload(name, votes_csv(both)))
         st.switch_page(START)
-    download_button(
+    reporting.download_button(
         st.container(),
         "Download the joined votes (CSV)",
         lambda: votes_csv(both).decode("utf-8"),

@@ -25,7 +25,7 @@ from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
 from judgepanel.studies.paper.distortion import DISTORTION
 from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.paper.narrow_band import NARROW_BAND
-from judgepanel.ui.frame import PageContext, answer, caption
+from judgepanel.ui.frame import PageContext, answer, caption, menu_page
 from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
@@ -49,6 +49,7 @@ _REPAIRERS = ("temperature", "beta", "beta_clipped", "isotonic")
 _Controls = Callable[[PageContext, Pipeline, Any], tuple[Spec, Any]]
 
 
+@menu_page(PAPER_PAGE, "This page shows the paper's protocol beside an honest one.")
 def page(context: PageContext) -> None:
     """Draw the claim; its parts and the paper's other studies are closed sections below it."""
     with folded("Other votes, another benchmark"):

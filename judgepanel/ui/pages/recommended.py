@@ -61,7 +61,7 @@ from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel.curator import known_judges, prices_of
 from judgepanel.ui import render
-from judgepanel.ui.frame import PageContext, answer, caption, problem, show_errors
+from judgepanel.ui.frame import PageContext, answer, caption, menu_page, problem, show_errors
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pages.recommended_take import (
@@ -317,6 +317,7 @@ def _costs(context: PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
     return np.array([by_name.get(name, np.nan) for name in names])
 
 
+@menu_page(RECOMMENDED_PAGE, "This page chooses a panel that holds up on items it has not seen.")
 def page(context: PageContext) -> None:
     """Draw both cards and the panel in use; what else there is stays closed until it is opened.
 

@@ -49,12 +49,9 @@ from judgepanel.studies.panel.curator import Known, known_judges, prices_of, wit
 from judgepanel.studies.panel.recommended import AVERAGE, LISTS
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
+from judgepanel.ui import pipeline, reporting, session, work
 from judgepanel.ui.frame import PageContext, problem, show_errors
-from judgepanel.ui.pipeline import note_other, segmented
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study
-from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import is_reader, link_parameters, open_analysis, workspace
-from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.companions import judges_csv
 from judgepanel.votes.errors import listed
@@ -117,7 +114,7 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
         help="How much higher than Best's the expected NLL of Lean may be.",
     )
     # In its own container the row of preferences wraps if it does not fit.
-    prefer: Preference = segmented(
+    prefer: Preference = pipeline.segmented(
         ways.container(),
         "Prefer",
         offered,
@@ -130,7 +127,7 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
         "the candidates that are at most one standard error of the difference behind the best.",
     )
     left, right = ways.columns(2)
-    listed = segmented(
+    listed = pipeline.segmented(
         left,
         "Candidates",
         tuple(LISTS),
@@ -188,7 +185,7 @@ def value(
         view = ValueView(statuses_of(context.votes, asked, result))
         draw_study(entry, context, asked, result, view, caveats=caveats)
 
-    show_result(VALUE, context, asked, draw)
+    work.show_result(VALUE, context, asked, draw)
 
 
 def known_statuses(
@@ -205,7 +202,7 @@ def known_value(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation
 ) -> Value | None:
     """The value of the judges if it has been computed, else None."""
-    worth: Value | None = stored_result(VALUE, context, value_spec(spec, recommendation))
+    worth: Value | None = work.stored_result(VALUE, context, value_spec(spec, recommendation))
     return worth
 
 
@@ -220,7 +217,7 @@ def costs(
             "These votes have no cost of every judge. With costs this section has the price of "
             "better panels, and of asking all judges only when in doubt."
         )
-    if not is_reader():
+    if not session.is_reader():
         _edit_costs(context, known=known)
     if not known:
         return
@@ -244,7 +241,7 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
     file = csv_name(analysis.name, "judges.csv")
     left, right = st.columns([3, 1], vertical_alignment="center")
     if known:
-        download_button(
+        reporting.download_button(
             right,
             "Download judge table",
             lambda: judges_csv(votes).decode(),
@@ -282,7 +279,7 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
         problem(f"There is no cost of {listed(missing)}. Enter 0 if it is free.")
         return
     priced = with_costs(votes, cost, named.strip())
-    open_analysis(workspace().with_judge_table(analysis, priced, file))
+    session.open_analysis(session.workspace().with_judge_table(analysis, priced, file))
 
 
 def curators(
@@ -297,7 +294,7 @@ def curators(
 def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> None:
     """Say which pipeline a section shows, if it is not the panel above."""
     average = recommendation.chosen.panel == AVERAGE
-    note_other(entry, spec, replace(pipeline_of(recommendation), recommended=average))
+    pipeline.note_other(entry, spec, replace(pipeline_of(recommendation), recommended=average))
 
 
 def panel_text(
@@ -339,7 +336,7 @@ def exports(
         )
 
     left, middle, right, last = st.columns([1, 1, 1, 1])
-    download_button(
+    reporting.download_button(
         left,
         "Download panel.json",
         lambda: panel_text(context, spec, result, scope),
@@ -347,7 +344,7 @@ def exports(
         type="primary",
         width="stretch",
     )
-    download_button(
+    reporting.download_button(
         middle,
         "Download Python scorer",
         script,
@@ -356,14 +353,14 @@ def exports(
         help="Needs panel.json beside it and no packages; agrees with the library to the last bit "
         "on the same machine, with the same wheels.",
     )
-    download_button(
+    reporting.download_button(
         right,
         "Download weights (CSV)",
         lambda: csv_text(weights_frame(result)),
         csv_name(context.analysis.name, "panel-judges.csv"),
         width="stretch",
     )
-    download_button(
+    reporting.download_button(
         last,
         "Download report (HTML)",
         lambda: html_text(report()),
@@ -377,14 +374,14 @@ def safety(context: PageContext, recommendation: Recommendation) -> Scope | None
     """Say what the scope checks of this panel say, and return them, if they have been computed."""
     specs = ENTRIES[SCOPE.name].specs(context.votes, context.analysis.settings, recommendation)
     spec = cast(ScopeSpec, specs[0])
-    result: Scope | None = stored_result(SCOPE, context, spec)
-    filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
+    result: Scope | None = work.stored_result(SCOPE, context, spec)
+    filtered = work.stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
     if result is not None:
         sentence = scope_sentence(result, harmless=does_no_harm(filtered))
         section_answer(f"{so_far(result)}{first_sentence(sentence)}")
     st.page_link(
         SCOPE_PAGE.file,
         label=f"{SCOPE_PAGE.title}: {'is it safe to use?' if result is None else 'all checks'}",
-        query_params=link_parameters(context.analysis),
+        query_params=session.link_parameters(context.analysis),
     )
     return result

@@ -30,7 +30,7 @@ from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.corruption import CORRUPTION, SCENARIOS
 from judgepanel.studies.trust.difficulty_transfer import DIFFICULTY_TRANSFER, DifficultyTransfer
 from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.ui.frame import PageContext, answer
+from judgepanel.ui.frame import PageContext, answer, menu_page
 from judgepanel.ui.pipeline import (
     aggregator_control,
     calibrator_control,
@@ -50,6 +50,9 @@ from judgepanel.words.text import capital, plain
 _FEATURE = "slices"
 
 
+@menu_page(
+    ROBUSTNESS_PAGE, "This page shows how a panel fares on other items and on damaged votes."
+)
 @with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix; the other studies are closed until they are opened."""

@@ -19,7 +19,7 @@ from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust import group_change
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui import render
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui.frame import PageContext, menu_page
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pipeline import (
     aggregator_control,
@@ -43,6 +43,7 @@ _LABELS = {
 }
 
 
+@menu_page(SCOPE_PAGE, "This page checks whether keeping all judges is safe on your votes.")
 @with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the checks as they are computed; groups of judges follow when they have ended."""

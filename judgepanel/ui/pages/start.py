@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from judgepanel.ui.access import warn_without_cookies
-from judgepanel.ui.frame import show_errors
-from judgepanel.ui.preload import QUIET, stand_by
-from judgepanel.ui.session import open_analysis, workspace
+from judgepanel.ui import access, frame, preload, session
 from judgepanel.ui.uploads import file_upload, kept_upload
 from judgepanel.votes import limits
 
@@ -41,14 +38,14 @@ _TEMPLATES = {
 """Templates to download: file name and text by title."""
 
 
-@show_errors()
+@frame.show_errors()
 def fresh() -> None:
     """Draw the page without an analysis: upload votes, or open a sample."""
     recent = st.container()
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.header("Your votes")
-        warn_without_cookies("no file can be uploaded")
+        access.warn_without_cookies("no file can be uploaded")
         upload = file_upload(
             "Votes with labels, or judges' outputs: CSV, .csv.gz, Excel, Parquet, Arrow, "
             f"JSON, JSON Lines or results of another tool, up to {limits.MAX_UPLOAD_MB} MB",
@@ -80,11 +77,11 @@ def fresh() -> None:
             _example()
         samples = st.container()
         known = False
-        with recent, show_errors():
+        with recent, frame.show_errors():
             known = home()
         with samples:
             _samples(named=known)
-        QUIET.add(stand_by)
+        preload.QUIET.add(preload.stand_by)
 
 
 def _example() -> None:
@@ -128,7 +125,7 @@ def _samples(*, named: bool) -> None:
                 type="tertiary" if named else "secondary",
             )
             if button:
-                open_analysis(_sample(sample.name, sample.title))
+                session.open_analysis(_sample(sample.name, sample.title))
             if not named:
                 st.caption(f"{about.split(': ')[0].rstrip('.')}.")
 
@@ -143,4 +140,4 @@ def _sample(name: str, title: str) -> Analysis:
         name=f"{name}_votes.csv",
         judge_table=open_table(sample_judge_bytes(name), f"{name}_judges.csv"),
     )
-    return workspace().create(loaded, Settings(), title)
+    return session.workspace().create(loaded, Settings(), title)
