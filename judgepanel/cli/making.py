@@ -25,12 +25,10 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
         parser.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
         parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
-        parser.add_argument(
-            "--task", choices=TASKS, help="what is read of a folder with pairs and single responses"
-        )
-        parser.add_argument(
-            "--strict", action="store_true", help="stop at the first file that cannot be read"
-        )
+        about = "what is read of a folder with pairs and single responses"
+        parser.add_argument("--task", choices=TASKS, help=about)
+        about = "stop at the first file that cannot be read"
+        parser.add_argument("--strict", action="store_true", help=about)
         parser.set_defaults(command=run_import)
         return
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
@@ -39,9 +37,8 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     for option in fields(SimulationSpec):
         value = getattr(defaults, option.name)
         if type(value) in (int, float, str):
-            parser.add_argument(
-                "--" + option.name.replace("_", "-"), type=type(value), default=None, metavar="X"
-            )
+            flag = "--" + option.name.replace("_", "-")
+            parser.add_argument(flag, type=type(value), default=None, metavar="X")
     parser.set_defaults(command=run_simulate)
 
 
@@ -83,11 +80,8 @@ def run_simulate(options: argparse.Namespace) -> None:
         if getattr(options, option.name, None) is not None
     }
     if options.sample is not None and spec_options:
-        raise InputError(
-            "a sample is fixed",
-            value=", ".join(spec_options),
-            allowed="--sample alone, or options alone",
-        )
+        names, allowed = ", ".join(spec_options), "--sample alone, or options alone"
+        raise InputError("a sample is fixed", value=names, allowed=allowed)
     spec = None if options.sample else SimulationSpec(**spec_options)
     if spec is not None:
         check_size(spec.n_items, spec.n_judges)

@@ -81,11 +81,8 @@ def _refuse_option(options: argparse.Namespace, unknown: Sequence[str]) -> NoRet
     value = value or next(iter(unknown[1:2]), "")
     study = _module("study")
     if "study" not in options:
-        raise InputError(
-            f"{options.taken} takes no {name}",
-            value=value or None,
-            remedy=study.similar_option(name, options.flags),
-        )
+        remedy = study.similar_option(name, options.flags)
+        raise InputError(f"{options.taken} takes no {name}", value=value or None, remedy=remedy)
     raise study.unknown_option(options.taken, options.study, name, value or None, options.flags)
 
 

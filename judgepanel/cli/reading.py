@@ -17,37 +17,19 @@ from judgepanel.words.outputs import check_output, write_whole
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """Add options for the file of votes and the roles of its columns."""
-    parser.add_argument(
-        "votes",
-        type=Path,
-        metavar="VOTES",
-        help="CSV, .csv.gz, Excel, Parquet, Arrow, JSON or JSONL; or a dataset on disk",
-    )
+    about = "CSV, .csv.gz, Excel, Parquet, Arrow, JSON or JSONL; or a dataset on disk"
+    parser.add_argument("votes", type=Path, metavar="VOTES", help=about)
     for option in OPTIONS:
         parser.add_argument(option.flag, dest=option.choice, help=option.help, **_kind(option))
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        metavar="FILE",
-        action=_Once,
-        help="the labels, one row per item with its id",
-    )
-    parser.add_argument(
-        "--roles",
-        type=Path,
-        metavar="FILE",
-        help="what the columns are, in TOML; options given beside it take precedence",
-    )
+    about = "the labels, one row per item with its id"
+    parser.add_argument("--labels", type=Path, metavar="FILE", action=_Once, help=about)
+    about = "what the columns are, in TOML; options given beside it take precedence"
+    parser.add_argument("--roles", type=Path, metavar="FILE", help=about)
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row per judge")
-    parser.add_argument(
-        "--strict", action="store_true", help="refuse a file of which anything is guessed"
-    )
-    parser.add_argument(
-        "--write-roles",
-        type=Path,
-        metavar="FILE",
-        help="write how the file was read, for --roles with the next one",
-    )
+    about = "refuse a file of which anything is guessed"
+    parser.add_argument("--strict", action="store_true", help=about)
+    about = "write how the file was read, for --roles with the next one"
+    parser.add_argument("--write-roles", type=Path, metavar="FILE", help=about)
 
 
 class _Once(argparse.Action):
@@ -110,11 +92,8 @@ def _thresholds(pairs: list[tuple[str | None, float]]) -> Thresholds | None:
 
 def grouping_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that keeps copies of items together."""
-    parser.add_argument(
-        "--group-duplicates",
-        action="store_true",
-        help="keep items that repeat each other in one group",
-    )
+    about = "keep items that repeat each other in one group"
+    parser.add_argument("--group-duplicates", action="store_true", help=about)
 
 
 def load(

@@ -72,32 +72,21 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
 
 def _add_estimate(parser: argparse.ArgumentParser) -> None:
     _studying_one(_dictionary(parser), ESTIMATE)
-    parser.add_argument(
-        "--fail-under", type=float, metavar="RATE", help="exit 1 if the rate is shown to be below"
-    )
-    parser.add_argument(
-        "--fail-unless-better",
-        nargs=2,
-        metavar=("OLD", "NEW"),
-        help="exit 1 unless the group NEW is shown to be better than OLD",
-    )
-    parser.add_argument(
-        "--draw", type=int, metavar="N", help="how many items to draw for labelling next"
-    )
-    parser.add_argument(
-        "--draw-to",
-        type=Path,
-        metavar="FILE",
-        help=".csv: their ids, texts and features, for labels that --labels reads",
-    )
+    about = "exit 1 if the rate is shown to be below"
+    parser.add_argument("--fail-under", type=float, metavar="RATE", help=about)
+    about = "exit 1 unless the group NEW is shown to be better than OLD"
+    parser.add_argument("--fail-unless-better", nargs=2, metavar=("OLD", "NEW"), help=about)
+    about = "how many items to draw for labelling next"
+    parser.add_argument("--draw", type=int, metavar="N", help=about)
+    about = ".csv: their ids, texts and features, for labels that --labels reads"
+    parser.add_argument("--draw-to", type=Path, metavar="FILE", help=about)
     parser.set_defaults(command=run_estimate)
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     settings_options(parser)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help=".html: figures too; .md: its words"
-    )
+    about = ".html: figures too; .md: its words"
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=about)
     parser.add_argument("--studies", metavar="X,Y", help="studies by name (default: all)")
     parser.set_defaults(command=run_report)
 
@@ -109,9 +98,8 @@ def settings_options(parser: argparse.ArgumentParser) -> None:
     grouping_option(parser)
     parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
     parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one per line")
-    parser.add_argument(
-        "--judge", action="append", metavar="NAME", help="a judge to use; can be given repeatedly"
-    )
+    about = "a judge to use; can be given repeatedly"
+    parser.add_argument("--judge", action="append", metavar="NAME", help=about)
     parser.add_argument(
         "--splits",
         type=_splits,
@@ -122,14 +110,10 @@ def settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
-    parser.add_argument(
-        "--backend",
-        choices=(*BACKENDS, DASK),
-        help="what computes (default: auto, on this machine)",
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="the Dask scheduler whose workers compute"
-    )
+    about = "what computes (default: auto, on this machine)"
+    parser.add_argument("--backend", choices=(*BACKENDS, DASK), help=about)
+    about = "the Dask scheduler whose workers compute"
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=about)
 
 
 def _splits(text: str) -> int | None:
@@ -143,9 +127,8 @@ def _splits(text: str) -> int | None:
 
 
 def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument(
-        "--dictionary", type=Path, metavar="FILE", help=".csv: what each column of the table holds"
-    )
+    about = ".csv: what each column of the table holds"
+    parser.add_argument("--dictionary", type=Path, metavar="FILE", help=about)
     return parser
 
 
@@ -230,13 +213,9 @@ def run_report(options: argparse.Namespace) -> None:
     names, workers = report_studies(options.studies), workers_of(options)
     votes = Votes.of(load(options))
     with one_line():
+        chosen = None if options.studies is None else names
         options.notes += write_report(
-            votes,
-            options.out,
-            None if options.studies is None else names,
-            settings,
-            workers,
-            keep_interrupted=False,
+            votes, options.out, chosen, settings, workers, keep_interrupted=False
         )
     print(printable(f"Written: {options.out.name}."))
 

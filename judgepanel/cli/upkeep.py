@@ -40,14 +40,10 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument("--url", metavar="URL", help=where)
         parser.set_defaults(command=run_health)
         return
-    file, replaced, run = {
-        "backup": ("the copy to write", "replace FILE if it is there", run_backup),
-        "restore": (
-            "a copy that `backup` wrote",
-            "replace the database; the old one is kept beside it",
-            run_restore,
-        ),
-    }[name]
+    file, replaced, run = ("the copy to write", "replace FILE if it is there", run_backup)
+    if name == "restore":
+        replaced = "replace the database; the old one is kept beside it"
+        file, run = "a copy that `backup` wrote", run_restore
     parser.add_argument("file", type=Path, metavar="FILE", help=file)
     parser.add_argument("--force", action="store_true", help=replaced)
     parser.set_defaults(command=run)

@@ -172,11 +172,8 @@ def _check_grades(grades: list[dict[str, Any] | None] | None, n_judges: int) -> 
 def _member(content: dict[str, Any], key: str, panel: dict[str, Any]) -> Member:
     columns, judges = content["columns"], panel["judges"]
     if max(columns) >= len(judges):
-        raise InputError(
-            f"{key}.columns names a judge that is not there",
-            value=max(columns),
-            allowed=f"0 to {len(judges) - 1}",
-        )
+        why, allowed = f"{key}.columns names a judge that is not there", f"0 to {len(judges) - 1}"
+        raise InputError(why, value=max(columns), allowed=allowed)
     aggregator, shape = content["aggregator"], _shape(content["calibrator"])
     _check_aggregator(aggregator, len(columns), key)
     every = edges_of(panel["grades"], len(judges))
@@ -205,11 +202,8 @@ def _check_aggregator(
             )
     for c, n in zip(aggregator["correct"], aggregator["voted"], strict=True):
         if c > n:
-            raise InputError(
-                "a judge of the panel is right more often than it voted",
-                value=c,
-                allowed=f"at most {n}",
-            )
+            why = "a judge of the panel is right more often than it voted"
+            raise InputError(why, value=c, allowed=f"at most {n}")
 
 
 def _fallback(content: dict[str, Any] | None, n_judges: int) -> Fallback | None:
@@ -281,15 +275,15 @@ def _floats(values: list[Any]) -> Numbers:
 
 
 def blocks_content(
-    recommendation: Recommendation, votes: VoteMatrix, spec: RecommendSpec
+    result: Recommendation, votes: VoteMatrix, spec: RecommendSpec
 ) -> dict[str, Any]:
     """Return what a panel file says about the items of the fit and about absent judges."""
-    model = recommendation.model
+    model = result.model
     parts = training_items.slices(
         grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
     )
     fitted = fitted_items(votes, spec)
-    known = dict.fromkeys((*model.judges, *recommendation.left_out, *recommendation.set_aside))
+    known = dict.fromkeys((*model.judges, *result.left_out, *result.set_aside))
     salt = votes.sha256
     conformal = None
     if parts.held_out is not None:
@@ -299,7 +293,7 @@ def blocks_content(
         "conformal": conformal,
         "training": training_items.rows_content(fitted, model.judges, list(known), salt),
         "profile": training_items.profile_content(fitted, model.judges),
-        "absence": absence_content(recommendation.absence, model.judges),
+        "absence": absence_content(result.absence, model.judges),
     }
 
 
@@ -426,21 +420,18 @@ class PanelFile:
 
 
 def export_panel(
-    recommendation: Recommendation,
-    votes: VoteMatrix,
-    spec: RecommendSpec,
-    checks: tuple[Check, ...],
+    result: Recommendation, votes: VoteMatrix, spec: RecommendSpec, checks: tuple[Check, ...]
 ) -> dict[str, Any]:
     """Return the content of panel.json for a recommendation; it satisfies the JSON Schema."""
-    model = recommendation.model
-    nll, nll_lo, nll_hi = map(float, recommendation.nll)
+    model = result.model
+    nll, nll_lo, nll_hi = map(float, result.nll)
     content = {
         "format": FORMAT,
         "version": VERSION,
         "judgepanel": __version__,
         "engine": ENGINE,
         "task": votes.task,
-        "orientation": recommendation.orientation,
+        "orientation": result.orientation,
         "votes": {
             "sha256": votes.sha256,
             "n_items": votes.n_items,
@@ -453,31 +444,31 @@ def export_panel(
         "fallback": model.fallback and {"kind": "one_coin", **to_plain(model.fallback)},
         "prior": model.prior,
         "n_fit": model.n_fit,
-        **blocks_content(recommendation, votes, spec),
+        **blocks_content(result, votes, spec),
         "figures": {
             "nll": nll,
             "nll_lo": nll_lo,
             "nll_hi": nll_hi,
-            "null_nll": recommendation.null_nll,
-            "skill": 1.0 - nll / recommendation.null_nll,
-            "brier": recommendation.brier,
-            "accuracy": recommendation.accuracy,
-            "ece": recommendation.ece,
-            "n_cal": recommendation.n_calibration,
-            "n_eval": recommendation.n_evaluation,
-            "n_splits": recommendation.n_splits,
-            "seed": recommendation.seed,
+            "null_nll": result.null_nll,
+            "skill": 1.0 - nll / result.null_nll,
+            "brier": result.brier,
+            "accuracy": result.accuracy,
+            "ece": result.ece,
+            "n_cal": result.n_calibration,
+            "n_eval": result.n_evaluation,
+            "n_splits": result.n_splits,
+            "seed": result.seed,
             "note": (
-                f"Measured on panels chosen and fitted on {recommendation.n_calibration:.0f} "
+                f"Measured on panels chosen and fitted on {result.n_calibration:.0f} "
                 f"labels; this panel was refitted on all {model.n_fit}"
                 f"{' that were not held out' if spec.conformal else ''}."
-                f"{_PICKED if recommendation.instead_of else ''}"
+                f"{_PICKED if result.instead_of else ''}"
             ),
         },
-        "checks": [to_plain(check) for check in (*checks, *_position_check(recommendation))],
-        "left_out": list(recommendation.left_out),
-        "set_aside": list(recommendation.set_aside),
-        "warnings": list(recommendation.warnings),
+        "checks": [to_plain(check) for check in (*checks, *_position_check(result))],
+        "left_out": list(result.left_out),
+        "set_aside": list(result.set_aside),
+        "warnings": list(result.warnings),
         "spec": to_plain(spec),
     }
     _validate(content)
@@ -620,12 +611,8 @@ def _check_kind(member: dict[str, Any], part: str) -> None:
     kinds = _kinds(part)
     block = member.get(part)
     if isinstance(block, dict) and block.get("kind") not in kinds:
-        raise InputError(
-            f"unknown kind of {part}",
-            column="kind",
-            value=block.get("kind"),
-            allowed=", ".join(kinds),
-        )
+        kind, allowed = block.get("kind"), ", ".join(kinds)
+        raise InputError(f"unknown kind of {part}", column="kind", value=kind, allowed=allowed)
 
 
 def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:

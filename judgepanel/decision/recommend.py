@@ -607,12 +607,8 @@ def run_chunk(
         seed=spec.settings.seed,
         into=None if into is None else into.tally,
     )
-    scores = Scores(
-        totals,
-        sure_sums(ballots.n_items, decided),
-        np.array(positions, dtype=np.int64),
-        tuple(averages),
-    )
+    taken, sure = np.array(positions, dtype=np.int64), sure_sums(ballots.n_items, decided)
+    scores = Scores(totals, sure, taken, tuple(averages))
     if into is None:
         return scores
     return replace(

@@ -692,12 +692,9 @@ def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
         )
     names = [candidate.title for candidate in contest.choices.all()]
     if spec.candidate and spec.candidate not in names:
-        near = get_close_matches(spec.candidate, names, _NEAR, cutoff=0.0)
-        raise InputError(
-            "no candidate has this name",
-            value=spec.candidate,
-            allowed=f"for instance {'; '.join(near)}",
-        )
+        near = "; ".join(get_close_matches(spec.candidate, names, _NEAR, cutoff=0.0))
+        why, allowed = "no candidate has this name", f"for instance {near}"
+        raise InputError(why, value=spec.candidate, allowed=allowed)
     return contest
 
 

@@ -445,13 +445,9 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         chosen=bool(content["left_out"]),
         grades=content["grades"],
     )
+    symmetric = content["orientation"] == "symmetric"
     labelled = labelled_figures(
-        as_read,
-        p,
-        seen,
-        held_out.rows,
-        null=model.prior,
-        symmetric=content["orientation"] == "symmetric",
+        as_read, p, seen, held_out.rows, null=model.prior, symmetric=symmetric
     )
     at_80, at_90 = set_texts(content["conformal"], p)
     scored = Scored(

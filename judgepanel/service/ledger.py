@@ -82,12 +82,8 @@ def upsert(
 
 def is_live() -> ColumnElement[bool]:
     """Condition that a server holds the lease of a job."""
-    now = DatabaseNow()
-    return and_(
-        JOBS.c.state == "running",
-        JOBS.c.lease_end > now,
-        JOBS.c.lease_end <= now + 2 * LEASE_SECONDS,
-    )
+    now, end = DatabaseNow(), JOBS.c.lease_end
+    return and_(JOBS.c.state == "running", end > now, end <= now + 2 * LEASE_SECONDS)
 
 
 def _running_on(server: str) -> ColumnElement[bool]:

@@ -218,13 +218,8 @@ def pipeline_note(
         left, place = st.columns([3, 1], vertical_alignment="center")
         with left:
             caption(words)
-    place.button(
-        f"Show {pipeline_name(*other)}",
-        key="other_pipeline",
-        on_click=_take,
-        args=other,
-        width="stretch",
-    )
+    label = f"Show {pipeline_name(*other)}"
+    place.button(label, key="other_pipeline", on_click=_take, args=other, width="stretch")
 
 
 def _take(aggregator: str, calibrator: str) -> None:

@@ -413,14 +413,6 @@ def show_closed(
                 closed(section_title(entry), partial(show, entry, default), key=entry.name)
 
 
-def show_one_closed(
-    context: PageContext, entry: Entry, spec: Spec, view: Any = None, **drawn: Any
-) -> None:
-    """Show a study that is computed when it is opened; the arguments are those of `show_study`."""
-    show = partial(show_study, entry, context, spec, view, **drawn)
-    closed(section_title(entry), show, key=entry.name)
-
-
 def section_title(entry: Entry) -> str:
     """The title of a study's closed section, as Markdown."""
     return f"**{entry.study.title}** {entry.study.question}"

@@ -66,7 +66,9 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
             ITEMS.name: (ItemsSpec(**options, feature=feature), _strata_view, {"below": below}),
         }
         for name, (asked, seen, more) in sections.items():
-            render.show_one_closed(context, ENTRIES[name], asked, seen, caveats=caveats, **more)
+            entry = ENTRIES[name]
+            show = partial(render.show_study, entry, context, asked, seen, caveats=caveats, **more)
+            render.closed(render.section_title(entry), show, key=name)
         render.show_closed(context, CONFIDENCE_PAGE, {RELIABILITY.name, *sections}, caveats=caveats)
 
 
@@ -99,13 +101,8 @@ def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], 
     chosen = _calibrator_choice(third, default.calibrator, average=average)
     panel = None if average else _panel_choice(second, context, default.panel)
     calibrator = default.calibrator if average else chosen
-    bins = pipeline.segmented(
-        fourth,
-        "Bins",
-        ECE_BINS,
-        key="bins",
-        help="Equal-width bins of confidence from 0 to 100 %; those below 50 % are empty.",
-    )
+    about = "Equal-width bins of confidence from 0 to 100 %; those below 50 % are empty."
+    bins = pipeline.segmented(fourth, "Bins", ECE_BINS, key="bins", help=about)
     options = {"aggregator": aggregator, "calibrator": calibrator, "panel": panel}
     return {"settings": context.analysis.settings, **options}, bins
 

@@ -55,12 +55,9 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
     check_card(check)
     st.header("All judges")
     table(Table(coverage_table(coverage), height=380), key="coverage")
+    name = csv_name(context.analysis.name, "coverage.csv")
     download_button(
-        st.container(),
-        "Download CSV",
-        lambda: csv_text(coverage.frame()),
-        csv_name(context.analysis.name, "coverage.csv"),
-        key="csv-coverage",
+        st.container(), "Download CSV", lambda: csv_text(coverage.frame()), name, key="csv-coverage"
     )
     _examples(coverage)
     how(_WORDS, inspection_of(context))

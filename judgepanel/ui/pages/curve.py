@@ -18,10 +18,8 @@ from judgepanel.ui.render import Caveats, show_closed, show_study
 
 _RANKING_NAMES = {"accuracy": "accuracy", "informativeness": "distance from chance"}
 _TONES = {
-    "keep all": "keep",
-    "no loss from keeping": "keep",
-    "curate": "curate",
-    "no loss from curating": "curate",
+    **dict.fromkeys(("keep all", "no loss from keeping"), "keep"),
+    **dict.fromkeys(("curate", "no loss from curating"), "curate"),
 }
 
 

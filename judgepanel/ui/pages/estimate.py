@@ -29,12 +29,9 @@ def page(context: frame.PageContext) -> None:
     entry, spec, caveats = ENTRIES[estimate.ESTIMATE.name], _controls(context), render.Caveats()
     if render.show_study(entry, context, spec, caveats=caveats, banner=_banner):
         _label_next(context, spec)
+        drawn = {estimate.ESTIMATE.name}
         render.show_closed(
-            context,
-            ESTIMATE_PAGE,
-            {estimate.ESTIMATE.name},
-            caveats=caveats,
-            ask=lambda _: (spec, None),
+            context, ESTIMATE_PAGE, drawn, caveats=caveats, ask=lambda _: (spec, None)
         )
 
 

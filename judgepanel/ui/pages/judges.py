@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -38,17 +39,9 @@ def page(context: PageContext) -> None:
     prepared = prepare(context.votes, context.analysis.settings)
     judge = _choice(context)
     view, caveats = judges.JudgesView(judge, True, known_recommendation(context)), Caveats()
-    card = partial(_card, judge=judge)
-    if show_study(
-        entry,
-        context,
-        spec,
-        view,
-        caveats=caveats,
-        banner=_banner,
-        beside=card,
-        opened=(judges.MAP_TITLE, judges.TABLE_TITLE),
-    ):
+    opened = (judges.MAP_TITLE, judges.TABLE_TITLE)
+    drawn: dict[str, Any] = {"beside": partial(_card, judge=judge), "opened": opened}
+    if show_study(entry, context, spec, view, caveats=caveats, banner=_banner, **drawn):
         show_closed(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(prepared, judge)
     _both_orders(context)
@@ -65,11 +58,8 @@ def _grades(prepared: Prepared, judge: str) -> None:
         return
     with st.expander("What its grades tell"):
         section_answer(judges.grade_sentence(curve))
-        chart(
-            judges.grade_figure(curve),
-            key="grades",
-            alt="Right votes by distance from the threshold. ",
-        )
+        alt = "Right votes by distance from the threshold. "
+        chart(judges.grade_figure(curve), key="grades", alt=alt)
         caption(judges.GRADE_NOTE)
         table(Table(judges.grade_table(curve)), key="grades")
 
@@ -126,11 +116,8 @@ def _card(result: Judges, judge: str) -> None:
     st.html(f'<p class="jp-note"><b>{in_html(judge)}</b> {with_terms(_about(result, j))}</p>')
     if result.set_aside[j] or not result.voted[j]:
         return
-    chart(
-        judge_card(result, judge, AGGREGATOR_NAMES),
-        key="card",
-        alt="Where this judge stands among all judges on each scale.",
-    )
+    alt = "Where this judge stands among all judges on each scale."
+    chart(judge_card(result, judge, AGGREGATOR_NAMES), key="card", alt=alt)
     st.caption("Every tick is a judge, from the lowest to the highest; the dot is this one.")
     near = Table(_nearest(result, j))
     if near.n_rows:

@@ -119,12 +119,8 @@ def _scores(scored: Scored) -> None:
     preview = preview.drop(columns=blank)
     preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
     render.table(Table(as_columns(preview), height=260), key="scored")
-    reporting.download_button(
-        st.container(),
-        f"Download all {len(frame):,} scores (scored.csv)",
-        lambda: csv_text(frame),
-        "scored.csv",
-    )
+    label = f"Download all {len(frame):,} scores (scored.csv)"
+    reporting.download_button(st.container(), label, lambda: csv_text(frame), "scored.csv")
 
 
 def _refit(context: PageContext, upload: uploads.Upload, new: VoteMatrix) -> None:

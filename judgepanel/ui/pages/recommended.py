@@ -296,13 +296,11 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
         if result.partial:
             st.caption("The panel can be exported when all splits are done.")
             return
-        download_button(
-            st.container(),
+        label, text = (
             "Download this panel (panel.json)",
-            lambda: panel_text(context, asked, result),
-            "panel.json",
-            type="primary",
+            partial(panel_text, context, asked, result),
         )
+        download_button(st.container(), label, text, "panel.json", type="primary")
         analysis, task = context.analysis, context.votes.task
         command = recommend_command(analysis.file, asked, task=task, columns=analysis.columns)
         st.code(command, language=None, wrap_lines=True)

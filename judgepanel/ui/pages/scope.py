@@ -78,11 +78,8 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         stored = stored_result(group_change.GROUP_CHANGE, context, filter_spec)
         if known and filtered is None and stored is not None:
             st.rerun()  # The answer above can now tell what the filter changes.
-        render.closed(
-            render.section_title(changed),
-            partial(groups, context, spec, result, caveats),
-            key=group_change.GROUP_CHANGE.name,
-        )
+        show = partial(groups, context, spec, result, caveats)
+        render.closed(render.section_title(changed), show, key=changed.name)
     render.show_closed(
         context, SCOPE_PAGE, {SCOPE.name, group_change.GROUP_CHANGE.name}, caveats=caveats
     )

@@ -135,9 +135,6 @@ def _sample(name: str, title: str) -> Analysis:
     from judgepanel.votes.load import load_votes, open_table  # noqa: PLC0415
     from judgepanel.votes.simulate import sample_bytes, sample_judge_bytes  # noqa: PLC0415
 
-    loaded = load_votes(
-        sample_bytes(name),
-        name=f"{name}_votes.csv",
-        judge_table=open_table(sample_judge_bytes(name), f"{name}_judges.csv"),
-    )
+    table = open_table(sample_judge_bytes(name), f"{name}_judges.csv")
+    loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv", judge_table=table)
     return session.workspace().create(loaded, Settings(), title)

@@ -613,12 +613,8 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
     """New settings if the form was sent; if they do not fit, an error beside the form."""
     with st.form("settings", border=False):
         first, second, third = st.columns(3)
-        orientation = first.selectbox(
-            "Orientation",
-            POLICIES,
-            index=POLICIES.index(settings.orientation),
-            help=_ORIENTATION_HELP,
-        )
+        place = POLICIES.index(settings.orientation)
+        orientation = first.selectbox("Orientation", POLICIES, place, help=_ORIENTATION_HELP)
         splits = second.number_input(
             "Splits",
             min(10, settings.most_splits),
@@ -665,10 +661,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
 def _strip(votes: VoteMatrix) -> None:
     st.header("Votes by judge")
     judges = session.judges_of(votes)
-    render.chart(
-        coverage_strip(judges),
-        key="coverage",
-        alt="Share of items with a correct, incorrect or missing verdict, one bar per judge.",
-    )
+    alt = "Share of items with a correct, incorrect or missing verdict, one bar per judge."
+    render.chart(coverage_strip(judges), key="coverage", alt=alt)
     with st.expander("Table of the judges"):
         draw_table(Table(render.judge_rows(judges)), key="judges")
