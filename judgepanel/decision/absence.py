@@ -54,21 +54,7 @@ from judgepanel.kernels.calibration import KnotShape, apply_map
 from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
-from judgepanel.models.panel import (
-    Fallback,
-    JointSum,
-    LevelSum,
-    Mixture,
-    PanelModel,
-    TwoCoin,
-    VoteFraction,
-    VoteSum,
-    fit_fallback,
-    fit_panels,
-    in_order,
-    mixture_of,
-    pooled,
-)
+from judgepanel.models import panel as models
 from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
@@ -319,7 +305,7 @@ def _spread(
 _SIGN = {"1": 1.0, "0": -1.0, ".": 0.0}
 
 
-def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Floats:
+def scores_without(panel: models.Mixture, codes: Votes, absent: list[list[int]]) -> Floats:
     """P(label = 1), (n_arms, n_items), with the judges at the positions of each arm absent.
 
     ``codes`` (n_items, n_judges) are in panel order. The result equals ``panel.score`` with those
@@ -335,27 +321,31 @@ def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Flo
         scores.append(np.where(_empty(signs, there), member.model.prior, p))
     flat = [values.ravel() for values in scores]
     weights = [member.weight for member in panel.members]
-    return pooled(flat, weights).reshape(len(absent), len(codes))
+    return models.pooled(flat, weights).reshape(len(absent), len(codes))
 
 
 def _logits(
-    model: PanelModel, codes: Votes, signs: Floats, absent: list[list[int]], there: Floats
+    model: models.PanelModel, codes: Votes, signs: Floats, absent: list[list[int]], there: Floats
 ) -> Floats:
     """Raw logits (n_arms, n_items); ``there`` (n_judges, n_arms) is 0 for absent judges, else 1."""
     rule = model.rule
-    if isinstance(rule, TwoCoin):
+    if isinstance(rule, models.TwoCoin):
         arms = (np.where(column > 0.0, codes, MISSING) for column in there.T)
         return np.stack([model.logits(cast) for cast in arms])
-    if isinstance(rule, VoteFraction):
+    if isinstance(rule, models.VoteFraction):
         weights = np.array(rule.weights)[:, None] * there
         ones, zeros = (side.astype(np.float64) @ weights for side in (signs > 0.0, signs < 0.0))
         return np.asarray((np.log(ones + 1.0) - np.log(zeros + 1.0)).T)
-    weights = rule.weights_of(codes) if isinstance(rule, LevelSum) else np.array(rule.weights)
+    weights = (
+        rule.weights_of(codes) if isinstance(rule, models.LevelSum) else np.array(rule.weights)
+    )
     linear = ((signs * weights) @ there).T + rule.intercept
-    return linear if isinstance(rule, VoteSum) else linear + _likeness(rule, signs, absent)
+    return linear if isinstance(rule, models.VoteSum) else linear + _likeness(rule, signs, absent)
 
 
-def _likeness(rule: JointSum | LevelSum, signs: Floats, absent: list[list[int]]) -> Floats:
+def _likeness(
+    rule: models.JointSum | models.LevelSum, signs: Floats, absent: list[list[int]]
+) -> Floats:
     """Contribution of similarity to past items, (n_arms, n_items)."""
     past = np.array([[_SIGN[mark] for mark in row] for row in rule.prototypes])
     past = past.reshape(-1, signs.shape[1]) * np.array(rule.shares or [1.0])
@@ -371,7 +361,7 @@ def _likeness(rule: JointSum | LevelSum, signs: Floats, absent: list[list[int]])
     return parts
 
 
-def _probabilities(model: PanelModel, logits: Floats) -> Floats:
+def _probabilities(model: models.PanelModel, logits: Floats) -> Floats:
     """As ``model.probabilities`` of every arm, up to rounding.
 
     The scalar functions that agree with panel files to the bit would take most of the time.
@@ -403,7 +393,7 @@ def _signs(codes: Votes) -> Floats:
 
 
 def fallback_without(
-    fallback: Fallback, panel: Mixture, votes: Votes, absent: list[list[int]]
+    fallback: models.Fallback, panel: models.Mixture, votes: Votes, absent: list[list[int]]
 ) -> tuple[Floats, Floats]:
     """P(label = 1) by the fallback alone, and the missing share of its weight.
 
@@ -450,7 +440,7 @@ class Absence:
     single: tuple[AbsenceFigures, ...]
     groups: tuple[GroupAbsence, ...]
     several: tuple[AbsenceFigures, ...]
-    fallback: Fallback | None
+    fallback: models.Fallback | None
     n_calibration: float
     n_evaluation: float
     n_splits: int
@@ -460,7 +450,7 @@ class Absence:
 class _Panel:
     """A panel whose judges are absent: ``names`` of its judges, sorted, and groups of them."""
 
-    model: Mixture
+    model: models.Mixture
     names: list[str]
     groups: tuple[JudgeGroup, ...]
 
@@ -475,7 +465,7 @@ class _Panel:
 
 
 def measure_absence(
-    prepared: Prepared, settings: Settings, model: Mixture, families: Sequence[str] = ()
+    prepared: Prepared, settings: Settings, model: models.Mixture, families: Sequence[str] = ()
 ) -> Absence | None:
     """Measure the losses of a panel fitted on ``prepared``; None for a single judge.
 
@@ -506,7 +496,7 @@ def measure_absence(
     if limits.beyond < NEVER:
         fallback = _fallback(ballots, panel, stream(settings.seed, FOLDS, _STREAM))
     if fallback is not None:
-        fallback = in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
+        fallback = models.in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
     by_name = dict(zip(names, singles, strict=True))
     return Absence(
         judges=model.judges,
@@ -538,26 +528,26 @@ def _at_once(panel: _Panel, rng: np.random.Generator) -> tuple[list[list[int]], 
     return absent, np.array(owner)
 
 
-def _fitted(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Mixture:
+def _fitted(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> models.Mixture:
     """Return the panel fitted on some rows, with a fallback that is not active yet.
 
     Members of one aggregator and panel share a rule.
     """
-    models = [member.model for member in panel.model.members]
-    keys = [(model.aggregator, tuple(sorted(panel.places(model.judges)))) for model in models]
-    calibrators = [model.calibrator for model in models]
+    members = [member.model for member in panel.model.members]
+    keys = [(model.aggregator, tuple(sorted(panel.places(model.judges)))) for model in members]
+    calibrators = [model.calibrator for model in members]
     fits = {}
     for key in dict.fromkeys(keys):
         aggregator, columns = key
         own = tuple(c for c, one in zip(calibrators, keys, strict=True) if one == key)
-        panels = fit_panels(
+        panels = models.fit_panels(
             ballots.of_judges(list(columns)),
             tuple(panel.names[column] for column in columns),
             len(columns),
             Recipe(aggregator, own),
         )
         fits.update({(key, fit.calibrator): fit for fit in panels})
-    fitted = mixture_of(
+    fitted = models.mixture_of(
         [fits[pair] for pair in zip(keys, calibrators, strict=True)],
         [member.weight for member in panel.model.members],
     )
@@ -565,17 +555,17 @@ def _fitted(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Mixtur
     if fallback is None:
         return fitted
     places = np.array(panel.places(fitted.judges))
-    return replace(fitted, fallback=in_order(fallback, places, NEVER))
+    return replace(fitted, fallback=models.in_order(fallback, places, NEVER))
 
 
-def _fallback(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Fallback | None:
+def _fallback(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> models.Fallback | None:
     """Fit the fallback to rows with no judge, each group and random shares of the judges absent."""
     absent, n_judges = panel.absent, len(panel.names)
     absent += [rng.permutation(n_judges)[: round(q * n_judges)].tolist() for q in FIT_SHARES]
     masks = np.zeros((len(absent), n_judges), dtype=bool)
     for mask, positions in zip(masks, absent, strict=True):
         mask[positions] = True
-    return fit_fallback(ballots, masks, _some(np.arange(ballots.n_items), _FIT_ROWS, rng))
+    return models.fit_fallback(ballots, masks, _some(np.arange(ballots.n_items), _FIT_ROWS, rng))
 
 
 def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
@@ -586,7 +576,7 @@ def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
 def _losses(
     ballots: Ballots,
     drawn: Split,
-    fitted: Mixture,
+    fitted: models.Mixture,
     panel: _Panel,
     absent: list[list[int]],
     owner: Ints,

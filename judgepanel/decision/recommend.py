@@ -58,17 +58,7 @@ from judgepanel.scoring.descriptive import allow_difference, between, one_more_e
 from judgepanel.scoring.inference import MARGIN, Verdict, labels_to_settle, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import (
-    Arms,
-    ConstantPosition,
-    Estimator,
-    Tally,
-    against_position,
-    arm_blocks,
-    grid_estimates,
-    settled,
-    tally,
-)
+from judgepanel.studies import accumulate
 from judgepanel.studies.common import errs_rarely, not_fitted, run_warnings, splits_of
 from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
 from judgepanel.studies.panel.recommended import (
@@ -137,7 +127,7 @@ def readings_of(
     prepared: Prepared,
     candidates: tuple[Candidate, ...],
     final: FinalChoice,
-    positions: tuple[ConstantPosition, ...],
+    positions: tuple[accumulate.ConstantPosition, ...],
 ) -> tuple[tuple[CandidateFigures, ...], tuple[Reading, ...]]:
     """Figures of all n candidates, and the reading of every preference of the final choice.
 
@@ -149,10 +139,10 @@ def readings_of(
     n, prefers = len(candidates), [prefer for prefer, _, _ in final.choices.all]
     sure, sure_right = sure_levels(scores.sure, totals, units)
     judges = _by_accuracy(prepared)
-    estimated = Estimator.of(totals, units)
-    grid = grid_estimates(totals, estimated, rare=rare)
+    estimated = accumulate.Estimator.of(totals, units)
+    grid = accumulate.grid_estimates(totals, estimated, rare=rare)
     levels = {metric: level[0] for metric, level in grid.items()}
-    extra = _one_more_error(totals, estimated, arm_blocks(totals)) * rare
+    extra = _one_more_error(totals, estimated, accumulate.arm_blocks(totals)) * rare
     delta, p = _against(totals, estimated, totals.reference, extra)
     null = float(totals.null_nll.mean())
 
@@ -248,7 +238,9 @@ def verdict_on(difference: Interval, margin: float) -> Verdict:
     return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
 
 
-def _one_more_error(totals: Tally, estimated: Estimator, arms: Sequence[slice]) -> Floats:
+def _one_more_error(
+    totals: accumulate.Tally, estimated: accumulate.Estimator, arms: Sequence[slice]
+) -> Floats:
     """Increase of the NLL of these arms with one more wrong decision, 0 for all others."""
     item_means, _ = totals.item_means()
     extra = np.zeros(totals.n_arms + 1)
@@ -258,7 +250,11 @@ def _one_more_error(totals: Tally, estimated: Estimator, arms: Sequence[slice]) 
 
 
 def _against(
-    totals: Tally, estimated: Estimator, arm: int, extra: Floats, arms: Sequence[slice] = ()
+    totals: accumulate.Tally,
+    estimated: accumulate.Estimator,
+    arm: int,
+    extra: Floats,
+    arms: Sequence[slice] = (),
 ) -> tuple[Interval, Floats]:
     """NLL of some arms, by default of all, minus that of one arm, and p of these differences.
 
@@ -267,7 +263,7 @@ def _against(
     item_means, _ = totals.item_means()
     split_nll, own = totals.split_means[:, 0, 0], item_means[0, 0, np.array([arm])]
     fitted = []
-    for block in arms or arm_blocks(totals):
+    for block in arms or accumulate.arm_blocks(totals):
         nll = item_means[0, 0, block]
         nll -= own
         difference = estimated(nll, split_nll[:, block] - split_nll[:, [arm]])
@@ -554,7 +550,7 @@ class Scores:
     ``sure`` counts the decisions of these choices that are sure.
     """
 
-    tally: Tally
+    tally: accumulate.Tally
     sure: SureSums
     taken: Ints = by_split()
     averages: tuple[Averaged, ...] = by_split()
@@ -573,7 +569,7 @@ def run_chunk(
     is_default = shared_run(spec) == RecommendSpec(settings=spec.settings)
     has_averages = is_default and fits_memory(ballots.n_items, spec.settings)
 
-    def arms(drawn: Split) -> tuple[Split, Arms]:
+    def arms(drawn: Split) -> tuple[Split, accumulate.Arms]:
         held = compete(ballots, drawn, contest.choices, contest.terms, n_choices=contest.n_readings)
         rows, losses = drawn.calibration, held.standing.losses
         made = _choose(held.standing, rows, contest, spec, (drawn.number, 1)).all
@@ -588,7 +584,7 @@ def run_chunk(
             averages.append(averaged_of(held, choices[0].weights, signs))
         positions.append([n + i if c.taken is None else c.taken for i, c in enumerate(choices)])
         decided.append((drawn, sure_decisions(held.arms.nll[n:end])))
-        return drawn, Arms(
+        return drawn, accumulate.Arms(
             nll=held.arms.nll[None],
             brier=held.arms.brier[None],
             hit=held.arms.hit[None],
@@ -600,7 +596,7 @@ def run_chunk(
             taken=np.array([n]),
         )
 
-    totals = tally(
+    totals = accumulate.tally(
         (arms(drawn) for drawn in splits_of(contest.prepared, spec.settings, chunk)),
         n_items=ballots.n_items,
         reference=reference_of(candidates),
@@ -679,7 +675,7 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
     prepared = contest.prepared
     listed = contest.choices.all()
     n_arms = len(listed) + contest.n_readings
-    positions = against_position(
+    positions = accumulate.against_position(
         prepared, spec.settings, totals, [(0, arm) for arm in range(n_arms)]
     )
     candidates, readings = readings_of(scores, prepared, listed, final, positions[len(listed) :])
@@ -713,9 +709,9 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
 def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
     """Whether more splits are unlikely to change the verdict on Best, or which card is marked."""
     contest, totals = contest_of(votes, spec), partial.tally
-    estimated = Estimator.of(totals, contest.prepared.ballots.units)
+    estimated = accumulate.Estimator.of(totals, contest.prepared.ballots.units)
     n = len(contest.choices.all())
-    if not settled(totals, estimated, np.array([n])):
+    if not accumulate.settled(totals, estimated, np.array([n])):
         return False
     # Is Lean at the default price on one side of the rule of the cards, beyond chance?
     final = _final(votes, shared_run(spec))
@@ -733,7 +729,7 @@ def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
     return within(loss, most + error, CAUTION) == within(loss, most - error, CAUTION)
 
 
-def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:
+def _warnings(contest: Contest, totals: accumulate.Tally) -> tuple[str, ...]:
     n_replaced = int(totals.replaced.sum())
     n_fits = len(totals.numbers) * len(contest.choices.all())
     alone = "There is only one judge, so there is nothing to choose among judges."

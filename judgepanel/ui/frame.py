@@ -18,7 +18,7 @@ from judgepanel.present.pages import COVERAGE_PAGE, PAGES, RECOMMENDED_PAGE, Pag
 from judgepanel.service.basics import Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.glossary import TERMS, with_terms
-from judgepanel.ui.preload import QUIET
+from judgepanel.ui.server import QUIET
 from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.votes.errors import InputError, on_page
 from judgepanel.words.text import counted, in_html

@@ -23,22 +23,7 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.candidates import GridCells
 from judgepanel.figures.style import text_on
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Box,
-    Caveat,
-    Command,
-    Facts,
-    Figure,
-    Heading,
-    Method,
-    Names,
-    Paragraph,
-    Row,
-    Table,
-    flat,
-)
+from judgepanel.present import blocks
 from judgepanel.present.pages import Page
 from judgepanel.present.registry import entries_of
 from judgepanel.present.study import Entry, study_blocks
@@ -72,7 +57,7 @@ _SMALL = 290
 _LINE = 19
 
 
-def small(figure: Figure) -> Figure:
+def small(figure: blocks.Figure) -> blocks.Figure:
     """Return the figure at the height of a card."""
 
     def draw() -> go.Figure:
@@ -185,7 +170,7 @@ class _Shown(float):
         return self.text
 
 
-def table(block: Table, *, key: str) -> None:
+def table(block: blocks.Table, *, key: str) -> None:
     """Draw a table that sorts by its numbers and can be searched; cells are plain text.
 
     A short table is only as high as its rows, since empty rows look like missing data. Columns for
@@ -460,10 +445,10 @@ def draw_study(  # noqa: PLR0913
         answer(skip[0], tone)
     if titled:
         st.header(entry.study.title)
-    blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
-    parts = list(parts_of(blocks))
+    content, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
+    parts = list(parts_of(content))
     if quiet:
-        notes = [part for part in parts[0][1] if isinstance(part, Paragraph) and part.quiet]
+        notes = [part for part in parts[0][1] if isinstance(part, blocks.Paragraph) and part.quiet]
         parts[0] = "", [part for part in parts[0][1] if part not in notes]
         how = [*notes, *how]
     shown = [block for head, part in parts if _is_open(head, opened) for block in part]
@@ -488,11 +473,11 @@ def draw_study(  # noqa: PLR0913
     draw_how(how, key=key)
 
 
-def parts_of(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
+def parts_of(content: Iterable[blocks.Block]) -> Iterator[tuple[str, list[blocks.Block]]]:
     """Yield what precedes the first heading, under an empty name, then the part of each."""
-    name, part = "", list[Block]()
-    for block in blocks:
-        if isinstance(block, Heading):
+    name, part = "", list[blocks.Block]()
+    for block in content:
+        if isinstance(block, blocks.Heading):
             yield name, part
             name, part = block.text, []
         part.append(block)
@@ -505,65 +490,73 @@ def _is_open(head: str, opened: Collection[str] | None) -> bool:
 
 def page_blocks(
     entry: Entry, context: PageContext, spec: Spec, result: Any, view: Any, *, caveats: Caveats
-) -> tuple[list[Block], list[Block]]:
+) -> tuple[list[blocks.Block], list[blocks.Block]]:
     """A study's blocks, and separately its method and command."""
     command, known = command_of(context, entry.name, spec), caveats.before(entry.name)
-    blocks = study_blocks(entry, result, spec, view, command=command, known=known)
+    content = study_blocks(entry, result, spec, view, command=command, known=known)
     caveats.add(entry.name, result.warnings)
-    how: list[Block] = [block for block in blocks if isinstance(block, Method | Command)]
-    return [block for block in blocks if block not in how], how
+    how: list[blocks.Block] = [
+        block for block in content if isinstance(block, blocks.Method | blocks.Command)
+    ]
+    return [block for block in content if block not in how], how
 
 
-def draw_how(how: Iterable[Block], *, key: str) -> None:
+def draw_how(how: Iterable[blocks.Block], *, key: str) -> None:
     """Draw the method and the command in an expander."""
     with st.expander("How this was computed"):
         draw_blocks(how, key=f"{key}-how")
 
 
 def draw_blocks(
-    blocks: Iterable[Block], *, key: str, skip: Collection[str] = (), folded: Sequence[Table] = ()
+    content: Iterable[blocks.Block],
+    *,
+    key: str,
+    skip: Collection[str] = (),
+    folded: Sequence[blocks.Table] = (),
 ) -> None:
     """Draw blocks in order; all text is untrusted and reaches HTML escaped, never Markdown.
 
     Tables in ``folded`` are closed until they are opened.
     """
-    for place, block in enumerate(blocks):
-        if not (isinstance(block, Answer | Paragraph) and block.text in skip):
+    for place, block in enumerate(content):
+        if not (isinstance(block, blocks.Answer | blocks.Paragraph) and block.text in skip):
             _draw(block, f"{key}-{place}", skip, folded)
 
 
-def _later_tables(blocks: Iterable[Block]) -> list[Table]:
+def _later_tables(content: Iterable[blocks.Block]) -> list[blocks.Table]:
     """Return all tables but the first: a page has one open."""
-    return [block for block in flat(blocks) if isinstance(block, Table)][1:]
+    return [block for block in blocks.flat(content) if isinstance(block, blocks.Table)][1:]
 
 
-def _draw(block: Block, key: str, skip: Collection[str], folded: Sequence[Table]) -> None:
+def _draw(
+    block: blocks.Block, key: str, skip: Collection[str], folded: Sequence[blocks.Table]
+) -> None:
     match block:
-        case Heading(text, level):
+        case blocks.Heading(text, level):
             st.html(f"<h{level}>{in_html(text)}</h{level}>")
-        case Answer(text):
+        case blocks.Answer(text):
             _text(text, "jp-text jp-result")
-        case Paragraph(text, quiet):
+        case blocks.Paragraph(text, quiet):
             _text(text, "jp-reading" if quiet else "jp-text")
-        case Caveat(text):
+        case blocks.Caveat(text):
             _text(f"Note: {text}", "jp-note")
-        case Method(text):
+        case blocks.Method(text):
             _text(text, "jp-text")
-        case Facts(pairs):
+        case blocks.Facts(pairs):
             _text("; ".join(f"{name}: {value}" for name, value in pairs), "jp-text")
-        case Names(title, names, more):
+        case blocks.Names(title, names, more):
             _text(f"{title}: {', '.join([*names, *([more] if more else [])])}", "jp-text")
-        case Command(text):
+        case blocks.Command(text):
             st.code(text, language=None, wrap_lines=True)
-        case Table():
+        case blocks.Table():
             _captioned(block, key, folded=any(block is table for table in folded))
-        case Figure():
+        case blocks.Figure():
             _figure(block, key)
-        case Row() | Box():
+        case blocks.Row() | blocks.Box():
             _several(block, key, skip, folded)
 
 
-def _captioned(block: Table, key: str, *, folded: bool) -> None:
+def _captioned(block: blocks.Table, key: str, *, folded: bool) -> None:
     """Draw a table below its caption, or in a closed section named after it."""
     if folded:
         title, _, rest = block.caption.partition(". ")
@@ -576,10 +569,12 @@ def _captioned(block: Table, key: str, *, folded: bool) -> None:
     table(block, key=key)
 
 
-def _several(block: Row | Box, key: str, skip: Collection[str], folded: Sequence[Table]) -> None:
+def _several(
+    block: blocks.Row | blocks.Box, key: str, skip: Collection[str], folded: Sequence[blocks.Table]
+) -> None:
     """Draw blocks in columns or in a box; a box about one-class coding gets a class of its own."""
-    if isinstance(block, Row):
-        columns = st.columns([6 if isinstance(part, Table) else 5 for part in block.blocks])
+    if isinstance(block, blocks.Row):
+        columns = st.columns([6 if isinstance(part, blocks.Table) else 5 for part in block.blocks])
         for i, (column, part) in enumerate(zip(columns, block.blocks, strict=True)):
             with column:
                 _draw(part, f"{key}-{i}", skip, folded)
@@ -590,7 +585,7 @@ def _several(block: Row | Box, key: str, skip: Collection[str], folded: Sequence
         draw_blocks(block.blocks, key=key, skip=skip, folded=folded)
 
 
-def _figure(block: Figure, key: str) -> None:
+def _figure(block: blocks.Figure, key: str) -> None:
     """Draw a figure; if it has cells, a table replaces it on a narrow screen."""
     if block.narrow is None:
         chart(block.figure, key=key, alt=block.alt)

@@ -25,14 +25,8 @@ from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
 from judgepanel.studies.paper.distortion import DISTORTION
 from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.paper.narrow_band import NARROW_BAND
+from judgepanel.ui import pipeline as controls
 from judgepanel.ui.frame import PageContext, answer, caption, menu_page
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    calibrator_control,
-    folded,
-    note_other,
-    segmented,
-)
 from judgepanel.ui.render import Caveats, closed, draw_blocks, draw_study, show_closed, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result
@@ -52,14 +46,14 @@ _Controls = Callable[[PageContext, Pipeline, Any], tuple[Spec, Any]]
 @menu_page(PAPER_PAGE, "This page shows the paper's protocol beside an honest one.")
 def page(context: PageContext) -> None:
     """Draw the claim; its parts and the paper's other studies are closed sections below it."""
-    with folded("Other votes, another benchmark"):
+    with controls.folded("Other votes, another benchmark"):
         data, seen = _controls(context)
     caveats = Caveats()
     _claim(seen, data, caveats)
     st.header("The other studies of the paper")
     votes = f"the sample '{seen.analysis.name}'" if _is_sample(seen) else "your votes"
     caption(f"Each is computed on {votes} when you open it.")
-    with folded():
+    with controls.folded():
         pipeline = _pipeline()
     show_closed(seen, PAPER_PAGE, {CLAIM.name}, caveats=caveats, ask=partial(_ask, seen, pipeline))
 
@@ -151,22 +145,22 @@ def _pipeline() -> Pipeline:
     """The pipeline of the studies below the claim; the paper's at first."""
     left, right = st.columns(2)
     default = Pipeline()
-    aggregator = aggregator_control(
+    aggregator = controls.aggregator_control(
         left,
         default.aggregator,
         AGGREGATORS,
         help="How votes are summed. A section that shows another aggregator says so.",
     )
-    return Pipeline(aggregator, calibrator_control(right, default.calibrator))
+    return Pipeline(aggregator, controls.calibrator_control(right, default.calibrator))
 
 
 def _ask(seen: PageContext, pipeline: Pipeline, entry: Entry) -> tuple[Spec, Any]:
     """Draw the controls of a study, if it has any; return its spec and view."""
     (spec, *_) = entry.under(seen.votes, seen.analysis.settings, pipeline)
     view = None
-    if controls := _CONTROLS.get(entry.name):
-        spec, view = controls(seen, pipeline, spec)
-    note_other(entry, spec, pipeline)
+    if draw := _CONTROLS.get(entry.name):
+        spec, view = draw(seen, pipeline, spec)
+    controls.note_other(entry, spec, pipeline)
     return spec, view
 
 
@@ -204,8 +198,8 @@ def _bands(seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, Nar
     sizes = tuple(str(size) for size in spec.panel_sizes(seen.votes.n_judges))
     shares = tuple(percent(share) for share in spec.shares)
     left, right = st.columns(2)
-    size = segmented(left, "Simulated judges", sizes, default=sizes[-1], key="simulated")
-    share = segmented(right, "Pruning keeps the best", shares, key="kept")
+    size = controls.segmented(left, "Simulated judges", sizes, default=sizes[-1], key="simulated")
+    share = controls.segmented(right, "Pruning keeps the best", shares, key="kept")
     return spec, NarrowBandView(sizes.index(size), shares.index(share))
 
 

@@ -31,26 +31,9 @@ from judgepanel.decision.recommend_result import (
 )
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Block, Caveat, Figure, Paragraph, Table, flat
-from judgepanel.present.decide import recommend
+from judgepanel.present.decide import cards as words
+from judgepanel.present.decide import recommend, value
 from judgepanel.present.decide.candidate_rows import RecommendationView
-from judgepanel.present.decide.cards import (
-    ALONE,
-    alone_words,
-    difference_words,
-    judges_words,
-    no_smaller_sentence,
-    price_words,
-    rule_sentence,
-    sure_words,
-    title_words,
-    use_words,
-)
-from judgepanel.present.decide.value import (
-    editor_sentence,
-    picked_panel_sentence,
-    picked_spec,
-    what_if_spec,
-)
 from judgepanel.present.pages import NEW_VOTES_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
@@ -63,21 +46,8 @@ from judgepanel.studies.panel.curator import known_judges, prices_of
 from judgepanel.ui import render
 from judgepanel.ui.frame import PageContext, answer, caption, menu_page, problem, show_errors
 from judgepanel.ui.glossary import with_terms
+from judgepanel.ui.pages import recommended_take as take
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.pages.recommended_take import (
-    WORTH,
-    costs,
-    curators,
-    exports,
-    known_of,
-    known_statuses,
-    known_value,
-    panel_text,
-    recommend_spec,
-    safety,
-    value,
-    with_candidate,
-)
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, judges_of, link_parameters, open_with, workspace
 from judgepanel.ui.work import show_result, stored_result
@@ -120,7 +90,7 @@ class _Editor:
     @property
     def statuses(self) -> tuple[JudgeStatus, ...]:
         """Statuses of the judges if their value has been computed, else none."""
-        return known_statuses(self.context, self.spec, self.recommendation)
+        return take.known_statuses(self.context, self.spec, self.recommendation)
 
     @property
     def base_key(self) -> str:
@@ -168,7 +138,7 @@ class _Editor:
                 "coverage": judges.coverage[columns],
             }
         )
-        if known_of(self.context).costs is not None:
+        if take.known_of(self.context).costs is not None:
             frame["cost"] = _costs(self.context, self.names)
         status = {row.judge: row.status for row in self.statuses}
         if status:
@@ -192,15 +162,15 @@ class _Editor:
             "together.",
         ):
             self.start_with(keep & ~going)
-        if known_of(self.context).costs is not None:
+        if take.known_of(self.context).costs is not None:
             self.budget(keep, third, last)
         else:
             self.open(keep, third)
 
     def budget(self, keep: Bools, where: DeltaGenerator, last: DeltaGenerator) -> None:
         """Offer to leave out the most expensive judges."""
-        costs = _costs(self.context, self.names)
-        now = float(cost_of(keep[None], costs)[0])
+        prices = _costs(self.context, self.names)
+        now = float(cost_of(keep[None], prices)[0])
         most = where.number_input(
             f"Max cost per item (now {sig(now)})",
             min_value=0.0,
@@ -215,8 +185,8 @@ class _Editor:
             self.open(keep, last)
             return
         fewer = keep.copy()
-        for j in np.argsort(-np.nan_to_num(costs), kind="stable"):
-            if float(cost_of(fewer[None], costs)[0]) <= most:
+        for j in np.argsort(-np.nan_to_num(prices), kind="stable"):
+            if float(cost_of(fewer[None], prices)[0]) <= most:
                 break
             fewer[j] = False
         if not fewer.any():
@@ -240,8 +210,8 @@ class _Editor:
 @show_errors()
 def _edit(editor: _Editor) -> None:
     context, spec, recommendation = editor.context, editor.spec, editor.recommendation
-    of_all = what_if_spec(spec, recommendation, editor.names)
-    st.html(f'<p class="jp-note">{in_html(editor_sentence(spec, of_all))}</p>')
+    of_all = value.what_if_spec(spec, recommendation, editor.names)
+    st.html(f'<p class="jp-note">{in_html(value.editor_sentence(spec, of_all))}</p>')
     version = st.session_state.setdefault(_VERSION, 0)
     edited = st.data_editor(
         editor.rows(),
@@ -283,7 +253,7 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
         "recommended panel. It takes about as long.",
     ):
         return
-    asked = picked_spec(context.votes, spec, measured)
+    asked = value.picked_spec(context.votes, spec, measured)
     if asked.conformal:
         st.caption(
             f"{percent(asked.conformal)} of the labels are held out for sets, so its NLL is that "
@@ -292,13 +262,13 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, asked, general)
-        render.section_answer(picked_panel_sentence(result))
+        render.section_answer(value.picked_panel_sentence(result))
         if result.partial:
             st.caption("The panel can be exported when all splits are done.")
             return
         label, text = (
             "Download this panel (panel.json)",
-            partial(panel_text, context, asked, result),
+            partial(take.panel_text, context, asked, result),
         )
         download_button(st.container(), label, text, "panel.json", type="primary")
         analysis, task = context.analysis, context.votes.task
@@ -310,8 +280,8 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
 
 def _costs(context: PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
     prepared = prepare(context.votes, context.analysis.settings)
-    costs = known_judges(context.votes, prepared).costs or ()
-    by_name = dict(zip(prepared.judges, costs, strict=bool(costs)))
+    given = known_judges(context.votes, prepared).costs or ()
+    by_name = dict(zip(prepared.judges, given, strict=bool(given)))
     return np.array([by_name.get(name, np.nan) for name in names])
 
 
@@ -324,7 +294,7 @@ def page(context: PageContext) -> None:
     verdict = st.container()
     ways = st.expander(recommend.WAYS_TITLE, key="ways", bind="query-params")
     try:
-        spec = with_candidate(context, recommend_spec(context, ways), ways)
+        spec = take.with_candidate(context, take.recommend_spec(context, ways), ways)
         _recommendation(context, spec, verdict, ways)
     except InputError as error:  # The costs or the budget allow no panel.
         with verdict:
@@ -366,9 +336,9 @@ def _recommendation(
         render.draw_how(how, key=RECOMMEND.name)
         return
     result = as_asked(context.votes, spec, general)
-    scope = safety(context, result)
+    scope = take.safety(context, result)
     render.draw_blocks(judges, key=RECOMMEND.name)
-    exports(context, spec, result, scope)
+    take.exports(context, spec, result, scope)
     why: list[Block] = [block for block in first if isinstance(block, Figure | Paragraph)]
     why += [block for part in parts.values() for block in part]
     folded = [block for block in why if isinstance(block, Table)]
@@ -385,20 +355,24 @@ def _more(
         NEW_VOTES_PAGE.file, label="Score new votes", query_params=link_parameters(context.analysis)
     )
     render.closed("What if", lambda: what_if(context, spec, result), key="what-if")
-    for name, draw in {VALUE.name: value, COST.name: costs, CURATORS_STUDY.name: curators}.items():
+    for name, draw in {
+        VALUE.name: take.value,
+        COST.name: take.costs,
+        CURATORS_STUDY.name: take.curators,
+    }.items():
         title = ENTRIES[name].study.title
         render.closed(title, partial(draw, context, spec, result, caveats), key=name)
-    drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
+    drawn = {RECOMMEND.name, WHAT_IF.name, *take.WORTH}
     render.show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
 
 
 def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
     if result.partial:
         return RecommendationView(context.votes)
-    value = known_value(context, spec, result)
-    judges = () if value is None else value.judges
+    worths = take.known_value(context, spec, result)
+    judges = () if worths is None else worths.judges
     worth = {judge.judge: float(judge.value.value) for judge in judges}
-    return RecommendationView(context.votes, known_statuses(context, spec, result), worth)
+    return RecommendationView(context.votes, take.known_statuses(context, spec, result), worth)
 
 
 def _in_use(context: PageContext, result: Recommendation, notes: list[Block]) -> None:
@@ -447,9 +421,9 @@ def draw_cards(
         with column, st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"):
             _card(result, cards, card, prices_of(context.votes)[1], brief=brief)
             _choice(context, cards, card, shown, brief=brief)
-    lines = [] if brief and cards.lean is None else [rule_sentence(cards)]
+    lines = [] if brief and cards.lean is None else [words.rule_sentence(cards)]
     if cards.lean is not None and not brief:
-        lines.append(f"Lean against Best: {difference_words(cards)}")
+        lines.append(f"Lean against Best: {words.difference_words(cards)}")
     _notes([*lines, _alone(result, cards)])
 
 
@@ -457,15 +431,15 @@ def draw_only_card(result: Recommendation, cards: Cards) -> None:
     """Draw the panel that is Best and Lean where the answer above names its judges."""
     st.html(
         '<p class="jp-text"><span class="jp-badge">Recommended</span> '
-        f"<b>{with_terms(sure_words(result, cards.best), 1000)}</b> "
-        f"{with_terms(no_smaller_sentence(cards), 1000)}</p>"
+        f"<b>{with_terms(words.sure_words(result, cards.best), 1000)}</b> "
+        f"{with_terms(words.no_smaller_sentence(cards), 1000)}</p>"
     )
     _notes([_alone(result, cards)])
 
 
 def _alone(result: Recommendation, cards: Cards) -> str:
-    words = alone_words(result, cards, nll=False)
-    return words and f"{ALONE}: {words}"
+    sentence = words.alone_words(result, cards, nll=False)
+    return sentence and f"{words.ALONE}: {sentence}"
 
 
 def _notes(lines: list[str]) -> None:
@@ -475,14 +449,15 @@ def _notes(lines: list[str]) -> None:
 
 
 def _card(result: Recommendation, cards: Cards, card: Card, unit: str, *, brief: bool) -> None:
-    title, meaning = title_words(cards, card)
+    title, meaning = words.title_words(cards, card)
     badge = ' <span class="jp-badge">Recommended</span>' * (card.name == cards.marked)
-    use = use_words(result, card)
+    use = words.use_words(result, card)
     st.html(
         f'<p class="jp-note"><b>{in_html(title)}</b>: {in_html(meaning)}{badge}</p>'
-        f'<p class="jp-text">{with_terms(judges_words(result, card), 1000)}</p>'
+        f'<p class="jp-text">{with_terms(words.judges_words(result, card), 1000)}</p>'
         + f'<p class="jp-text"><b>{with_terms(use, 1000)}</b></p>' * bool(use)
-        + f'<p class="jp-reading">{with_terms(price_words(card, unit), 1000)}</p>' * (not brief)
+        + f'<p class="jp-reading">{with_terms(words.price_words(card, unit), 1000)}</p>'
+        * (not brief)
     )
 
 

@@ -15,33 +15,15 @@ from judgepanel.kernels.evaluation import METHODS
 from judgepanel.present.pages import ROBUSTNESS_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import REFITTED, Entry, Pipeline, pipeline_of
+from judgepanel.present.trust import transfer
 from judgepanel.present.trust.corruption import SCENARIO_NAMES, CorruptionView
-from judgepanel.present.trust.transfer import (
-    CARRIED,
-    METHOD_NAMES,
-    TransferView,
-    first_feature,
-    slice_spec,
-    transfer_specs,
-    worst_finding,
-)
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.corruption import CORRUPTION, SCENARIOS
 from judgepanel.studies.trust.difficulty_transfer import DIFFICULTY_TRANSFER, DifficultyTransfer
 from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
+from judgepanel.ui import pipeline as controls
 from judgepanel.ui.frame import PageContext, answer, menu_page
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    calibrator_control,
-    features_of,
-    folded,
-    note_other,
-    offered_aggregators,
-    pipeline_note,
-    segmented,
-    with_recommendation,
-)
 from judgepanel.ui.render import Caveats, draw_study, show_closed
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.sentences import so_far
@@ -53,26 +35,28 @@ _FEATURE = "slices"
 @menu_page(
     ROBUSTNESS_PAGE, "This page shows how a panel fares on other items and on damaged votes."
 )
-@with_recommendation
+@controls.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix; the other studies are closed until they are opened."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
-    fold = folded()
+    fold = controls.folded()
     with fold:
         pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
-    (spec,) = transfer_specs(context.votes, context.analysis.settings, pipeline)
-    view = TransferView(_calibrator(pipeline), method)
+    (spec,) = transfer.transfer_specs(context.votes, context.analysis.settings, pipeline)
+    view = transfer.TransferView(_calibrator(pipeline), method)
     splits = spec.settings.most_splits
-    pipeline_note(context, recommendation, spec.aggregator, pipeline.calibrator, fold, splits)
+    controls.pipeline_note(
+        context, recommendation, spec.aggregator, pipeline.calibrator, fold, splits
+    )
     caveats = Caveats()
     drawn: list[DifficultyTransfer] = []
 
     def ask(entry: Entry) -> tuple[Spec, Any]:
-        if controls := _CONTROLS.get(entry.name):
-            spec, view = controls(context, pipeline)
+        if draw := _CONTROLS.get(entry.name):
+            spec, view = draw(context, pipeline)
         else:
             spec, view = _spec(context, pipeline, entry), None
-        note_other(entry, spec, pipeline)
+        controls.note_other(entry, spec, pipeline)
         return spec, view
 
     def draw(result: DifficultyTransfer) -> None:
@@ -98,25 +82,25 @@ def _calibrator(pipeline: Pipeline) -> Calibrator:
 def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipeline, str]:
     """The pipeline of the page, and how its calibrator is transferred."""
     left, middle, right = st.columns([2, 2, 3])
-    aggregator = aggregator_control(
+    aggregator = controls.aggregator_control(
         left,
         default.of_panel,
-        offered_aggregators(context.analysis.settings),
+        controls.offered_aggregators(context.analysis.settings),
         help="How votes are summed, on the whole page. The recommended panel is chosen again, and "
         "Dawid–Skene, stacking and joint are refitted, for every figure; they take "
         f"{REFITTED} splits at most.",
     )
-    calibrator = calibrator_control(
-        middle, default.calibrator, CARRIED, average=aggregator == AVERAGE
+    calibrator = controls.calibrator_control(
+        middle, default.calibrator, transfer.CARRIED, average=aggregator == AVERAGE
     )
     if aggregator == AVERAGE:
         return replace(default, recommended=True), METHODS[0]
-    method = segmented(
+    method = controls.segmented(
         right,
         "Transfer method",
         METHODS,
         key="method",
-        format_func=METHOD_NAMES.__getitem__,
+        format_func=transfer.METHOD_NAMES.__getitem__,
         help="Plain: one calibrator for all. Stratified: one for clear and one for contested "
         "items. Importance-weighted: labels count by how similar their items are to those scored.",
     )
@@ -125,7 +109,7 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
 
 def _banner(
     context: PageContext,
-    transfer: DifficultyTransfer | None,
+    matrix: DifficultyTransfer | None,
     pipeline: Pipeline,
     recommendation: Recommendation | None,
 ) -> str:
@@ -133,13 +117,13 @@ def _banner(
 
     Returns the sentence, so that the matrix does not repeat it.
     """
-    finding = worst_finding(
-        transfer,
+    finding = transfer.worst_finding(
+        matrix,
         _calibrator(pipeline),
         stored_result(SLICE_TRANSFER, context, _slice_spec(context, pipeline)),
         recommendation if pipeline == pipeline_of(recommendation) else None,
     )
-    sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
+    sentence = finding.sentence if matrix is None else so_far(matrix) + finding.sentence
     answer(sentence, finding.tone)
     return sentence
 
@@ -150,14 +134,14 @@ def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
 
 def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
-    if chosen not in features_of(context):
-        chosen = first_feature(context.votes, context.analysis.settings)
-    return slice_spec(context.analysis.settings, pipeline, chosen)
+    if chosen not in controls.features_of(context):
+        chosen = transfer.first_feature(context.votes, context.analysis.settings)
+    return transfer.slice_spec(context.analysis.settings, pipeline, chosen)
 
 
 def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
-    names = features_of(context)
-    first = first_feature(context.votes, context.analysis.settings)
+    names = controls.features_of(context)
+    first = transfer.first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
         st.selectbox(
             "Slices by",

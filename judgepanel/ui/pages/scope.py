@@ -18,17 +18,10 @@ from judgepanel.present.trust.group_change import group_spec
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust import group_change
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
+from judgepanel.ui import pipeline as controls
 from judgepanel.ui import render
 from judgepanel.ui.frame import PageContext, menu_page
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    calibrator_control,
-    folded,
-    offered_aggregators,
-    pipeline_note,
-    with_recommendation,
-)
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
@@ -44,11 +37,11 @@ _LABELS = {
 
 
 @menu_page(SCOPE_PAGE, "This page checks whether keeping all judges is safe on your votes.")
-@with_recommendation
+@controls.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the checks as they are computed; groups of judges follow when they have ended."""
     entry = ENTRIES[SCOPE.name]
-    fold = folded()
+    fold = controls.folded()
     with fold:
         spec = _controls(context, pipeline_of(recommendation))
     caveats = render.Caveats()
@@ -56,7 +49,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     filter_spec = group_spec(spec, "filter")
     filtered = stored_result(group_change.GROUP_CHANGE, context, filter_spec)
     splits = spec.settings.most_splits
-    pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, fold, splits)
+    controls.pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, fold, splits)
 
     def banner(result: Scope) -> tuple[str, str]:
         drawn.append(result)
@@ -87,15 +80,17 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     left, right = st.columns(2)
-    aggregator = aggregator_control(
+    aggregator = controls.aggregator_control(
         left,
         default.of_panel,
-        offered_aggregators(context.analysis.settings),
+        controls.offered_aggregators(context.analysis.settings),
         help="The aggregator in use: its curve is drawn, and the others are compared with it. "
         "The recommended panel is chosen again for every point. Dawid–Skene, stacking and joint "
         "are refitted for every point and take longer.",
     )
-    calibrator = calibrator_control(right, default.calibrator, average=aggregator == AVERAGE)
+    calibrator = controls.calibrator_control(
+        right, default.calibrator, average=aggregator == AVERAGE
+    )
     average = aggregator == AVERAGE
     pipeline = Pipeline(recommended=True) if average else Pipeline(aggregator, calibrator)
     (spec,) = scope.default_specs(context.votes, context.analysis.settings, pipeline)

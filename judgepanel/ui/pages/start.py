@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from judgepanel.ui import access, frame, preload, session
+from judgepanel.ui import access, frame, server, session
 from judgepanel.ui.uploads import file_upload, kept_upload
 from judgepanel.votes import limits
 
@@ -81,7 +81,7 @@ def fresh() -> None:
             known = home()
         with samples:
             _samples(named=known)
-        preload.QUIET.add(preload.stand_by)
+        server.QUIET.add(server.stand_by)
 
 
 def _example() -> None:

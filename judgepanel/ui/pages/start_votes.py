@@ -27,16 +27,7 @@ from judgepanel.intake.answer import Answer, ColumnPreview, Preview, Refusal
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, OVERVIEW_PAGE
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
-from judgepanel.ui import render, session
-from judgepanel.ui.frame import (
-    PageContext,
-    answer,
-    caption,
-    next_question,
-    notes,
-    problem,
-    show_errors,
-)
+from judgepanel.ui import frame, render, session
 from judgepanel.ui.pages.home import choose_two, manage, outcome
 from judgepanel.ui.pages.start import JUDGES, LABELS, VOTES
 from judgepanel.ui.render import table as draw_table
@@ -155,10 +146,10 @@ def _identity(upload: Upload | None) -> object:
     return None if upload is None else (id(upload), upload.name, len(upload.data))
 
 
-def choose_records(answer: Answer, chosen: FileChoices) -> None:
+def choose_records(read: Answer, chosen: FileChoices) -> None:
     """Offer the lists of a document of which one has to be chosen."""
-    refusal = answer.refusal
-    if refusal is not None and answer.preview is None and refusal.choices:
+    refusal = read.refusal
+    if refusal is not None and read.preview is None and refusal.choices:
         _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
 
 
@@ -308,7 +299,9 @@ def choose_words(preview: Preview, chosen: FileChoices) -> None:
     if not preview.words:
         return
     with st.expander("Words", expanded=True):
-        caption("The meaning of these words is not known. Say it, for votes and labels alike.")
+        frame.caption(
+            "The meaning of these words is not known. Say it, for votes and labels alike."
+        )
         for start in range(0, len(preview.words), _IN_A_ROW):
             row = preview.words[start : start + _IN_A_ROW]
             for place, (word, count) in zip(st.columns(_IN_A_ROW), row, strict=False):
@@ -476,14 +469,14 @@ _ORIENTATION_HELP = (
 )
 
 
-@show_errors()
-def existing(context: PageContext) -> None:
+@frame.show_errors()
+def existing(context: frame.PageContext) -> None:
     """Draw the page of an analysis: its votes, the checks and the settings."""
     votes = context.votes
     outcome()
     settings = context.analysis.settings
     sentence = votes_sentence(votes, group_duplicates=settings.group_duplicates)
-    answer(sentence, "keep" if votes.minority_share > 0 else "open")
+    frame.answer(sentence, "keep" if votes.minority_share > 0 else "open")
     if context.analysis.coverage is not None:
         render.section_answer(coverage_sentence(context.analysis.coverage))
         st.page_link(
@@ -492,7 +485,7 @@ def existing(context: PageContext) -> None:
             query_params=session.link_parameters(context.analysis),
         )
     order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
-    notes((*context.analysis.notes, *_notices(votes, settings)))
+    frame.notes((*context.analysis.notes, *_notices(votes, settings)))
     left, right = st.columns(2)
     with left:
         render.check_card(order)
@@ -516,7 +509,7 @@ def existing(context: PageContext) -> None:
         "is the share of correct verdicts on labelled items, with a Wilson 95 % interval.",
         render.inspection_of(context),
     )
-    next_question(context.analysis)
+    frame.next_question(context.analysis)
 
 
 def _notices(votes: VoteMatrix, settings: Settings) -> tuple[str, ...]:
@@ -525,7 +518,7 @@ def _notices(votes: VoteMatrix, settings: Settings) -> tuple[str, ...]:
     try:
         return orient(votes, policy, protocol=protocol, seed=settings.seed).notices
     except InputError as error:
-        problem(str(error))
+        frame.problem(str(error))
         return ()
 
 
@@ -539,13 +532,13 @@ def uploaded(
         try:
             read = read_uploads(upload, labels, judges, chosen.choices())
         except InputError as error:
-            problem(str(error))
+            frame.problem(str(error))
             return
         preview, loaded = read.preview, read.loaded
         if loaded is not None:
             render.section_answer(loaded.reading.sentence)
         if read.refusal is not None:
-            problem(str(read.refusal.error()))
+            frame.problem(str(read.refusal.error()))
         choose_records(read, chosen)
     if preview is None:
         return
@@ -592,14 +585,14 @@ def _analyse(
 ) -> None:
     """Say what was read, and offer to analyse it once it is known what an item is."""
     sentence = votes_sentence(loaded.votes, repeats=repeats)
-    answer(sentence, "keep" if loaded.votes.minority_share > 0 else "open")
+    frame.answer(sentence, "keep" if loaded.votes.minority_share > 0 else "open")
     if loaded.coverage is not None:
         render.section_answer(coverage_sentence(loaded.coverage))
     elif loaded.forms != "0/1":
-        caption(f"Verdicts are written as {loaded.forms}.")
-    notes(loaded.warnings)
+        frame.caption(f"Verdicts are written as {loaded.forms}.")
+    frame.notes(loaded.warnings)
     if not ready:
-        caption("Say above whether an item is a pair of responses or a single one.")
+        frame.caption("Say above whether an item is a pair of responses or a single one.")
     if st.button("Analyse", type="primary", key="analyse", width="stretch", disabled=not ready):
         stem = plain(upload.name.split(".", maxsplit=1)[0] or upload.name, 60)
         analysis = session.workspace().create(loaded, Settings(), stem)
@@ -653,7 +646,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
         picked = votes.with_judges(chosen) if chosen else votes
         orient(picked, changed.orientation, protocol=changed.protocol, seed=changed.seed)
     except InputError as error:
-        problem(str(error))
+        frame.problem(str(error))
         return None
     return changed
 
