@@ -226,7 +226,12 @@ def _sqlite(url: sa.URL, file: Path, make: bool) -> sa.Engine:
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")
         if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            _use_wal(cursor)
+            try:
+                cursor.execute("PRAGMA journal_mode = WAL").fetchone()
+            except sqlite3.OperationalError as error:
+                # Another server may do so at the same time, or the medium not support it.
+                if "locked" not in str(error) and "readonly" not in str(error):
+                    raise
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.close()
 
@@ -236,15 +241,6 @@ def _sqlite(url: sa.URL, file: Path, make: bool) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
-
-
-def _use_wal(cursor: sqlite3.Cursor) -> None:
-    """Request WAL; another server may do so at the same time, or the medium not support it."""
-    try:
-        cursor.execute("PRAGMA journal_mode = WAL").fetchone()
-    except sqlite3.OperationalError as error:
-        if "locked" not in str(error) and "readonly" not in str(error):
-            raise
 
 
 def _private(file: Path) -> None:

@@ -31,7 +31,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -602,9 +602,8 @@ class SqlWorkspace:
         # Checked before the state: a job that ends in between removes its interests.
         is_mine = self._jobs.wants(str(key), who)
         job = self._jobs.state(str(key))
-        is_over = job is not None and (
-            job.status == "done" or (job.status == "running" and is_mine)
-        )
+        over = ("done", "running") if is_mine else ("done",)
+        is_over = job is not None and job.status in over
         return job if is_over and self._result(study, key, spec) is not None else None
 
     def _ended(self, study: AnyStudy, key: Key, spec: Spec, mine: Interest) -> Job:
@@ -685,9 +684,7 @@ def _row(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-_BEST = {
-    entry.name: entry.default for entry in fields(Analysis) if entry.name in ("prefer", "price")
-}
+_BEST = {name: Analysis.__dataclass_fields__[name].default for name in ("prefer", "price")}
 """The panel of analyses that were stored before one could be chosen."""
 
 
@@ -708,11 +705,10 @@ def _locked(connection: sa.Connection, sha256: str) -> bool:
 
 def _unused(connection: sa.Connection, sha256: str, draws: Iterable[str]) -> tuple[Key, ...]:
     """Delete results and jobs of these votes for other splits and seeds."""
-    wide = [
-        sa.and_(table.c.votes_sha256 == sha256, table.c.draw.not_in(draws))
+    tables = [
+        (table, sa.and_(table.c.votes_sha256 == sha256, table.c.draw.not_in(draws)))
         for table in (RESULTS, JOBS)
     ]
-    tables = list(zip((RESULTS, JOBS), wide, strict=True))
     wanted = sa.union(
         *(sa.select(*(t.c[name] for name in _WORK)).where(which) for t, which in tables)
     )

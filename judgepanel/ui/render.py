@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -150,7 +149,7 @@ _PHONES = ("Mobi", "Android")
 _MEASURED = 200
 """Rows whose texts are measured, as by the browser."""
 _MOST_STYLED = 2_000
-_BROWSER = MappingProxyType({"number": "%.3f", "share": "%.1f %%", "whole": "localized"})
+_BROWSER: Mapping[str, str] = {"number": "%.3f", "share": "%.1f %%", "whole": "localized"}
 """Formats of numbers that the browser applies itself."""
 
 

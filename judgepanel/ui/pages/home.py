@@ -176,12 +176,8 @@ def _row(analysis: Analysis) -> None:
                 label=markdown(analysis.name, LONGEST_NAME) or "(no name)",
                 query_params={PARAMETER: analysis.id},
             )
-            parts = [
-                plain(analysis.file, 40),
-                size,
-                f"{minute(analysis.created)} UTC",
-                settings_words(analysis.settings),
-            ]
+            created, words = f"{minute(analysis.created)} UTC", settings_words(analysis.settings)
+            parts = (plain(analysis.file, 40), size, created, words)
             spans = "".join(f"<span>{in_html(part)}</span>" for part in parts if part)
             st.html(f'<div class="jp-strip">{spans}</div>')
         manage(analysis)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -53,8 +52,16 @@ def page(context: PageContext) -> None:
     st.header("The other studies of the paper")
     votes = f"the sample '{seen.analysis.name}'" if _is_sample(seen) else "your votes"
     caption(f"Each is computed on {votes} when you open it.")
-    with controls.folded():
-        pipeline = _pipeline()
+    with controls.folded():  # The paper's pipeline at first.
+        left, right = st.columns(2)
+        aggregator = controls.aggregator_control(
+            left,
+            Pipeline().aggregator,
+            AGGREGATORS,
+            help="How votes are summed. A section that shows another aggregator says so.",
+        )
+        calibrator = controls.calibrator_control(right, Pipeline().calibrator)
+    pipeline = Pipeline(aggregator, calibrator)
     show_closed(seen, PAPER_PAGE, {CLAIM.name}, caveats=caveats, ask=partial(_ask, seen, pipeline))
 
 
@@ -141,19 +148,6 @@ def _sample_votes(name: str) -> VoteMatrix:
     return load_votes(sample_bytes(name), name=find_sample(name).file).votes
 
 
-def _pipeline() -> Pipeline:
-    """The pipeline of the studies below the claim; the paper's at first."""
-    left, right = st.columns(2)
-    default = Pipeline()
-    aggregator = controls.aggregator_control(
-        left,
-        default.aggregator,
-        AGGREGATORS,
-        help="How votes are summed. A section that shows another aggregator says so.",
-    )
-    return Pipeline(aggregator, controls.calibrator_control(right, default.calibrator))
-
-
 def _ask(seen: PageContext, pipeline: Pipeline, entry: Entry) -> tuple[Spec, Any]:
     """Draw the controls of a study, if it has any; return its spec and view."""
     (spec, *_) = entry.under(seen.votes, seen.analysis.settings, pipeline)
@@ -203,12 +197,10 @@ def _bands(seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, Nar
     return spec, NarrowBandView(sizes.index(size), shares.index(share))
 
 
-_CONTROLS: Mapping[str, _Controls] = MappingProxyType(
-    {
-        CALIBRATOR_DESIGN.name: _shapes,
-        DISTORTION.name: _distortions,
-        NARROW_BAND.name: _bands,
-        FRACTION_SWEEP.name: _shares,
-    }
-)
+_CONTROLS: Mapping[str, _Controls] = {
+    CALIBRATOR_DESIGN.name: _shapes,
+    DISTORTION.name: _distortions,
+    NARROW_BAND.name: _bands,
+    FRACTION_SWEEP.name: _shares,
+}
 """By study, the function that draws its controls and returns the spec and the view."""

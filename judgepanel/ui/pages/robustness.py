@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -59,8 +58,23 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         controls.note_other(entry, spec, pipeline)
         return spec, view
 
+    def banner(matrix: DifficultyTransfer | None) -> str:
+        """Draw the worst known result: that of the matrix below, or of what is stored of the rest.
+
+        Returns the sentence, so that the matrix does not repeat it.
+        """
+        finding = transfer.worst_finding(
+            matrix,
+            _calibrator(pipeline),
+            stored_result(SLICE_TRANSFER, context, _slice_spec(context, pipeline)),
+            recommendation if pipeline == pipeline_of(recommendation) else None,
+        )
+        sentence = finding.sentence if matrix is None else so_far(matrix) + finding.sentence
+        answer(sentence, finding.tone)
+        return sentence
+
     def draw(result: DifficultyTransfer) -> None:
-        sentence = _banner(context, result, pipeline, recommendation)
+        sentence = banner(result)
         st.header(entry.study.title)
         draw_study(
             entry, context, spec, result, view, caveats=caveats, skip=(sentence,), quiet=True
@@ -69,7 +83,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
 
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
         if not drawn:
-            _banner(context, None, pipeline, recommendation)
+            banner(None)
         study_names = {DIFFICULTY_TRANSFER.name}
         show_closed(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
 
@@ -105,27 +119,6 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
         "items. Importance-weighted: labels count by how similar their items are to those scored.",
     )
     return Pipeline(aggregator, calibrator), method
-
-
-def _banner(
-    context: PageContext,
-    matrix: DifficultyTransfer | None,
-    pipeline: Pipeline,
-    recommendation: Recommendation | None,
-) -> str:
-    """Draw the worst known result: that of the matrix below, or of what is stored of the rest.
-
-    Returns the sentence, so that the matrix does not repeat it.
-    """
-    finding = transfer.worst_finding(
-        matrix,
-        _calibrator(pipeline),
-        stored_result(SLICE_TRANSFER, context, _slice_spec(context, pipeline)),
-        recommendation if pipeline == pipeline_of(recommendation) else None,
-    )
-    sentence = finding.sentence if matrix is None else so_far(matrix) + finding.sentence
-    answer(sentence, finding.tone)
-    return sentence
 
 
 def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
@@ -168,7 +161,8 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
     return _spec(context, pipeline, ENTRIES[CORRUPTION.name]), CorruptionView(scenario)
 
 
-_CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = MappingProxyType(
-    {SLICE_TRANSFER.name: _slices, CORRUPTION.name: _damage}
-)
+_CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = {
+    SLICE_TRANSFER.name: _slices,
+    CORRUPTION.name: _damage,
+}
 """By study, the function that draws its controls and returns the spec and the view."""

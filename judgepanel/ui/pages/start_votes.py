@@ -63,13 +63,7 @@ ROLES = {
     "beside": "about a verdict",
 }
 """Names of roles on the page; the last two are never chosen, only guessed."""
-_SINGLE = {
-    "label": "label_column",
-    "group": "group_column",
-    "verdict": "verdict_column",
-    "order": "order_column",
-    "run": "run_column",
-}
+_SINGLE = {role: f"{role}_column" for role in ("label", "group", "verdict", "order", "run")}
 _SEVERAL = {
     "id": "id_column",
     "judge": "judge_columns",
