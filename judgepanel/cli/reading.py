@@ -132,12 +132,9 @@ def texts_of(options: argparse.Namespace, ids: Sequence[str]) -> pd.DataFrame | 
 def _loaded(options: argparse.Namespace, **more: Any) -> Loaded:
     given = {option.choice: getattr(options, option.choice) for option in OPTIONS}
     given["thresholds"] = _thresholds(options.thresholds)
+    given = with_roles(options.roles, given)
     return load_votes(
-        options.votes,
-        **with_roles(options.roles, given),
-        labels=options.labels,
-        judge_table=options.judge_table,
-        **more,
+        options.votes, **given, labels=options.labels, judge_table=options.judge_table, **more
     )
 
 

@@ -540,11 +540,9 @@ def _fitted(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> models
     for key in dict.fromkeys(keys):
         aggregator, columns = key
         own = tuple(c for c, one in zip(calibrators, keys, strict=True) if one == key)
+        names = tuple(panel.names[column] for column in columns)
         panels = models.fit_panels(
-            ballots.of_judges(list(columns)),
-            tuple(panel.names[column] for column in columns),
-            len(columns),
-            Recipe(aggregator, own),
+            ballots.of_judges(list(columns)), names, len(columns), Recipe(aggregator, own)
         )
         fits.update({(key, fit.calibrator): fit for fit in panels})
     fitted = models.mixture_of(

@@ -104,6 +104,7 @@ def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | 
     votes = fitted.with_judges(model.judges)
     if votes.grades is None or votes.thresholds is None:
         return None
+    far = training_items.far_content(fitted, model.judges, model.edges)
     return [
         None
         if np.isnan(threshold)
@@ -115,11 +116,7 @@ def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | 
             **counts,
         }
         for threshold, grades, edges, counts in zip(
-            votes.thresholds,
-            votes.grades.T,
-            model.edges,
-            training_items.far_content(fitted, model.judges, model.edges),
-            strict=True,
+            votes.thresholds, votes.grades.T, model.edges, far, strict=True
         )
     ]
 

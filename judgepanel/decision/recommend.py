@@ -132,7 +132,7 @@ def readings_of(
     """Figures of all n candidates, and the reading of every preference of the final choice.
 
     ``positions`` compare the choices with a constant position, empty if not applicable.
-    :func:`read_figures` fills in the figures that depend on a preference.
+    :func:`fields_of` fills in the figures that depend on a preference.
     """
     totals, taken = scores.tally, scores.taken
     units, rare = prepared.ballots.units, errs_rarely(prepared)
@@ -159,7 +159,7 @@ def readings_of(
         }
 
     def figures(arm: int, described: dict[str, Any]) -> CandidateFigures:
-        """Figures that do not depend on a preference (:func:`read_figures`)."""
+        """Figures that do not depend on a preference (:func:`fields_of`)."""
         return CandidateFigures(
             **described,
             **achieved(arm),
@@ -212,24 +212,6 @@ def _by_accuracy(prepared: Prepared) -> list[tuple[int, str]]:
     right, voted = (agree > 0).sum(axis=0), (agree != 0).sum(axis=0)
     order = np.argsort(-(right + 1) / (voted + 2), kind="stable").tolist()
     return [(column, prepared.judges[column]) for column in order]
-
-
-def read_figures(
-    candidates: tuple[CandidateFigures, ...], reading: Reading
-) -> tuple[CandidateFigures, ...]:
-    """Return the figures of candidates and their average under one preference."""
-    rows = (*candidates, reading.average)
-    margin = MARGIN * float(rows[reading.taken].nll.value)
-    return tuple(
-        replace(
-            row,
-            weight=float(reading.weights[i]),
-            chosen_share=float(reading.chosen_shares[i]),
-            behind=reading.behind[i],
-            stands=verdict_on(reading.behind[i], margin),
-        )
-        for i, row in enumerate(rows)
-    )
 
 
 def verdict_on(difference: Interval, margin: float) -> Verdict:
@@ -443,7 +425,18 @@ def fields_of(
     n_items: int,
 ) -> dict[str, Any]:
     """Return the fields of a recommendation that depend on the preference."""
-    rows = read_figures(candidates, reading)
+    rows = (*candidates, reading.average)
+    own_margin = MARGIN * float(rows[reading.taken].nll.value)
+    rows = tuple(
+        replace(
+            row,
+            weight=float(reading.weights[i]),
+            chosen_share=float(reading.chosen_shares[i]),
+            behind=reading.behind[i],
+            stands=verdict_on(reading.behind[i], own_margin),
+        )
+        for i, row in enumerate(rows)
+    )
     chosen, reference = rows[reading.taken], rows[reference_of(candidates)]
     # An average of one pipeline equals that pipeline, so neither is the other's runner-up.
     same = {reading.taken}
@@ -463,9 +456,7 @@ def fields_of(
         "runner_up": runner,
         "reference": reference,
         "candidates": rows,
-        "labels_to_settle": labels_to_settle(
-            behind, (most - least) / 2.0, MARGIN * float(chosen.nll.value), n_items
-        ),
+        "labels_to_settle": labels_to_settle(behind, (most - least) / 2.0, own_margin, n_items),
         "optimism": float(reading.nll.value) - reading.chosen_on,
         "margin": margin,
         "verdict": verdict_on(reading.delta, margin),

@@ -313,14 +313,8 @@ def _downloads(context: PageContext, study: AnyStudy, spec: Spec, result: Any, *
     )
     name = study.name.replace("_", "-")
     for place, (form, make) in zip(st.columns([1, 1, 3]), makers, strict=False):
-        download_button(
-            place,
-            f"Download {form.upper()}",
-            make,
-            csv_name(context.analysis.name, f"{name}.{form}"),
-            key=f"{form}-{key}",
-            width="stretch",
-        )
+        label, file = f"Download {form.upper()}", csv_name(context.analysis.name, f"{name}.{form}")
+        download_button(place, label, make, file, key=f"{form}-{key}", width="stretch")
 
 
 def section_answer(sentence: str) -> None:

@@ -58,13 +58,9 @@ def download_button(
 ) -> None:
     """Offer a file; ``make`` runs in a thread without a session, ``options`` are Streamlit's."""
     mime = _TYPES[file_name.rpartition(".")[2]]
+    data = partial(_made, make, file_name, mime)
     place.download_button(
-        label,
-        data=partial(_made, make, file_name, mime),
-        file_name=file_name,
-        mime=mime,
-        on_click="ignore",
-        **options,
+        label, data=data, file_name=file_name, mime=mime, on_click="ignore", **options
     )
 
 
@@ -134,15 +130,9 @@ def _downloads(space: SqlWorkspace, analysis: Analysis) -> None:
 
     st.write("What has been computed so far, with figures, tables and commands:")
     for place, (kind, end, form, what) in zip(st.columns(2), _FILES, strict=True):
-        download_button(
-            place,
-            f"Download report as {kind}",
-            partial(made, form),
-            csv_name(analysis.name, f"report.{end}"),
-            key=f"report-{end}",
-            width="stretch",
-            help=what,
-        )
+        label, file = f"Download report as {kind}", csv_name(analysis.name, f"report.{end}")
+        options: dict[str, Any] = {"key": f"report-{end}", "width": "stretch", "help": what}
+        download_button(place, label, partial(made, form), file, **options)
 
 
 def _list(decisions: tuple[Decision, ...]) -> None:

@@ -58,11 +58,8 @@ def _controls(context: PageContext) -> tuple[panel_curve.PanelCurveSpec, Calibra
     default = Pipeline()
     first, second = st.columns([3, 2])
     third, fourth = st.columns([3, 2])
-    metric = pipeline.score_control(
-        first,
-        key="metric",
-        help="Decisions rest on NLL, the mean surprise at the true label. Lower is better.",
-    )
+    about = "Decisions rest on NLL, the mean surprise at the true label. Lower is better."
+    metric = pipeline.score_control(first, key="metric", help=about)
     calibrator = pipeline.calibrator_control(second, default.calibrator)
     aggregator = pipeline.aggregator_control(
         third,

@@ -132,14 +132,9 @@ def _goals(
         placeholder="none",
         help="How many labels bring the panel there?",
     )
+    about = "How close to the NLL at the most labels counts as reached."
     near = third.number_input(
-        "Near the plateau (within %)",
-        1,
-        50,
-        5,
-        key="within",
-        bind="query-params",
-        help="How close to the NLL at the most labels counts as reached.",
+        "Near the plateau (within %)", 1, 50, 5, key="within", bind="query-params", help=about
     )
     beside: Aggregator | None = fourth.selectbox(
         "Compare with another aggregator",

@@ -143,9 +143,5 @@ def _refit(context: PageContext, upload: uploads.Upload, new: VoteMatrix) -> Non
     if st.button("Add these to the votes and start again", key="refit"):
         uploads.keep_upload(VOTES, uploads.Upload(name, votes_csv(both)))
         st.switch_page(START)
-    reporting.download_button(
-        st.container(),
-        "Download the joined votes (CSV)",
-        lambda: votes_csv(both).decode("utf-8"),
-        name,
-    )
+    label = "Download the joined votes (CSV)"
+    reporting.download_button(st.container(), label, lambda: votes_csv(both).decode(), name)

@@ -54,13 +54,10 @@ def page(context: PageContext) -> None:
     caption(f"Each is computed on {votes} when you open it.")
     with controls.folded():  # The paper's pipeline at first.
         left, right = st.columns(2)
-        aggregator = controls.aggregator_control(
-            left,
-            Pipeline().aggregator,
-            AGGREGATORS,
-            help="How votes are summed. A section that shows another aggregator says so.",
-        )
-        calibrator = controls.calibrator_control(right, Pipeline().calibrator)
+        default = Pipeline()
+        about = "How votes are summed. A section that shows another aggregator says so."
+        aggregator = controls.aggregator_control(left, default.aggregator, AGGREGATORS, help=about)
+        calibrator = controls.calibrator_control(right, default.calibrator)
     pipeline = Pipeline(aggregator, calibrator)
     show_closed(seen, PAPER_PAGE, {CLAIM.name}, caveats=caveats, ask=partial(_ask, seen, pipeline))
 
@@ -126,12 +123,9 @@ def _controls(context: PageContext) -> tuple[claim.DataSet, PageContext]:
 def _sample(context: PageContext, name: str) -> PageContext:
     """The context with a sample in place of the analysis's votes."""
     sample, own = find_sample(name), context.analysis.settings
+    settings, file = Settings(splits=own.splits, seed=own.seed), _FOLDER + sample.file
     analysis = replace(
-        context.analysis,
-        name=sample.title,
-        file=_FOLDER + sample.file,
-        columns=(),
-        settings=Settings(splits=own.splits, seed=own.seed),
+        context.analysis, name=sample.title, file=file, columns=(), settings=settings
     )
     votes = _sample_votes(name)
     workspace().publish(votes)

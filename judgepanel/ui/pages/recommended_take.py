@@ -241,12 +241,9 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
     file = csv_name(analysis.name, "judges.csv")
     left, right = st.columns([3, 1], vertical_alignment="center")
     if known:
+        about = "The judge table with these costs, which the command reads."
         reporting.download_button(
-            right,
-            "Download judge table",
-            lambda: judges_csv(votes).decode(),
-            file,
-            help="The judge table with these costs, which the command reads.",
+            right, "Download judge table", lambda: judges_csv(votes).decode(), file, help=about
         )
     if not left.toggle("Change the costs" if known else "Add costs", key=f"costs-{analysis.id}"):
         return
@@ -266,11 +263,8 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
         )
         st.caption("A column can be pasted from a spreadsheet. A judge that is free costs 0.")
         named = st.text_input("Unit (optional)", unit, max_chars=20, placeholder="usd")
-        saves = st.form_submit_button(
-            "Save costs",
-            type="primary",
-            help="Opens a new analysis with these costs; this one stays as it is.",
-        )
+        about = "Opens a new analysis with these costs; this one stays as it is."
+        saves = st.form_submit_button("Save costs", type="primary", help=about)
     if not saves:
         return
     cost = edited[COST_COLUMN].to_numpy(dtype=np.float64)

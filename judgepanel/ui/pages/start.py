@@ -6,7 +6,7 @@ imported. :mod:`judgepanel.ui.pages.start_votes` draws votes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -116,15 +116,9 @@ def _samples(*, named: bool) -> None:
     st.header("Or a sample")
     for column, sample in zip(st.columns(len(SAMPLES)), SAMPLES, strict=True):
         with column:
-            about = sample.what_it_shows
-            button = st.button(
-                sample.title,
-                key=f"sample-{sample.name}",
-                help=about,
-                width="stretch",
-                type="tertiary" if named else "secondary",
-            )
-            if button:
+            key, about = f"sample-{sample.name}", sample.what_it_shows
+            kind: Literal["tertiary", "secondary"] = "tertiary" if named else "secondary"
+            if st.button(sample.title, key=key, help=about, width="stretch", type=kind):
                 session.open_analysis(_sample(sample.name, sample.title))
             if not named:
                 st.caption(f"{about.split(': ')[0].rstrip('.')}.")
