@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import numpy as np
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from judgepanel import ENGINE, __version__
@@ -576,7 +575,11 @@ def _validate(content: dict[str, Any]) -> None:
             _check_kind(member, part)
     errors = sorted(_Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
     if errors:
-        worst = _inner(errors[0])
+        worst = errors[0]
+        if worst.validator == "oneOf" and isinstance(worst.instance, dict):
+            # The error inside the union branch that the kind selects.
+            branch = _kinds(str(worst.path[-1])).index(worst.instance["kind"])
+            worst = next(inner for inner in worst.context if inner.schema_path[0] == branch)
         raise InputError(
             f"panel file does not fit its schema at {worst.json_path}: {worst.message[:160]}"
         )
@@ -588,14 +591,6 @@ def _validate(content: dict[str, Any]) -> None:
                 allowed=f"at most {_LARGEST:g} in size",
             )
     check_blocks(content)
-
-
-def _inner(error: ValidationError) -> ValidationError:
-    """Return the error inside the union branch that the kind selects."""
-    if error.validator != "oneOf" or not isinstance(error.instance, dict):
-        return error
-    wanted = _kinds(str(error.path[-1])).index(error.instance["kind"])
-    return next(inner for inner in error.context if inner.schema_path[0] == wanted)
 
 
 def _kinds(part: str) -> list[str]:

@@ -266,10 +266,8 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
         if result.partial:
             st.caption("The panel can be exported when all splits are done.")
             return
-        label, text = (
-            "Download this panel (panel.json)",
-            partial(take.panel_text, context, asked, result),
-        )
+        text = partial(take.panel_text, context, asked, result)
+        label = "Download this panel (panel.json)"
         download_button(st.container(), label, text, "panel.json", type="primary")
         analysis, task = context.analysis, context.votes.task
         command = recommend_command(analysis.file, asked, task=task, columns=analysis.columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -190,7 +189,12 @@ def _spec(
                 else "No judges err together more than others do."
             )
             return None
-        group = (_pick("Family" if by == "family" else "Cluster", names, f"named-{by}"),)
+        # By default the one in the URL, else the first.
+        label, labels = "Family" if by == "family" else "Cluster", labels_of(list(names))
+        chosen = st.selectbox(
+            label, names, key=f"named-{by}", bind="query-params", format_func=labels.__getitem__
+        )
+        group = (str(chosen) if chosen in names else names[0],)
     if by == "judges":
         everyone = list(context.votes.judges)
         picked = st.multiselect(
@@ -207,14 +211,6 @@ def _spec(
             st.caption("Choose at least one judge, and leave at least one.")
             return None
     return group_spec(spec, by, group)
-
-
-def _pick(label: str, names: Sequence[str], key: str) -> str:
-    """One of these names, by default the one in the URL, else the first."""
-    chosen = st.selectbox(
-        label, names, key=key, bind="query-params", format_func=labels_of(list(names)).__getitem__
-    )
-    return str(chosen) if chosen in names else names[0]
 
 
 def _without(
