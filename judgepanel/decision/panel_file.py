@@ -188,9 +188,7 @@ def _member(content: dict[str, Any], key: str, panel: dict[str, Any]) -> Member:
     return Member(float(content["weight"]), tuple(columns), model)
 
 
-def _check_aggregator(
-    aggregator: dict[str, Any], n_judges: int, key: str, name: str | None
-) -> None:
+def _check_aggregator(aggregator: dict[str, Any], n_judges: int, key: str) -> None:
     for part in _A_JUDGE:
         if part in aggregator and len(aggregator[part]) != n_judges:
             raise InputError(
