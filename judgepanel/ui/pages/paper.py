@@ -72,18 +72,8 @@ def _claim(seen: PageContext, data: claim.DataSet, caveats: Caveats) -> None:
         prefix = f"Sample '{seen.analysis.name}': " if _is_sample(seen) else ""
         answer(prefix + sentence, claim.tone(result))
         view = claim.ClaimView("steps", data)
-        draw_study(
-            entry,
-            seen,
-            spec,
-            result,
-            view,
-            caveats=caveats,
-            skip=(sentence,),
-            opened=(),
-            quiet=True,
-            key=_STEPS,
-        )
+        options: dict[str, Any] = {"skip": (sentence,), "opened": (), "quiet": True, "key": _STEPS}
+        draw_study(entry, seen, spec, result, view, caveats=caveats, **options)
 
     if not show_result(CLAIM, seen, spec, draw):
         return

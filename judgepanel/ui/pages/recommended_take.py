@@ -7,7 +7,9 @@ Sections below the panel: what judges are worth, what panels cost, whether choos
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -315,6 +317,7 @@ def exports(
     """
     votes, analysis = context.votes, context.analysis
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
+    command = recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns)
 
     def report() -> Document:
         return recommendation_report(
@@ -322,46 +325,27 @@ def exports(
             votes,
             spec,
             with_absence(votes, spec, result),
-            command=recommend_command(
-                analysis.file, spec, task=votes.task, columns=analysis.columns
-            ),
+            command=command,
             worth=None if value is None else (value_spec(spec, result), value),
             statuses=statuses,
         )
 
-    left, middle, right, last = st.columns([1, 1, 1, 1])
-    reporting.download_button(
-        left,
-        "Download panel.json",
-        lambda: panel_text(context, spec, result, scope),
-        "panel.json",
-        type="primary",
-        width="stretch",
+    of_scorer = (
+        "Needs panel.json beside it and no packages; agrees with the library to the last bit on "
+        "the same machine, with the same wheels."
     )
-    reporting.download_button(
-        middle,
-        "Download Python scorer",
-        script,
-        "score_panel.py",
-        width="stretch",
-        help="Needs panel.json beside it and no packages; agrees with the library to the last bit "
-        "on the same machine, with the same wheels.",
+    of_report = "One file with figures that opens anywhere, without a network."
+    weights, page = (csv_name(analysis.name, end) for end in ("panel-judges.csv", "report.html"))
+    panel = partial(panel_text, context, spec, result, scope)
+    files: tuple[tuple[str, Callable[[], str], str, str | None], ...] = (
+        ("Download panel.json", panel, "panel.json", None),
+        ("Download Python scorer", script, "score_panel.py", of_scorer),
+        ("Download weights (CSV)", lambda: csv_text(weights_frame(result)), weights, None),
+        ("Download report (HTML)", lambda: html_text(report()), page, of_report),
     )
-    reporting.download_button(
-        right,
-        "Download weights (CSV)",
-        lambda: csv_text(weights_frame(result)),
-        csv_name(context.analysis.name, "panel-judges.csv"),
-        width="stretch",
-    )
-    reporting.download_button(
-        last,
-        "Download report (HTML)",
-        lambda: html_text(report()),
-        csv_name(context.analysis.name, "report.html"),
-        width="stretch",
-        help="One file with figures that opens anywhere, without a network.",
-    )
+    for place, (label, make, file, about) in zip(st.columns(4), files, strict=True):
+        kind = "primary" if make is panel else "secondary"
+        reporting.download_button(place, label, make, file, type=kind, width="stretch", help=about)
 
 
 def safety(context: PageContext, recommendation: Recommendation) -> Scope | None:
