@@ -100,13 +100,9 @@ def settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one per line")
     about = "a judge to use; can be given repeatedly"
     parser.add_argument("--judge", action="append", metavar="NAME", help=about)
-    parser.add_argument(
-        "--splits",
-        type=_splits,
-        default=Settings().splits,
-        metavar="N",
-        help="random splits of the items, or `auto` (default): as many as the verdict needs",
-    )
+    about = "random splits of the items, or `auto` (default): as many as the verdict needs"
+    most = Settings().splits
+    parser.add_argument("--splits", type=_splits, default=most, metavar="N", help=about)
     parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
@@ -159,11 +155,9 @@ def run_estimate(options: argparse.Namespace) -> int:
             "items to label need their number and a file", allowed="--draw N --draw-to FILE.csv"
         )
     if options.draw_to is not None and options.draw_to.exists():
-        raise InputError(
-            "this file already exists, and labels may have been filled in",
-            remedy="give --draw-to another name, or delete it",
-            file=options.draw_to.name,
-        )
+        why = "this file already exists, and labels may have been filled in"
+        remedy = "give --draw-to another name, or delete it"
+        raise InputError(why, remedy=remedy, file=options.draw_to.name)
     result = _run_and_print(options)
     if options.draw is not None:
         drawn = studies.items_to_label(result, options.draw, options.seed)

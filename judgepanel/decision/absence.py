@@ -252,13 +252,10 @@ def figures_of(
     items, mains = sums / times, mains / times
     rises, final = items[1:] - items[0], finals / times
     rule = (final[1:] - final[0] - rises).mean(axis=1)
+    between, n_draws = np.mean(draws, axis=0)[1:], np.bincount(losses[0].owner)[1:] * len(losses)
+    panels = np.array(of_panels)[:, 1:]
     reach, df, item_sd = _spread(
-        rises,
-        np.array(of_panels)[:, 1:],
-        units[seen],
-        draws=np.mean(draws, axis=0)[1:],
-        n_draws=np.bincount(losses[0].owner)[1:] * len(losses),
-        rule=rule,
+        rises, panels, units[seen], draws=between, n_draws=n_draws, rule=rule
     )
     value = rises.mean(axis=1)
     delta = Interval(value, value - reach, value + reach)

@@ -427,9 +427,7 @@ def export_panel(
         "task": votes.task,
         "orientation": result.orientation,
         "votes": {
-            "sha256": votes.sha256,
-            "n_items": votes.n_items,
-            "n_judges": votes.n_judges,
+            **{name: getattr(votes, name) for name in ("sha256", "n_items", "n_judges")},
             "n_labelled": int(votes.labelled.sum()),
         },
         "judges": list(model.judges),
@@ -445,9 +443,7 @@ def export_panel(
             "nll_hi": nll_hi,
             "null_nll": result.null_nll,
             "skill": 1.0 - nll / result.null_nll,
-            "brier": result.brier,
-            "accuracy": result.accuracy,
-            "ece": result.ece,
+            **{name: getattr(result, name) for name in ("brier", "accuracy", "ece")},
             "n_cal": result.n_calibration,
             "n_eval": result.n_evaluation,
             "n_splits": result.n_splits,
@@ -460,9 +456,7 @@ def export_panel(
             ),
         },
         "checks": [to_plain(check) for check in (*checks, *_position_check(result))],
-        "left_out": list(result.left_out),
-        "set_aside": list(result.set_aside),
-        "warnings": list(result.warnings),
+        **{name: list(getattr(result, name)) for name in ("left_out", "set_aside", "warnings")},
         "spec": to_plain(spec),
     }
     _validate(content)
@@ -531,14 +525,10 @@ def _read(text: str | bytes) -> PanelFile:
     version = content.get("version")
     if version != VERSION or isinstance(version, bool):
         older = isinstance(version, int) and 0 < version < VERSION
-        raise InputError(
-            "panel file from before the first release"
-            if older
-            else "panel file of an unknown version",
-            value=version,
-            allowed=f"version {VERSION}",
-            remedy="export the panel again" if older else None,
-        )
+        why, remedy = "panel file of an unknown version", None
+        if older:
+            why, remedy = "panel file from before the first release", "export the panel again"
+        raise InputError(why, value=version, allowed=f"version {VERSION}", remedy=remedy)
     _validate(content)
     return PanelFile(model_of(content), content)
 

@@ -369,14 +369,9 @@ def preferring(
         return result
     with one_thread():
         model = fitted_panel(votes, spec, reading.used, _fitted(result))
-    return replace(
-        result,
-        **fields_of(
-            result.candidates[:-1], reading, model, contest.prepared.judges, result.n_items
-        ),
-        absence=None,
-        warnings=_warnings_for(result, model),
-    )
+    judges = contest.prepared.judges
+    fields = fields_of(result.candidates[:-1], reading, model, judges, result.n_items)
+    return replace(result, **fields, absence=None, warnings=_warnings_for(result, model))
 
 
 def _fitted(result: Recommendation) -> dict[int, PanelModel]:
@@ -672,6 +667,8 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
     candidates, readings = readings_of(scores, prepared, listed, final, positions[len(listed) :])
     reading = reading_of(readings, spec.prefer, spec.price)
     model = fitted_panel(votes, spec, reading.used)
+    grouped = grouped_votes(votes, spec.settings)
+    held_out = held_out_warnings(grouped, spec.conformal, spec.settings.seed)
     result = Recommendation.from_splits(
         prepared,
         spec,
@@ -679,18 +676,12 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
         **fields_of(candidates, reading, model, prepared.judges, prepared.ballots.n_items),
         absence=None,
         set_aside=prepared.oriented.set_aside,
-        repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
+        repeats=find_repeats(grouped).repeats,
         reversed_votes="" if spec.settings.judges else reversal(votes),
         readings=readings,
         positions=positions[: len(listed)],
         instead_of=None,
-        warnings=(
-            *_warnings(contest, totals),
-            *held_out_warnings(
-                grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
-            ),
-            *stand_ins(model),
-        ),
+        warnings=(*_warnings(contest, totals), *held_out, *stand_ins(model)),
     )
     if spec.candidate:
         result = taking(votes, spec, result, spec.candidate)

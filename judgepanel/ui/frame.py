@@ -219,6 +219,11 @@ def next_step(page: str, label: str, analysis: Analysis) -> None:
     st.page_link(page, label=f"Next: {label}", query_params=link_parameters(analysis))
 
 
+def link_to(context: PageContext, page: Page, label: str) -> None:
+    """Link to a page of the same analysis."""
+    st.page_link(page.file, label=label, query_params=link_parameters(context.analysis))
+
+
 def _pages(analysis: Analysis | None) -> list[Page]:
     """The pages of the menu: Coverage only if the file held judges' outputs."""
     outputs = analysis is not None and analysis.coverage is not None

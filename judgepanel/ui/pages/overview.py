@@ -27,7 +27,7 @@ from judgepanel.studies.slices import names_systems
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
-from judgepanel.ui.frame import START, PageContext, answer, caption, menu_page
+from judgepanel.ui.frame import START, PageContext, answer, caption, link_to, menu_page
 from judgepanel.ui.pages.recommended import draw_cards, draw_only_card
 from judgepanel.ui.pipeline import in_use, known_recommendation
 from judgepanel.ui.render import draw_blocks, how, section_answer, small
@@ -56,7 +56,7 @@ def page(context: PageContext) -> None:
         if not show_result(RECOMMEND, context, spec, partial(_decision, context)):
             return
         recommendation = known_recommendation(context)
-        _link(context, menu.RECOMMENDED_PAGE, "Download this panel, or choose another")
+        link_to(context, menu.RECOMMENDED_PAGE, "Download this panel, or choose another")
     # Votes can say more than labels do of systems, and of items without a label.
     estimates = names_systems(context.votes) or not context.votes.labelled.all()
     pages = [page for page in menu.SUMMARIZED if page != menu.ESTIMATE_PAGE or estimates]
@@ -111,7 +111,7 @@ def _card(
 ) -> bool:
     """Draw a page's first answer and figure; return whether its work has ended."""
     entry = entries_of(page)[0]
-    _link(context, page, page.title)
+    link_to(context, page, page.title)
     other = other_pipeline(spec, pipeline_of(recommendation))
     quick = entry.name in _QUICK and bool(other)
 
@@ -162,7 +162,3 @@ def _read_as(context: PageContext) -> None:
     )
     notes = f" Start has {counted(len(analysis.notes), 'note')} on this." if analysis.notes else ""
     caption(f"{reading}{notes}")
-
-
-def _link(context: PageContext, page: menu.Page, label: str) -> None:
-    st.page_link(page.file, label=label, query_params=link_parameters(context.analysis))

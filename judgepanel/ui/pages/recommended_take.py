@@ -52,7 +52,7 @@ from judgepanel.studies.panel.recommended import AVERAGE, LISTS
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui import pipeline, reporting, session, work
-from judgepanel.ui.frame import PageContext, problem, show_errors
+from judgepanel.ui.frame import PageContext, link_to, problem, show_errors
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.companions import judges_csv
@@ -357,9 +357,6 @@ def safety(context: PageContext, recommendation: Recommendation) -> Scope | None
     if result is not None:
         sentence = scope_sentence(result, harmless=does_no_harm(filtered))
         section_answer(f"{so_far(result)}{first_sentence(sentence)}")
-    st.page_link(
-        SCOPE_PAGE.file,
-        label=f"{SCOPE_PAGE.title}: {'is it safe to use?' if result is None else 'all checks'}",
-        query_params=session.link_parameters(context.analysis),
-    )
+    what = "is it safe to use?" if result is None else "all checks"
+    link_to(context, SCOPE_PAGE, f"{SCOPE_PAGE.title}: {what}")
     return result

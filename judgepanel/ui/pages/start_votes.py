@@ -473,11 +473,7 @@ def existing(context: frame.PageContext) -> None:
     frame.answer(sentence, "keep" if votes.minority_share > 0 else "open")
     if context.analysis.coverage is not None:
         render.section_answer(coverage_sentence(context.analysis.coverage))
-        st.page_link(
-            COVERAGE_PAGE.file,
-            label="See what was read from the outputs",
-            query_params=session.link_parameters(context.analysis),
-        )
+        frame.link_to(context, COVERAGE_PAGE, "See what was read from the outputs")
     order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
     frame.notes((*context.analysis.notes, *_notices(votes, settings)))
     left, right = st.columns(2)
