@@ -43,12 +43,13 @@ from judgepanel.studies.decide.curators import CURATORS_STUDY
 from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel.curator import known_judges, prices_of
-from judgepanel.ui import frame, render
+from judgepanel.ui import render
+from judgepanel.ui.frame import PageContext, answer, caption, menu_page, problem, show_errors
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pages import recommended_take as take
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import is_reader, judges_of, open_with, workspace
+from judgepanel.ui.session import is_reader, judges_of, link_parameters, open_with, workspace
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import InputError
 from judgepanel.words.sentences import recommend_command, so_far
@@ -59,9 +60,7 @@ WHY_TITLE, _WHY = "Why this panel, and not another", "why-this-panel"
 _VERSION, _BASE = "what-if-version", "what-if-base"
 
 
-def what_if(
-    context: frame.PageContext, spec: RecommendSpec, recommendation: Recommendation
-) -> None:
+def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommendation) -> None:
     """Draw the editor and its answer; the URL has the positions of judges that are left out."""
     names = tuple(sorted((*recommendation.model.judges, *recommendation.left_out)))
     if len(names) < 2:
@@ -77,7 +76,7 @@ class _Editor:
     ``keep`` says for each of them whether it is ticked.
     """
 
-    context: frame.PageContext
+    context: PageContext
     spec: RecommendSpec
     recommendation: Recommendation
     names: tuple[str, ...]
@@ -131,7 +130,7 @@ class _Editor:
         place = {name: j for j, name in enumerate(judges.judges)}
         columns = [place[name] for name in self.names]
         labels = labels_of(list(self.names))
-        table = pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 "keep": self.base(),
                 "judge": [labels[name] for name in self.names],
@@ -140,11 +139,11 @@ class _Editor:
             }
         )
         if take.known_of(self.context).costs is not None:
-            table["cost"] = _costs(self.context, self.names)
+            frame["cost"] = _costs(self.context, self.names)
         status = {row.judge: row.status for row in self.statuses}
         if status:
-            table["status"] = [status.get(name, "") for name in self.names]
-        return table
+            frame["status"] = [status.get(name, "") for name in self.names]
+        return frame
 
     def buttons(self, keep: Bools) -> None:
         """Draw the buttons that change the ticks, and the one that opens a new analysis."""
@@ -208,7 +207,7 @@ class _Editor:
 
 
 @st.fragment
-@frame.show_errors()
+@show_errors()
 def _edit(editor: _Editor) -> None:
     context, spec, recommendation = editor.context, editor.spec, editor.recommendation
     of_all = value.what_if_spec(spec, recommendation, editor.names)
@@ -245,7 +244,7 @@ def _edit(editor: _Editor) -> None:
     _export(context, spec, asked)
 
 
-def _export(context: frame.PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> None:
+def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> None:
     """Offer the panel that is kept as a file, with its NLL in all splits."""
     if not st.toggle(
         "Export this panel",
@@ -277,17 +276,15 @@ def _export(context: frame.PageContext, spec: RecommendSpec, measured: WhatIfSpe
     show_result(RECOMMEND, context, shared_run(asked), draw)
 
 
-def _costs(context: frame.PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
+def _costs(context: PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
     prepared = prepare(context.votes, context.analysis.settings)
     given = known_judges(context.votes, prepared).costs or ()
     by_name = dict(zip(prepared.judges, given, strict=bool(given)))
     return np.array([by_name.get(name, np.nan) for name in names])
 
 
-@frame.menu_page(
-    RECOMMENDED_PAGE, "This page chooses a panel that holds up on items it has not seen."
-)
-def page(context: frame.PageContext) -> None:
+@menu_page(RECOMMENDED_PAGE, "This page chooses a panel that holds up on items it has not seen.")
+def page(context: PageContext) -> None:
     """Draw both cards and the panel in use; what else there is stays closed until it is opened.
 
     One run serves all preferences and candidates: another choice is read from its result.
@@ -299,11 +296,11 @@ def page(context: frame.PageContext) -> None:
         _recommendation(context, spec, verdict, ways)
     except InputError as error:  # The costs or the budget allow no panel.
         with verdict:
-            frame.problem(str(error))
+            problem(str(error))
 
 
 def _recommendation(
-    context: frame.PageContext, spec: RecommendSpec, place: DeltaGenerator, ways: ExpanderContainer
+    context: PageContext, spec: RecommendSpec, place: DeltaGenerator, ways: ExpanderContainer
 ) -> None:
     caveats, in_use = render.Caveats(), st.container()
     run = shared_run(spec)
@@ -349,10 +346,12 @@ def _recommendation(
 
 
 def _more(
-    context: frame.PageContext, spec: RecommendSpec, result: Recommendation, caveats: render.Caveats
+    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: render.Caveats
 ) -> None:
     """List what can be done with the panel, and what judges are worth and cost."""
-    frame.link_to(context, NEW_VOTES_PAGE, "Score new votes")
+    st.page_link(
+        NEW_VOTES_PAGE.file, label="Score new votes", query_params=link_parameters(context.analysis)
+    )
     render.closed("What if", lambda: what_if(context, spec, result), key="what-if")
     for name, draw in {
         VALUE.name: take.value,
@@ -365,9 +364,7 @@ def _more(
     render.show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
 
 
-def _view(
-    context: frame.PageContext, spec: RecommendSpec, result: Recommendation
-) -> RecommendationView:
+def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
     if result.partial:
         return RecommendationView(context.votes)
     worths = take.known_value(context, spec, result)
@@ -376,7 +373,7 @@ def _view(
     return RecommendationView(context.votes, take.known_statuses(context, spec, result), worth)
 
 
-def _in_use(context: frame.PageContext, result: Recommendation, notes: list[Block]) -> None:
+def _in_use(context: PageContext, result: Recommendation, notes: list[Block]) -> None:
     """Draw the panel that downloads have; where it is in doubt the page begins so."""
     analysis = context.analysis
     used = result.instead_of is None and result.prefer == analysis.prefer
@@ -386,14 +383,14 @@ def _in_use(context: frame.PageContext, result: Recommendation, notes: list[Bloc
         _answer(result)
     if not used:
         name = CARD_NAMES[analysis.prefer]
-        frame.caption(f"Downloads on this page have this panel. Other pages and Report use {name}.")
+        caption(f"Downloads on this page have this panel. Other pages and Report use {name}.")
     render.draw_blocks(notes, key=RECOMMEND.name)
     if result.partial:
         st.caption("The panel can be exported when all splits are done.")
 
 
 def _answer(result: Recommendation) -> None:
-    frame.answer(so_far(result) + recommend.recommendation_sentence(result), _tone(result))
+    answer(so_far(result) + recommend.recommendation_sentence(result), _tone(result))
 
 
 def _tone(result: Recommendation) -> str:
@@ -409,12 +406,7 @@ _PREFER = {name: prefer for prefer, name in CARD_NAMES.items()}
 
 
 def draw_cards(
-    context: frame.PageContext,
-    result: Recommendation,
-    price: float,
-    shown: str,
-    *,
-    brief: bool = False,
+    context: PageContext, result: Recommendation, price: float, shown: str, *, brief: bool = False
 ) -> None:
     """Draw both cards, how they differ, and the rule that recommends one of them.
 
@@ -467,9 +459,7 @@ def _card(result: Recommendation, cards: Cards, card: Card, unit: str, *, brief:
     )
 
 
-def _choice(
-    context: frame.PageContext, cards: Cards, card: Card, shown: str, *, brief: bool
-) -> None:
+def _choice(context: PageContext, cards: Cards, card: Card, shown: str, *, brief: bool) -> None:
     if cards.lean is None:
         return  # There is nothing to choose.
     prefer = _PREFER[card.name]
@@ -492,7 +482,7 @@ def _choice(
         )
 
 
-def _use(context: frame.PageContext, prefer: PanelInUse, price: float) -> None:
+def _use(context: PageContext, prefer: PanelInUse, price: float) -> None:
     st.session_state["prefer"] = prefer
     st.session_state["candidate"] = ""
     if is_reader():
