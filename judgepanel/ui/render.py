@@ -433,9 +433,10 @@ def draw_study(  # noqa: PLR0913
     """
     key = key or entry.name
     if banner is not None:
-        sentence, tone = banner(result)
-        skip = (so_far(result) + sentence,)
-        answer(skip[0], tone)
+        words, tone = banner(result)
+        sentence = so_far(result) + words
+        answer(sentence, tone)
+        skip = (sentence,)
     if titled:
         st.header(entry.study.title)
     content, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
