@@ -90,8 +90,9 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     calibrator = controls.calibrator_control(
         right, default.calibrator, average=aggregator == AVERAGE
     )
-    average = aggregator == AVERAGE
-    pipeline = Pipeline(recommended=True) if average else Pipeline(aggregator, calibrator)
+    pipeline = Pipeline(recommended=True)
+    if aggregator != AVERAGE:
+        pipeline = Pipeline(aggregator, calibrator)
     (spec,) = scope.default_specs(context.votes, context.analysis.settings, pipeline)
     return spec
 
