@@ -8,12 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 
 from judgepanel.cli.reading import check_out
-from judgepanel.votes import TASKS, InputError, load_votes
-from judgepanel.votes.errors import in_terminal
+from judgepanel.votes import TASKS, InputError, errors, load, load_votes, table
 from judgepanel.votes.imports import KINDS, read_kind, source_of
-from judgepanel.votes.load import check_labels
 from judgepanel.votes.simulate import SIMULATED, SimulationSpec, sample_votes, simulate, write_panel
-from judgepanel.votes.table import check_size
 from judgepanel.words.outputs import coverage_sentence, write_whole
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import counted, printable
@@ -61,11 +58,11 @@ def run_import(options: argparse.Namespace) -> None:
         options.notes.append(f"Studying these votes needs more: {error}")
         return
     try:
-        check_labels(loaded.votes.labels, loaded.votes.task, loaded.roles.label_column)
+        load.check_labels(loaded.votes.labels, loaded.votes.task, loaded.roles.label_column)
     except InputError as error:
         options.notes.append(f"Studying these votes needs more: {error}")
     options.notes += loaded.warnings
-    print(printable(in_terminal(loaded.reading.sentence)))
+    print(printable(errors.in_terminal(loaded.reading.sentence)))
     print(votes_sentence(loaded.votes))
     if loaded.coverage is not None:
         print(printable(coverage_sentence(loaded.coverage)))
@@ -84,7 +81,7 @@ def run_simulate(options: argparse.Namespace) -> None:
         raise InputError("a sample is fixed", value=names, allowed=allowed)
     spec = None if options.sample else SimulationSpec(**spec_options)
     if spec is not None:
-        check_size(spec.n_items, spec.n_judges)
+        table.check_size(spec.n_items, spec.n_judges)
     votes = sample_votes(options.sample) if spec is None else simulate(spec)
     target = options.out.resolve()
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".simulate-") as beside:

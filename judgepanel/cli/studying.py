@@ -25,11 +25,7 @@ from judgepanel.studies.decide.estimate import ESTIMATE, with_texts
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.runner import AUTO, BACKENDS, DASK, SCHEDULER, backend_of
-from judgepanel.votes import InputError
-from judgepanel.votes.errors import in_terminal
-from judgepanel.votes.formats import text_of
-from judgepanel.votes.matrix import POLICIES, PROTOCOLS
-from judgepanel.votes.texts import ID
+from judgepanel.votes import InputError, errors, formats, matrix, texts
 from judgepanel.words.outputs import write_whole
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import counted, printable
@@ -94,9 +90,9 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 def settings_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that all studies share."""
     reading_options(parser)
-    parser.add_argument("--orientation", choices=POLICIES, default="auto")
+    parser.add_argument("--orientation", choices=matrix.POLICIES, default="auto")
     grouping_option(parser)
-    parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
+    parser.add_argument("--protocol", choices=matrix.PROTOCOLS, default="honest")
     parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one per line")
     about = "a judge to use; can be given repeatedly"
     parser.add_argument("--judge", action="append", metavar="NAME", help=about)
@@ -161,14 +157,14 @@ def run_estimate(options: argparse.Namespace) -> int:
     result = _run_and_print(options)
     if options.draw is not None:
         drawn = studies.items_to_label(result, options.draw, options.seed)
-        drawn = with_texts(drawn, texts_of(options, drawn[ID].tolist()))
+        drawn = with_texts(drawn, texts_of(options, drawn[texts.ID].tolist()))
         write_whole(options.draw_to, csv_text(drawn).encode())
         drawn_items = f"{counted(len(drawn), 'item')} to label written to {options.draw_to.name}"
         print(printable(f"{drawn_items}: fill in its column 'label', and give it with --labels."))
     pair = options.fail_unless_better
     reasons = failures(result.result, options.fail_under, None if pair is None else tuple(pair))
     for sentence in reasons:
-        print(f"failed: {printable(in_terminal(sentence))}", file=sys.stderr)
+        print(f"failed: {printable(errors.in_terminal(sentence))}", file=sys.stderr)
     return 1 if reasons else 0
 
 
@@ -245,7 +241,7 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
         return None
     names = list(options.judge or ())
     if options.judges is not None:
-        lines = text_of(options.judges).split("\n")
+        lines = formats.text_of(options.judges).split("\n")
         names = [line.strip() for line in lines if line.strip()] + names
         if not names:
             raise InputError(

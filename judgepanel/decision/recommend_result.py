@@ -46,10 +46,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
 from judgepanel.decision.lean import PRICE, PRICES, CardName, lean_choice, sizes_of
 from judgepanel.decision.training_items import fitting_votes
-from judgepanel.kernels.aggregation import ANY_AGGREGATORS
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.graded import has_levels
-from judgepanel.kernels.maps import column_blocks
+from judgepanel.kernels import aggregation, calibration, graded, maps
 from judgepanel.models.panel import Mixture
 from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
@@ -152,7 +149,7 @@ def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
     best = int(smoothed.argmin())
     variances = [
         sampling_variance(losses[block] - losses[best], units)
-        for block in column_blocks(len(losses), losses.shape[1], CELLS)
+        for block in maps.column_blocks(len(losses), losses.shape[1], CELLS)
     ]
     return np.asarray(smoothed - smoothed[best] <= np.sqrt(np.concatenate(variances)))
 
@@ -275,8 +272,8 @@ def _rank(
         return (float(cost_of(panel[None], costs)[0]),)
     chosen = 0.0 if panel.all() else 1.0
     return (
-        float(ANY_AGGREGATORS.index(candidate.aggregator)),
-        float(CALIBRATORS.index(candidate.calibrator)),
+        float(aggregation.ANY_AGGREGATORS.index(candidate.aggregator)),
+        float(calibration.CALIBRATORS.index(candidate.calibrator)),
         chosen if candidate.curator is None else 2.0,
     )
 
@@ -298,7 +295,7 @@ class CandidateFigures:
     panel: str = column("Judges of the candidate.")
     k: int = column("Number of judges of the candidate on all labelled rows.")
     aggregator: str
-    calibrator: Calibrator
+    calibrator: calibration.Calibrator
     nll: Interval = column(bounds=("lo", "hi"))
     brier: float
     accuracy: Interval
@@ -726,7 +723,7 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
         symmetric=ballots.symmetric,
         budget=spec.budget is not None,
         robust=spec.prefer == "robust",
-        graded=has_levels(ballots),
+        graded=graded.has_levels(ballots),
     )
     absent = families_absent(known.families) if spec.prefer == "robust" else ()
     if spec.prefer == "robust" and not absent:

@@ -15,10 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator
-from judgepanel.kernels.ballots import signs_of
-from judgepanel.kernels.joint import MOST_JUDGES, copies
-from judgepanel.kernels.redundancy import error_correlation, error_counts
+from judgepanel.kernels import aggregation, ballots, joint, redundancy
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Prepared, prepare
@@ -67,7 +64,7 @@ def statuses_of(votes: VoteMatrix, spec: ValueSpec, result: Value) -> tuple[Judg
     return statuses(result, failures_of(prepare(votes, spec.settings), spec.aggregator))
 
 
-def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
+def failures_of(prepared: Prepared, aggregator: aggregation.Aggregator) -> dict[str, str]:
     """Return judges that fail P0 or P1 on all labelled items, and the reason.
 
     They were set aside, have too few verdicts or a constant verdict, or, if the aggregator cannot
@@ -231,12 +228,12 @@ class _Errors:
 
 @cached(4)
 def _errors(votes: VoteMatrix) -> _Errors:
-    given = signs_of(votes.votes[votes.labelled])
+    given = ballots.signs_of(votes.votes[votes.labelled])
     signs = (2 * votes.labels[votes.labelled] - 1).astype(np.int8)
     voted = np.count_nonzero(given, axis=0)
     right = (given * signs[:, None]).sum(axis=0, dtype=np.float64)
     alike = shared = None
-    if votes.n_judges <= MOST_JUDGES and len(signs):
-        alike = copies(given, signs)
-        shared = error_correlation(error_counts(given, signs)).value
+    if votes.n_judges <= joint.MOST_JUDGES and len(signs):
+        alike = joint.copies(given, signs)
+        shared = redundancy.error_correlation(redundancy.error_counts(given, signs)).value
     return _Errors(1.0 - voted / max(len(given), 1), voted, right, alike, shared)

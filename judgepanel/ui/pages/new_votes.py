@@ -25,10 +25,7 @@ from judgepanel.votes.choices import Choices
 from judgepanel.votes.companions import votes_csv
 from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.matrix import joined
-from judgepanel.words.outputs import labelled_sentence
-from judgepanel.words.sentences import score_command
-from judgepanel.words.tables import as_columns, csv_text
-from judgepanel.words.text import csv_name, plain
+from judgepanel.words import outputs, sentences, tables, text
 
 _PREVIEW = 200
 
@@ -76,7 +73,7 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
         answer(
             "No new votes yet: with them this page says whether the panel is still right.", "open"
         )
-        st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
+        st.code(sentences.score_command("new_votes.csv"), language=None, wrap_lines=True)
         return
     try:
         panel = load_panel(panel_text(context, spec, result))
@@ -89,7 +86,7 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
         problem(sentence)
         if sentence != str(error):
             caption("On the command line columns can be named:")
-            st.code(score_command(upload.name), language=None, wrap_lines=True)
+            st.code(sentences.score_command(upload.name), language=None, wrap_lines=True)
         return
     expected = result.reading(spec.prefer, spec.price).right
     _say(scored, expected, len(panel.model.judges), loaded.warnings)
@@ -102,7 +99,7 @@ def _say(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str,
     tone = "keep" if new_votes.still_right(scored, expected) else "open"
     answer(new_votes.new_votes_sentence(scored, expected, n_judges), tone)
     if scored.labelled is not None:
-        render.section_answer(labelled_sentence(scored.labelled))
+        render.section_answer(outputs.labelled_sentence(scored.labelled))
         if scored.labelled.figures is not None:
             caption(new_votes.sure_sentence(scored.labelled.figures))
     notes((*warnings, *scored.warnings))
@@ -117,10 +114,10 @@ def _scores(scored: Scored) -> None:
     preview = frame.head(_PREVIEW).copy()
     blank = [name for name in ("set_80", "set_90") if not preview[name].any()]
     preview = preview.drop(columns=blank)
-    preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
-    render.table(Table(as_columns(preview), height=260), key="scored")
+    preview["item_id"] = [text.plain(name, 120) for name in preview["item_id"]]
+    render.table(Table(tables.as_columns(preview), height=260), key="scored")
     label = f"Download all {len(frame):,} scores (scored.csv)"
-    reporting.download_button(st.container(), label, lambda: csv_text(frame), "scored.csv")
+    reporting.download_button(st.container(), label, lambda: tables.csv_text(frame), "scored.csv")
 
 
 def _refit(context: PageContext, upload: uploads.Upload, new: VoteMatrix) -> None:
@@ -139,7 +136,7 @@ def _refit(context: PageContext, upload: uploads.Upload, new: VoteMatrix) -> Non
     except InputError as error:
         problem(in_terminal(str(error)))
         return
-    name = csv_name(context.analysis.name, "joined.csv")
+    name = text.csv_name(context.analysis.name, "joined.csv")
     if st.button("Add these to the votes and start again", key="refit"):
         uploads.keep_upload(VOTES, uploads.Upload(name, votes_csv(both)))
         st.switch_page(START)

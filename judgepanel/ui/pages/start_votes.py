@@ -32,12 +32,9 @@ from judgepanel.ui.pages.home import choose_two, manage, outcome
 from judgepanel.ui.pages.start import JUDGES, LABELS, VOTES
 from judgepanel.ui.render import table as draw_table
 from judgepanel.ui.uploads import Upload, forget_uploads, keep_source, read_uploads
-from judgepanel.votes import TASKS, InputError, Loaded, VoteMatrix
-from judgepanel.votes.checks import Check, item_checks
+from judgepanel.votes import TASKS, InputError, Loaded, VoteMatrix, checks, grades, matrix
 from judgepanel.votes.choices import ROLES_FILE, Choices, Thresholds
 from judgepanel.votes.errors import quote_value
-from judgepanel.votes.grades import GradedJudge, likely_cuts
-from judgepanel.votes.matrix import POLICIES, orient
 from judgepanel.votes.roles import UNUSED
 from judgepanel.words.outputs import coverage_sentence, coverage_table
 from judgepanel.words.sentences import votes_sentence
@@ -363,7 +360,7 @@ def _proposal(
     use: Callable[[float], None],
 ) -> None:
     """Draw how often each grade occurs; while there is no threshold, propose a likely one."""
-    cuts = likely_cuts(levels)
+    cuts = grades.likely_cuts(levels)
     if not cuts:
         return
     cut, share = cuts[0]
@@ -381,7 +378,7 @@ def _proposal(
         )
 
 
-def _pooled(graded: tuple[GradedJudge, ...]) -> tuple[tuple[float, int], ...]:
+def _pooled(graded: tuple[grades.GradedJudge, ...]) -> tuple[tuple[float, int], ...]:
     """Return the grades of all judges with their counts, if they share a scale; else nothing."""
     lowest, highest = [judge.lowest for judge in graded], [judge.highest for judge in graded]
     widths = [high - low for low, high in zip(lowest, highest, strict=True)]
@@ -393,7 +390,7 @@ def _pooled(graded: tuple[GradedJudge, ...]) -> tuple[tuple[float, int], ...]:
     return tuple(sorted(counts.items()))
 
 
-def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
+def _thresholds(graded: tuple[grades.GradedJudge, ...], chosen: FileChoices) -> None:
     """Ask where grades are cut into votes: for all judges, and for each that differs.
 
     The table has a threshold to type, the one without it, and the range of the judge's grades.
@@ -443,7 +440,7 @@ def thresholds_of(of_all: float | None, of_judges: Mapping[str, float | None]) -
     return Thresholds(of_all, typed)
 
 
-def _if_blank(judge: GradedJudge, of_all: float | None) -> str:
+def _if_blank(judge: grades.GradedJudge, of_all: float | None) -> str:
     """How a judge's numbers are read without a threshold of its own."""
     if of_all is not None and judge.has_grades:
         return f"{of_all:g}"
@@ -474,7 +471,7 @@ def existing(context: frame.PageContext) -> None:
     if context.analysis.coverage is not None:
         render.section_answer(coverage_sentence(context.analysis.coverage))
         frame.link_to(context, COVERAGE_PAGE, "See what was read from the outputs")
-    order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
+    order, repeats = checks.item_checks(votes, group_duplicates=settings.group_duplicates)
     frame.notes((*context.analysis.notes, *_notices(votes, settings)))
     left, right = st.columns(2)
     with left:
@@ -506,7 +503,7 @@ def _notices(votes: VoteMatrix, settings: Settings) -> tuple[str, ...]:
     """What reading these votes set aside; votes that no study can use keep their settings."""
     policy, protocol = settings.orientation, settings.protocol
     try:
-        return orient(votes, policy, protocol=protocol, seed=settings.seed).notices
+        return matrix.orient(votes, policy, protocol=protocol, seed=settings.seed).notices
     except InputError as error:
         frame.problem(str(error))
         return ()
@@ -571,7 +568,7 @@ def uploaded(
 
 
 def _analyse(
-    loaded: Loaded, upload: Upload, labels: Upload | None, repeats: Check, *, ready: bool
+    loaded: Loaded, upload: Upload, labels: Upload | None, repeats: checks.Check, *, ready: bool
 ) -> None:
     """Say what was read, and offer to analyse it once it is known what an item is."""
     sentence = votes_sentence(loaded.votes, repeats=repeats)
@@ -596,8 +593,8 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
     """New settings if the form was sent; if they do not fit, an error beside the form."""
     with st.form("settings", border=False):
         first, second, third = st.columns(3)
-        place = POLICIES.index(settings.orientation)
-        orientation = first.selectbox("Orientation", POLICIES, place, help=_ORIENTATION_HELP)
+        place = matrix.POLICIES.index(settings.orientation)
+        orientation = first.selectbox("Orientation", matrix.POLICIES, place, help=_ORIENTATION_HELP)
         splits = second.number_input(
             "Splits",
             min(10, settings.most_splits),
@@ -634,7 +631,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             group_duplicates=grouped,
         )
         picked = votes.with_judges(chosen) if chosen else votes
-        orient(picked, changed.orientation, protocol=changed.protocol, seed=changed.seed)
+        matrix.orient(picked, changed.orientation, protocol=changed.protocol, seed=changed.seed)
     except InputError as error:
         frame.problem(str(error))
         return None
