@@ -111,16 +111,6 @@ class FinalChoice:
         number = float(panel.sum())
         return number, number if self.costs is None else float(self.costs[panel].sum())
 
-    @classmethod
-    def of(cls, standing: Standing, choices: Choices, costs: Floats | None) -> FinalChoice:
-        """The same of choices among candidates whose losses are not needed any more."""
-        losses = standing.losses
-        averages = {
-            prefer: float(average_losses(losses, choice.weights).mean())
-            for prefer, choice in choices.by_preference.items()
-        }
-        return cls(choices, losses.mean(axis=1), averages, standing.panels, costs)
-
 
 def readings_of(
     scores: Scores,
@@ -644,7 +634,12 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     everyone = np.arange(ballots.n_items)
     standing = stand(ballots, everyone, contest.choices, contest.terms, FINAL)
     choices = _choose(standing, everyone, contest, spec, FINAL)
-    return FinalChoice.of(standing, choices, contest.costs)
+    losses = standing.losses
+    averages = {
+        prefer: float(average_losses(losses, choice.weights).mean())
+        for prefer, choice in choices.by_preference.items()
+    }
+    return FinalChoice(choices, losses.mean(axis=1), averages, standing.panels, contest.costs)
 
 
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommendation:

@@ -214,7 +214,10 @@ def _sqlite(url: sa.URL, file: Path, make: bool) -> sa.Engine:
     A writing transaction declares that at its start: one that upgrades later cannot wait.
     """
     if make and "uri" not in url.query:
-        _private(file)
+        # With access for this user only; failures are reported when it is used. An existing file is
+        # not even opened: closing it would drop the locks that this process holds on it.
+        with suppress(OSError):
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     engine = sa.create_engine(
         url, connect_args={"timeout": WAIT_SECONDS}, hide_parameters=True, max_overflow=20
     )
@@ -241,18 +244,6 @@ def _sqlite(url: sa.URL, file: Path, make: bool) -> sa.Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
-
-
-def _private(file: Path) -> None:
-    """Create the file with access for this user only; failures are reported when it is used.
-
-    An existing file is not even opened: closing it would drop the locks that this process holds on
-    it through SQLite.
-    """
-    try:
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except OSError:
-        return
 
 
 SUFFIX = ".identity"

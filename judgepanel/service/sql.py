@@ -484,7 +484,12 @@ class SqlWorkspace:
             if not draws:
                 connection.execute(sa.delete(VOTES).where(VOTES.c.sha256 == sha))
                 self._known_votes.forget(sha)
-        _wipe(self._engine)
+        if self._engine.dialect.name == "sqlite":
+            # Deleted data is removed from the log too; if others read, their connections do it.
+            with suppress(sqlite3.Error, SQLAlchemyError), self._engine.connect() as connection:
+                cursor = connection.connection.cursor()
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                cursor.close()
         for key in map(str, gone):
             for forget in (self._jobs.forget, self._known_results.forget, self._previews.forget):
                 forget(key)
@@ -716,15 +721,6 @@ def _unused(connection: sa.Connection, sha256: str, draws: Iterable[str]) -> tup
     for table, which in tables:
         connection.execute(sa.delete(table).where(which))
     return gone
-
-
-def _wipe(engine: sa.Engine) -> None:
-    """Remove deleted data from SQLite's log too; if others read, their connections do it later."""
-    if engine.dialect.name == "sqlite":
-        with suppress(sqlite3.Error, SQLAlchemyError), engine.connect() as connection:
-            cursor = connection.connection.cursor()
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            cursor.close()
 
 
 def _now() -> str:

@@ -31,7 +31,7 @@ from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text
 from judgepanel.service.sql import SqlWorkspace, id_of_token
-from judgepanel.service.workspace import Analysis, Decision, Share
+from judgepanel.service.workspace import Analysis, Share
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.access import is_team, user
 from judgepanel.ui.pipeline import panel_in_use
@@ -102,8 +102,15 @@ def report(analysis: Analysis) -> None:
     place = st.container()
     if not is_reader():
         _form(space, analysis)
+    decisions = space.decisions(analysis.id)
     with place:
-        _list(space.decisions(analysis.id))
+        st.write("Decisions" if decisions else "No decision has been recorded.")
+        for decision in decisions:
+            st.html(
+                f'<p class="jp-note"><b>{in_html(decision.what, LONGEST)}'
+                f"</b><br>{in_html(decision.why, LONGEST)}"
+                f"<br>{in_html(decision.by, 200)}, {in_html(minute(decision.made))} UTC</p>"
+            )
 
 
 def image_format() -> str:
@@ -133,16 +140,6 @@ def _downloads(space: SqlWorkspace, analysis: Analysis) -> None:
         label, file = f"Download report as {kind}", csv_name(analysis.name, f"report.{end}")
         options: dict[str, Any] = {"key": f"report-{end}", "width": "stretch", "help": what}
         download_button(place, label, partial(made, form), file, **options)
-
-
-def _list(decisions: tuple[Decision, ...]) -> None:
-    st.write("Decisions" if decisions else "No decision has been recorded.")
-    for decision in decisions:
-        st.html(
-            f'<p class="jp-note"><b>{in_html(decision.what, LONGEST)}'
-            f"</b><br>{in_html(decision.why, LONGEST)}"
-            f"<br>{in_html(decision.by, 200)}, {in_html(minute(decision.made))} UTC</p>"
-        )
 
 
 def _form(space: SqlWorkspace, analysis: Analysis) -> None:
