@@ -1,7 +1,5 @@
 """Judges: who adds what?"""
 
-from judgepanel.present.pages import JUDGES_PAGE
-from judgepanel.ui.frame import draw_page
-from judgepanel.ui.pages import judges
+from judgepanel.ui.pages.judges import page
 
-draw_page(JUDGES_PAGE, judges.page, "This page shows which judges repeat each other.")
+page()

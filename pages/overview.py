@@ -1,11 +1,5 @@
 """Overview: what do we do?"""
 
-from judgepanel.present.pages import OVERVIEW_PAGE
-from judgepanel.ui.frame import draw_page
-from judgepanel.ui.pages import overview
+from judgepanel.ui.pages.overview import page
 
-draw_page(
-    OVERVIEW_PAGE,
-    overview.page,
-    "This page has the decision, whether it can be trusted, and the numbers behind it.",
-)
+page()

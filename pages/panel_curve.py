@@ -1,7 +1,5 @@
 """Panel curve: keep all judges, or the top k?"""
 
-from judgepanel.present.pages import CURVE_PAGE
-from judgepanel.ui.frame import draw_page
-from judgepanel.ui.pages import curve
+from judgepanel.ui.pages.curve import page
 
-draw_page(CURVE_PAGE, curve.page, "This page compares all judges with the most accurate few.")
+page()

@@ -1,11 +1,5 @@
 """Recommended panel: which judges, which pipeline?"""
 
-from judgepanel.present.pages import RECOMMENDED_PAGE
-from judgepanel.ui.frame import draw_page
-from judgepanel.ui.pages import recommended
+from judgepanel.ui.pages.recommended import page
 
-draw_page(
-    RECOMMENDED_PAGE,
-    recommended.page,
-    "This page chooses a panel that holds up on items it has not seen.",
-)
+page()

@@ -25,7 +25,7 @@ from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.text import terminal_text
 from judgepanel.studies import runner
 from judgepanel.studies.codec import result_content, result_json
-from judgepanel.studies.contract import Result, Settings, Spec, Study
+from judgepanel.studies.contract import AnyStudy, Result, Settings, Spec
 from judgepanel.studies.decide.estimate import ESTIMATE
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import read_spec, spec_options_of, unknown_option
@@ -83,9 +83,6 @@ def _notebook_handle() -> Any:
     if getattr(shell, "kernel", None) is None:
         return None
     return getattr(sys.modules.get("IPython.display"), "DisplayHandle", None)
-
-
-AnyStudy = Study[Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

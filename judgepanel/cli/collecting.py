@@ -7,24 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from judgepanel import collect
 from judgepanel.api.studies import ProgressLine
 from judgepanel.cli.options import refuse
-from judgepanel.collect import (
-    SECONDS_A_CALL,
-    Estimate,
-    Journal,
-    Outcome,
-    Pairs,
-    Plan,
-    collect,
-    dollars,
-    estimate,
-    finished,
-    judge_rows,
-    read_judges,
-    read_pairs,
-    votes_of,
-)
 from judgepanel.votes import InputError, VoteMatrix, write_votes
 from judgepanel.votes.errors import quote_value
 from judgepanel.words.outputs import coverage_sentence, write_whole
@@ -51,15 +36,17 @@ def run_collect(options: argparse.Namespace) -> int:
     cap = options.max_cost
     if cap is not None and not cap > 0:
         raise InputError("--max-cost must be positive", value=cap, allowed="dollars")
-    pairs, plan = read_pairs(options.pairs), read_judges(options.asked)
+    pairs, plan = collect.read_pairs(options.pairs), collect.read_judges(options.asked)
     if options.out.exists() and not options.out.is_dir():
         raise InputError("this is a file, not a folder", file=options.out.name)
     if options.estimate and not options.out.exists():
-        print(printable(_estimate_text(estimate(pairs, plan, {}), 0.0)), file=sys.stderr)
+        print(printable(_estimate_text(collect.estimate(pairs, plan, {}), 0.0)), file=sys.stderr)
         return 0
-    with Journal(options.out) as journal:
-        completed, spent = finished(journal, plan, pairs)
-        rows = estimate(pairs, plan, {name: len(calls) for name, calls in completed.items()})
+    with collect.Journal(options.out) as journal:
+        completed, spent = collect.finished(journal, plan, pairs)
+        rows = collect.estimate(
+            pairs, plan, {name: len(calls) for name, calls in completed.items()}
+        )
         print(printable(_estimate_text(rows, spent)), file=sys.stderr)
         if options.estimate:
             return 0
@@ -68,10 +55,17 @@ def run_collect(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             refuse("interrupted; finished calls are kept, run the same command again for the rest.")
             return 130
-        write_whole(options.out / JUDGES, csv_text(judge_rows(journal, plan)).encode())
-        print(printable(_outcome_text(outcome)))
+        write_whole(options.out / JUDGES, csv_text(collect.judge_rows(journal, plan)).encode())
+        lines = [
+            f"{outcome.made:,} calls made, {outcome.finished:,} of {outcome.planned:,} finished, "
+            f"{collect.dollars(outcome.dollars)} in all.",
+            *outcome.troubles,
+        ]
+        if not outcome.complete:
+            lines.append("Run the same command again for the rest.")
+        print(printable("\n".join(lines)))
         if outcome.finished:
-            loaded = votes_of(journal, pairs)
+            loaded = collect.votes_of(journal, pairs)
             _write_votes(loaded.votes, options.out)
             options.notes += loaded.warnings
             if loaded.coverage is not None:
@@ -81,13 +75,15 @@ def run_collect(options: argparse.Namespace) -> int:
     return 0 if outcome.complete else 1
 
 
-def _asked(pairs: Pairs, plan: Plan, journal: Journal, cap: float | None) -> Outcome:
+def _asked(
+    pairs: collect.Pairs, plan: collect.Plan, journal: collect.Journal, cap: float | None
+) -> collect.Outcome:
     with ProgressLine() as line:
 
         def report(completed: int, planned: int, dollars_spent: float) -> None:
-            line.show(f"{completed:,}/{planned:,} calls, {dollars(dollars_spent)}")
+            line.show(f"{completed:,}/{planned:,} calls, {collect.dollars(dollars_spent)}")
 
-        return collect(pairs, plan, journal, max_cost=cap, on_progress=report)
+        return collect.collect(pairs, plan, journal, max_cost=cap, on_progress=report)
 
 
 def _write_votes(votes: VoteMatrix, folder: Path) -> None:
@@ -100,32 +96,22 @@ def _write_votes(votes: VoteMatrix, folder: Path) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _estimate_text(rows: tuple[Estimate, ...], spent: float) -> str:
+def _estimate_text(rows: tuple[collect.Estimate, ...], spent: float) -> str:
     lines = [
         f"{row.judge}: {row.calls:,} calls, about {row.tokens_in:,.0f} tokens in, about "
-        f"{dollars(row.dollars)} if answers are as long as allowed, about {_time(row.seconds)}"
+        f"{collect.dollars(row.dollars)} if answers are as long as allowed, about "
+        f"{_time(row.seconds)}"
         for row in rows
     ]
     calls, most = sum(row.calls for row in rows), sum(row.dollars for row in rows)
     longest = max(row.seconds for row in rows)
-    before = f"; {dollars(spent)} were spent before" if spent else ""
+    before = f"; {collect.dollars(spent)} were spent before" if spent else ""
     total = (
-        f"In all {calls:,} calls, about {dollars(most)}, about {_time(longest)} if a call takes "
-        f"{SECONDS_A_CALL:.0f} s{before}."
+        f"In all {calls:,} calls, about {collect.dollars(most)}, about {_time(longest)} if a call "
+        f"takes {collect.SECONDS_A_CALL:.0f} s{before}."
     )
     return "\n".join([*lines, total])
 
 
 def _time(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-
-
-def _outcome_text(outcome: Outcome) -> str:
-    lines = [
-        f"{outcome.made:,} calls made, {outcome.finished:,} of {outcome.planned:,} finished, "
-        f"{dollars(outcome.dollars)} in all.",
-        *outcome.troubles,
-    ]
-    if not outcome.complete:
-        lines.append("Run the same command again for the rest.")
-    return "\n".join(lines)

@@ -8,12 +8,9 @@ from dataclasses import fields
 from pathlib import Path
 
 from judgepanel.cli.reading import check_out
-from judgepanel.votes import TASKS, InputError, load_votes
-from judgepanel.votes.errors import in_terminal
+from judgepanel.votes import TASKS, InputError, errors, load, load_votes, table
 from judgepanel.votes.imports import KINDS, read_kind, source_of
-from judgepanel.votes.load import check_labels
 from judgepanel.votes.simulate import SIMULATED, SimulationSpec, sample_votes, simulate, write_panel
-from judgepanel.votes.table import check_size
 from judgepanel.words.outputs import coverage_sentence, write_whole
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.text import counted, printable
@@ -22,22 +19,24 @@ from judgepanel.words.text import counted, printable
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of one of the two commands."""
     if name == "import":
-        _import_options(parser)
-    else:
-        _simulation_options(parser)
-
-
-def _import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
-    parser.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
-    parser.add_argument(
-        "--task", choices=TASKS, help="what is read of a folder with pairs and single responses"
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="stop at the first file that cannot be read"
-    )
-    parser.set_defaults(command=run_import)
+        parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
+        parser.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
+        parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
+        about = "what is read of a folder with pairs and single responses"
+        parser.add_argument("--task", choices=TASKS, help=about)
+        about = "stop at the first file that cannot be read"
+        parser.add_argument("--strict", action="store_true", help=about)
+        parser.set_defaults(command=run_import)
+        return
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
+    defaults = SimulationSpec()
+    for option in fields(SimulationSpec):
+        value = getattr(defaults, option.name)
+        if type(value) in (int, float, str):
+            flag = "--" + option.name.replace("_", "-")
+            parser.add_argument(flag, type=type(value), default=None, metavar="X")
+    parser.set_defaults(command=run_simulate)
 
 
 def run_import(options: argparse.Namespace) -> None:
@@ -59,31 +58,14 @@ def run_import(options: argparse.Namespace) -> None:
         options.notes.append(f"Studying these votes needs more: {error}")
         return
     try:
-        check_labels(loaded.votes.labels, loaded.votes.task, loaded.roles.label_column)
+        load.check_labels(loaded.votes.labels, loaded.votes.task, loaded.roles.label_column)
     except InputError as error:
         options.notes.append(f"Studying these votes needs more: {error}")
     options.notes += loaded.warnings
-    print(printable(in_terminal(loaded.reading.sentence)))
+    print(printable(errors.in_terminal(loaded.reading.sentence)))
     print(votes_sentence(loaded.votes))
     if loaded.coverage is not None:
         print(printable(coverage_sentence(loaded.coverage)))
-
-
-_OPTION_TYPES = {int: int, float: float}
-
-
-def _simulation_options(parser: argparse.ArgumentParser) -> None:
-    """Add a sample, or all fields of a simulation."""
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
-    defaults = SimulationSpec()
-    for option in fields(SimulationSpec):
-        value = getattr(defaults, option.name)
-        if type(value) in _OPTION_TYPES or isinstance(value, str):
-            parser.add_argument(
-                "--" + option.name.replace("_", "-"), type=type(value), default=None, metavar="X"
-            )
-    parser.set_defaults(command=run_simulate)
 
 
 def run_simulate(options: argparse.Namespace) -> None:
@@ -95,14 +77,11 @@ def run_simulate(options: argparse.Namespace) -> None:
         if getattr(options, option.name, None) is not None
     }
     if options.sample is not None and spec_options:
-        raise InputError(
-            "a sample is fixed",
-            value=", ".join(spec_options),
-            allowed="--sample alone, or options alone",
-        )
+        names, allowed = ", ".join(spec_options), "--sample alone, or options alone"
+        raise InputError("a sample is fixed", value=names, allowed=allowed)
     spec = None if options.sample else SimulationSpec(**spec_options)
     if spec is not None:
-        check_size(spec.n_items, spec.n_judges)
+        table.check_size(spec.n_items, spec.n_judges)
     votes = sample_votes(options.sample) if spec is None else simulate(spec)
     target = options.out.resolve()
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".simulate-") as beside:

@@ -44,7 +44,7 @@ _COMMANDS = {
     "curve": ("studying", "the panel curve: keep all, or the top k?"),
     "recommend": ("studying", "choose and export a panel"),
     "estimate": ("studying", "rates of all items and of groups, from all votes and few labels"),
-    "report": ("reporting", "compute studies, and write one report"),
+    "report": ("studying", "compute studies, and write one report"),
     "score": ("scoring", "probabilities of new votes"),
     "simulate": ("making", "write a simulated panel"),
     "collect": ("collecting", "ask judges and turn their answers into votes"),
@@ -68,26 +68,21 @@ def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
         _module("study").study_named(words[1])
     options, unknown = command_parser().parse_known_args(words)
     options.notes = []
-    _take_all(options, unknown)
+    if "handed_on" in options:
+        options.handed_on = tuple(unknown)
+    elif unknown:
+        _refuse_option(options, unknown)
     return options
 
 
-def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
+def _refuse_option(options: argparse.Namespace, unknown: Sequence[str]) -> NoReturn:
     """Refuse an option that this command does not accept, with its value."""
-    if not unknown:
-        return
-    if "handed_on" in options:
-        options.handed_on = tuple(unknown)
-        return
     name, _, value = unknown[0].partition("=")
     value = value or next(iter(unknown[1:2]), "")
     study = _module("study")
     if "study" not in options:
-        raise InputError(
-            f"{options.taken} takes no {name}",
-            value=value or None,
-            remedy=study.similar_option(name, options.flags),
-        )
+        remedy = study.similar_option(name, options.flags)
+        raise InputError(f"{options.taken} takes no {name}", value=value or None, remedy=remedy)
     raise study.unknown_option(options.taken, options.study, name, value or None, options.flags)
 
 

@@ -17,37 +17,19 @@ from judgepanel.words.outputs import check_output, write_whole
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """Add options for the file of votes and the roles of its columns."""
-    parser.add_argument(
-        "votes",
-        type=Path,
-        metavar="VOTES",
-        help="CSV, .csv.gz, Excel, Parquet, Arrow, JSON or JSONL; or a dataset on disk",
-    )
+    about = "CSV, .csv.gz, Excel, Parquet, Arrow, JSON or JSONL; or a dataset on disk"
+    parser.add_argument("votes", type=Path, metavar="VOTES", help=about)
     for option in OPTIONS:
         parser.add_argument(option.flag, dest=option.choice, help=option.help, **_kind(option))
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        metavar="FILE",
-        action=_Once,
-        help="the labels, one row per item with its id",
-    )
-    parser.add_argument(
-        "--roles",
-        type=Path,
-        metavar="FILE",
-        help="what the columns are, in TOML; options given beside it take precedence",
-    )
+    about = "the labels, one row per item with its id"
+    parser.add_argument("--labels", type=Path, metavar="FILE", action=_Once, help=about)
+    about = "what the columns are, in TOML; options given beside it take precedence"
+    parser.add_argument("--roles", type=Path, metavar="FILE", help=about)
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row per judge")
-    parser.add_argument(
-        "--strict", action="store_true", help="refuse a file of which anything is guessed"
-    )
-    parser.add_argument(
-        "--write-roles",
-        type=Path,
-        metavar="FILE",
-        help="write how the file was read, for --roles with the next one",
-    )
+    about = "refuse a file of which anything is guessed"
+    parser.add_argument("--strict", action="store_true", help=about)
+    about = "write how the file was read, for --roles with the next one"
+    parser.add_argument("--write-roles", type=Path, metavar="FILE", help=about)
 
 
 class _Once(argparse.Action):
@@ -110,11 +92,8 @@ def _thresholds(pairs: list[tuple[str | None, float]]) -> Thresholds | None:
 
 def grouping_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that keeps copies of items together."""
-    parser.add_argument(
-        "--group-duplicates",
-        action="store_true",
-        help="keep items that repeat each other in one group",
-    )
+    about = "keep items that repeat each other in one group"
+    parser.add_argument("--group-duplicates", action="store_true", help=about)
 
 
 def load(
@@ -129,8 +108,17 @@ def load(
     """
     loaded = _loaded(options, need_labels=need_labels, known=known or {})
     options.notes += loaded.warnings
-    if options.strict:
-        _refuse_guesses(loaded)
+    guesses = loaded.reading.guesses
+    if options.strict and guesses:
+        more = f" And {len(guesses) - 3} more." if len(guesses) > 3 else ""
+        several = "guesses are" if len(guesses) > 1 else "guess is"
+        shown = " ".join(guesses[:3]) + more
+        raise InputError(
+            f"{len(guesses)} {several} not allowed with --strict: {shown.rstrip('.')}",
+            file=loaded.file,
+            remedy="give each with an option, or keep the guesses with --write-roles FILE and read "
+            "the file with --roles FILE",
+        )
     if options.write_roles is not None:
         write_whole(options.write_roles, roles_text(loaded).encode())
     return loaded
@@ -144,28 +132,10 @@ def texts_of(options: argparse.Namespace, ids: Sequence[str]) -> pd.DataFrame | 
 def _loaded(options: argparse.Namespace, **more: Any) -> Loaded:
     given = {option.choice: getattr(options, option.choice) for option in OPTIONS}
     given["thresholds"] = _thresholds(options.thresholds)
+    given = with_roles(options.roles, given)
     return load_votes(
-        options.votes,
-        **with_roles(options.roles, given),
-        labels=options.labels,
-        judge_table=options.judge_table,
-        **more,
+        options.votes, **given, labels=options.labels, judge_table=options.judge_table, **more
     )
-
-
-def _refuse_guesses(loaded: Loaded) -> None:
-    """Refuse votes of which anything was guessed."""
-    guesses = loaded.reading.guesses
-    if guesses:
-        more = f" And {len(guesses) - 3} more." if len(guesses) > 3 else ""
-        several = "guesses are" if len(guesses) > 1 else "guess is"
-        shown = " ".join(guesses[:3]) + more
-        raise InputError(
-            f"{len(guesses)} {several} not allowed with --strict: {shown.rstrip('.')}",
-            file=loaded.file,
-            remedy="give each with an option, or keep the guesses with --write-roles FILE and read "
-            "the file with --roles FILE",
-        )
 
 
 def check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> None:

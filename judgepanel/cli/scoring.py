@@ -20,11 +20,8 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
     parser.add_argument("panel", type=Path, metavar="panel.json")
     reading_options(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
-    parser.add_argument(
-        "--fail-on-drift",
-        action="store_true",
-        help="exit 1 if the votes are shown to be unlike those the panel was fitted on",
-    )
+    about = "exit 1 if the votes are shown to be unlike those the panel was fitted on"
+    parser.add_argument("--fail-on-drift", action="store_true", help=about)
     parser.set_defaults(command=run_score)
 
 

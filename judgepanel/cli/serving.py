@@ -38,21 +38,15 @@ def run_app(options: argparse.Namespace) -> int:
     if options.home is not None:
         os.environ[HOME] = str(options.home.absolute())
     words += options.handed_on
-    _check_environment()
-    os.chdir(APP_FOLDER)  # Streamlit reads the configuration in its working directory.
-    if os.name == "nt":  # A process that replaces itself appears to have ended to its shell there.
-        return subprocess.run(words, check=False).returncode
-    os.execv(sys.executable, words)  # noqa: S606
-
-
-def _check_environment() -> None:
-    """Refuse here what the server would refuse after Streamlit has printed an address.
-
-    Who signs in may also be set in Streamlit's secrets, which only Streamlit can find.
-    """
+    # Refused here is what the server would refuse after Streamlit has printed an address. Who signs
+    # in may also be set in Streamlit's secrets, which only Streamlit can find.
     if os.environ.get("JUDGEPANEL_ACCESS") == "team":
         require("authlib", "signing in")
     try:
         check_address()
     except DatabaseProblem as error:
         raise InputError(str(error).rstrip(".")) from None
+    os.chdir(APP_FOLDER)  # Streamlit reads the configuration in its working directory.
+    if os.name == "nt":  # A process that replaces itself appears to have ended to its shell there.
+        return subprocess.run(words, check=False).returncode
+    os.execv(sys.executable, words)  # noqa: S606

@@ -1,4 +1,4 @@
-"""`study`, `curve`, `recommend` and `estimate`: the commands that compute one study."""
+"""`study`, `curve`, `recommend`, `estimate` and `report`: the commands that compute studies."""
 
 from __future__ import annotations
 
@@ -11,16 +11,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from judgepanel.api import studies
 from judgepanel.api.panels import DOCUMENTS, RecommendedPanel
-from judgepanel.api.studies import (
-    TABLES,
-    StudyResult,
-    StudyRun,
-    Workers,
-    items_to_label,
-    run_study,
-    study_spec,
-)
 from judgepanel.api.votes import Votes
 from judgepanel.cli.options import refuse
 from judgepanel.cli.reading import check_out, grouping_option, load, reading_options, texts_of
@@ -28,16 +20,12 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.decide.estimate import failures
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.text import terminal_text
-from judgepanel.studies.contract import AUTO_SPLITS, Settings, Study, WorkersEnded
+from judgepanel.studies.contract import AUTO_SPLITS, AnyStudy, Settings, WorkersEnded
 from judgepanel.studies.decide.estimate import ESTIMATE, with_texts
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.runner import AUTO, BACKENDS, DASK, SCHEDULER, backend_of
-from judgepanel.votes import InputError
-from judgepanel.votes.errors import in_terminal
-from judgepanel.votes.formats import text_of
-from judgepanel.votes.matrix import POLICIES, PROTOCOLS
-from judgepanel.votes.texts import ID
+from judgepanel.votes import InputError, errors, formats, matrix, texts
 from judgepanel.words.outputs import write_whole
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import counted, printable
@@ -50,93 +38,74 @@ _METAVARS = {False: "X", True: "X,Y"}
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command."""
-    _ADDERS[name](parser)
+    if name == "report":
+        _add_report(parser)
+    elif name == "study":
+        _add_study(parser)
+    elif name == "estimate":
+        _add_estimate(parser)
+    elif name == "curve":
+        parser.set_defaults(command=run_study_command)
+        _studying_one(_dictionary(parser), PANEL_CURVE)
+    else:
+        _studying_one(parser, RECOMMEND, "the panel, a .json file for `score`")
+        about = ".html: a report with figures; .md: its words"
+        parser.add_argument("--report", type=Path, metavar="FILE", help=about)
+        parser.set_defaults(command=run_recommend, taken="recommend")
 
 
 def _add_study(parser: argparse.ArgumentParser) -> None:
     """Add the study that is asked for, so that no other is imported; all of them for a list."""
-    studies = parser.add_subparsers(required=True, metavar="NAME")
+    named = parser.add_subparsers(required=True, metavar="NAME")
     asked = [name for name in getattr(parser, "words", ())[:1] if name in STUDIES]
     for study in map(STUDIES.__getitem__, asked or STUDIES):
-        named = studies.add_parser(
+        command = named.add_parser(
             study.name, help=study.question, description=study.question, allow_abbrev=False
         )
-        named.set_defaults(command=run_study_command)
-        _studying_one(_dictionary(named), study)
-
-
-def _add_curve(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command=run_study_command)
-    _studying_one(_dictionary(parser), PANEL_CURVE)
+        command.set_defaults(command=run_study_command)
+        _studying_one(_dictionary(command), study)
 
 
 def _add_estimate(parser: argparse.ArgumentParser) -> None:
     _studying_one(_dictionary(parser), ESTIMATE)
-    parser.add_argument(
-        "--fail-under", type=float, metavar="RATE", help="exit 1 if the rate is shown to be below"
-    )
-    parser.add_argument(
-        "--fail-unless-better",
-        nargs=2,
-        metavar=("OLD", "NEW"),
-        help="exit 1 unless the group NEW is shown to be better than OLD",
-    )
-    parser.add_argument(
-        "--draw", type=int, metavar="N", help="how many items to draw for labelling next"
-    )
-    parser.add_argument(
-        "--draw-to",
-        type=Path,
-        metavar="FILE",
-        help=".csv: their ids, texts and features, for labels that --labels reads",
-    )
+    about = "exit 1 if the rate is shown to be below"
+    parser.add_argument("--fail-under", type=float, metavar="RATE", help=about)
+    about = "exit 1 unless the group NEW is shown to be better than OLD"
+    parser.add_argument("--fail-unless-better", nargs=2, metavar=("OLD", "NEW"), help=about)
+    about = "how many items to draw for labelling next"
+    parser.add_argument("--draw", type=int, metavar="N", help=about)
+    about = ".csv: their ids, texts and features, for labels that --labels reads"
+    parser.add_argument("--draw-to", type=Path, metavar="FILE", help=about)
     parser.set_defaults(command=run_estimate)
 
 
-def _add_recommend(parser: argparse.ArgumentParser) -> None:
-    _studying_one(parser, RECOMMEND, "the panel, a .json file for `score`")
-    parser.add_argument(
-        "--report", type=Path, metavar="FILE", help=".html: a report with figures; .md: its words"
-    )
-    parser.set_defaults(command=run_recommend, taken="recommend")
-
-
-_ADDERS = {
-    "study": _add_study,
-    "curve": _add_curve,
-    "recommend": _add_recommend,
-    "estimate": _add_estimate,
-}
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    settings_options(parser)
+    about = ".html: figures too; .md: its words"
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=about)
+    parser.add_argument("--studies", metavar="X,Y", help="studies by name (default: all)")
+    parser.set_defaults(command=run_report)
 
 
 def settings_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that all studies share."""
     reading_options(parser)
-    parser.add_argument("--orientation", choices=POLICIES, default="auto")
+    parser.add_argument("--orientation", choices=matrix.POLICIES, default="auto")
     grouping_option(parser)
-    parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
+    parser.add_argument("--protocol", choices=matrix.PROTOCOLS, default="honest")
     parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one per line")
-    parser.add_argument(
-        "--judge", action="append", metavar="NAME", help="a judge to use; can be given repeatedly"
-    )
-    parser.add_argument(
-        "--splits",
-        type=_splits,
-        default=Settings().splits,
-        metavar="N",
-        help="random splits of the items, or `auto` (default): as many as the verdict needs",
-    )
+    about = "a judge to use; can be given repeatedly"
+    parser.add_argument("--judge", action="append", metavar="NAME", help=about)
+    about = "random splits of the items, or `auto` (default): as many as the verdict needs"
+    most = Settings().splits
+    parser.add_argument("--splits", type=_splits, default=most, metavar="N", help=about)
     parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
-    parser.add_argument(
-        "--backend",
-        choices=(*BACKENDS, DASK),
-        help="what computes (default: auto, on this machine)",
-    )
-    parser.add_argument(
-        "--scheduler", metavar="ADDRESS", help="the Dask scheduler whose workers compute"
-    )
+    about = "what computes (default: auto, on this machine)"
+    parser.add_argument("--backend", choices=(*BACKENDS, DASK), help=about)
+    about = "the Dask scheduler whose workers compute"
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=about)
 
 
 def _splits(text: str) -> int | None:
@@ -150,15 +119,12 @@ def _splits(text: str) -> int | None:
 
 
 def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument(
-        "--dictionary", type=Path, metavar="FILE", help=".csv: what each column of the table holds"
-    )
+    about = ".csv: what each column of the table holds"
+    parser.add_argument("--dictionary", type=Path, metavar="FILE", help=about)
     return parser
 
 
-def _studying_one(
-    parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
-) -> None:
+def _studying_one(parser: argparse.ArgumentParser, study: AnyStudy, out: str = _STUDY_OUT) -> None:
     """Add the options of a study: the shared ones, and those of its spec."""
     settings_options(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
@@ -185,30 +151,28 @@ def run_estimate(options: argparse.Namespace) -> int:
             "items to label need their number and a file", allowed="--draw N --draw-to FILE.csv"
         )
     if options.draw_to is not None and options.draw_to.exists():
-        raise InputError(
-            "this file already exists, and labels may have been filled in",
-            remedy="give --draw-to another name, or delete it",
-            file=options.draw_to.name,
-        )
+        why = "this file already exists, and labels may have been filled in"
+        remedy = "give --draw-to another name, or delete it"
+        raise InputError(why, remedy=remedy, file=options.draw_to.name)
     result = _run_and_print(options)
     if options.draw is not None:
-        drawn = items_to_label(result, options.draw, options.seed)
-        drawn = with_texts(drawn, texts_of(options, drawn[ID].tolist()))
+        drawn = studies.items_to_label(result, options.draw, options.seed)
+        drawn = with_texts(drawn, texts_of(options, drawn[texts.ID].tolist()))
         write_whole(options.draw_to, csv_text(drawn).encode())
         drawn_items = f"{counted(len(drawn), 'item')} to label written to {options.draw_to.name}"
         print(printable(f"{drawn_items}: fill in its column 'label', and give it with --labels."))
     pair = options.fail_unless_better
     reasons = failures(result.result, options.fail_under, None if pair is None else tuple(pair))
     for sentence in reasons:
-        print(f"failed: {printable(in_terminal(sentence))}", file=sys.stderr)
+        print(f"failed: {printable(errors.in_terminal(sentence))}", file=sys.stderr)
     return 1 if reasons else 0
 
 
-def _run_and_print(options: argparse.Namespace) -> StudyResult:
-    check_out(options, *TABLES)
+def _run_and_print(options: argparse.Namespace) -> studies.StudyResult:
+    check_out(options, *studies.TABLES)
     check_out(options, ".csv", option="dictionary")
     spec = spec_of(options)
-    result = StudyResult(*_run(options, spec))
+    result = studies.StudyResult(*_run(options, spec))
     if options.out is not None:
         write_whole(options.out, result.text(options.out).encode())
     if options.dictionary is not None:
@@ -230,6 +194,22 @@ def run_recommend(options: argparse.Namespace) -> None:
     print(terminal_text(recommended.blocks()))
 
 
+def run_report(options: argparse.Namespace) -> None:
+    """Compute studies, and write their report to one file."""
+    from judgepanel.api.reports import report_studies, write_report  # noqa: PLC0415
+
+    check_out(options, *DOCUMENTS)
+    settings = settings_of(options)
+    names, workers = report_studies(options.studies), workers_of(options)
+    votes = Votes.of(load(options))
+    with one_line():
+        chosen = None if options.studies is None else names
+        options.notes += write_report(
+            votes, options.out, chosen, settings, workers, keep_interrupted=False
+        )
+    print(printable(f"Written: {options.out.name}."))
+
+
 @contextmanager
 def one_line() -> Iterator[None]:
     """Turn repeatedly dying workers into a one-line refusal."""
@@ -246,7 +226,7 @@ def spec_of(options: argparse.Namespace) -> Any:
         for name, text in vars(options).items()
         if name.startswith("option_") and text is not None
     }
-    return study_spec(options.study, settings_of(options), given)
+    return studies.study_spec(options.study, settings_of(options), given)
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -261,7 +241,7 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
         return None
     names = list(options.judge or ())
     if options.judges is not None:
-        lines = text_of(options.judges).split("\n")
+        lines = formats.text_of(options.judges).split("\n")
         names = [line.strip() for line in lines if line.strip()] + names
         if not names:
             raise InputError(
@@ -270,19 +250,19 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def workers_of(options: argparse.Namespace) -> Workers:
+def workers_of(options: argparse.Namespace) -> studies.Workers:
     """Return the workers; a scheduler's address alone implies the backend dask."""
     backend, scheduler = options.backend, options.scheduler
     if backend in (None, DASK):
         scheduler = scheduler or (os.environ.get(SCHEDULER) if backend == DASK else None)
         backend = DASK if backend == DASK or scheduler else AUTO
-    return Workers(options.jobs, backend_of(backend, scheduler, BACKENDS))
+    return studies.Workers(options.jobs, backend_of(backend, scheduler, BACKENDS))
 
 
-def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, StudyRun]:
+def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, studies.StudyRun]:
     workers = workers_of(options)
     votes = Votes.of(load(options))
     with one_line():
-        run = run_study(options.study, votes.matrix, spec, workers=workers)
+        run = studies.run_study(options.study, votes.matrix, spec, workers=workers)
     options.notes += run.notes
     return options.study, spec, votes, run

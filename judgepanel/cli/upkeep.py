@@ -11,22 +11,8 @@ from urllib.parse import SplitResult, urlsplit
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from judgepanel.service import database as db
 from judgepanel.service.basics import VARIABLE, DatabaseProblem
-from judgepanel.service.database import (
-    FILE,
-    GONE,
-    Copied,
-    back_up,
-    check_connection,
-    check_schema,
-    connect,
-    default_url,
-    expected_identity,
-    file_of,
-    is_current,
-    restore,
-    transaction,
-)
 from judgepanel.service.workspace import default_home
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import documentation
@@ -54,14 +40,10 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
         parser.add_argument("--url", metavar="URL", help=where)
         parser.set_defaults(command=run_health)
         return
-    file, replaced, run = {
-        "backup": ("the copy to write", "replace FILE if it is there", run_backup),
-        "restore": (
-            "a copy that `backup` wrote",
-            "replace the database; the old one is kept beside it",
-            run_restore,
-        ),
-    }[name]
+    file, replaced, run = ("the copy to write", "replace FILE if it is there", run_backup)
+    if name == "restore":
+        replaced = "replace the database; the old one is kept beside it"
+        file, run = "a copy that `backup` wrote", run_restore
     parser.add_argument("file", type=Path, metavar="FILE", help=file)
     parser.add_argument("--force", action="store_true", help=replaced)
     parser.set_defaults(command=run)
@@ -116,19 +98,19 @@ def database_state() -> tuple[bool, str]:
     A database that does not exist yet is in order: the dashboard creates it.
     """
     address, file = _address()
-    expected = None if file is None else expected_identity(file)
+    expected = None if file is None else db.expected_identity(file)
     if address is None:
-        return (True, _NO_FILE) if expected is None else (False, GONE)
+        return (True, _NO_FILE) if expected is None else (False, db.GONE)
     try:
-        engine = connect(address)
+        engine = db.connect(address)
         try:
             # SQLite's address already says so; PostgreSQL needs the option.
             reading = engine.execution_options(postgresql_readonly=True)
-            with transaction(reading, write=False) as connection:
+            with db.transaction(reading, write=False) as connection:
                 if file is not None:
-                    check_connection(connection, expected)
-                    check_schema(connection)
-                current = is_current(connection)
+                    db.check_connection(connection, expected)
+                    db.check_schema(connection)
+                current = db.is_current(connection)
         finally:
             engine.dispose()
     except DatabaseProblem as error:
@@ -145,7 +127,7 @@ def _address() -> tuple[str | None, Path | None]:
     No address while a file that can be created is missing.
     """
     given = os.environ.get(VARIABLE, "").strip()
-    file = default_home().absolute() / FILE
+    file = default_home().absolute() / db.FILE
     folder = next(parent for parent in file.parents if os.path.exists(parent))
     query = {}
     if given:
@@ -176,7 +158,7 @@ def run_backup(options: argparse.Namespace) -> None:
     if target.exists() and target.samefile(database):
         raise InputError("this is the database itself", file=target.name)
     try:
-        copied = back_up(database, target)
+        copied = db.back_up(database, target)
     except DatabaseProblem as error:
         raise InputError(str(error).rstrip("."), file=database.name) from None
     print(printable(f"{target.name} holds {_content(copied)}; it was read back and is intact."))
@@ -194,7 +176,7 @@ def run_restore(options: argparse.Namespace) -> None:
         if database.stat().st_size:  # An emptied file holds nothing to lose.
             _refuse_to_overwrite(database, options.force)
     try:
-        copied = restore(backup, database)
+        copied = db.restore(backup, database)
     except DatabaseProblem as error:
         raise InputError(str(error).rstrip("."), file=backup.name) from None
     print(printable(f"{database.name} holds {_content(copied)} of {backup.name}."))
@@ -205,10 +187,10 @@ def run_restore(options: argparse.Namespace) -> None:
 def _database() -> Path:
     """Return the database file; InputError if it is PostgreSQL or the address is wrong."""
     try:
-        engine = connect(default_url(default_home()), make=False)
+        engine = db.connect(db.default_url(default_home()), make=False)
     except DatabaseProblem as error:
         raise InputError(str(error).rstrip(".")) from None
-    file = file_of(engine)
+    file = db.file_of(engine)
     engine.dispose()
     if file is None:
         raise InputError(_POSTGRESQL)
@@ -220,6 +202,6 @@ def _refuse_to_overwrite(file: Path, force: bool) -> None:
         raise InputError("this file already exists: add --force to replace it", file=file.name)
 
 
-def _content(copied: Copied) -> str:
+def _content(copied: db.Copied) -> str:
     analyses = counted(copied.analyses, "analysis", "analyses")
     return f"{analyses} and {counted(copied.results, 'result')}"

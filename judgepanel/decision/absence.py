@@ -54,21 +54,7 @@ from judgepanel.kernels.calibration import KnotShape, apply_map
 from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
-from judgepanel.models.panel import (
-    Fallback,
-    JointSum,
-    LevelSum,
-    Mixture,
-    PanelModel,
-    TwoCoin,
-    VoteFraction,
-    VoteSum,
-    fit_fallback,
-    fit_panels,
-    in_order,
-    mixture_of,
-    pooled,
-)
+from judgepanel.models import panel as models
 from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
@@ -245,11 +231,7 @@ class AbsenceFigures:
 
 
 def figures_of(
-    losses: list[Losses],
-    limits: Threshold,
-    units: Ints,
-    sizes: Sequence[int],
-    n_judges: int,
+    losses: list[Losses], limits: Threshold, units: Ints, sizes: Sequence[int], n_judges: int
 ) -> tuple[list[AbsenceFigures], float]:
     """Return the figures of every absence, and the NLL with no judge absent."""
     n_figures = int(losses[0].owner[-1]) + 1
@@ -270,13 +252,10 @@ def figures_of(
     items, mains = sums / times, mains / times
     rises, final = items[1:] - items[0], finals / times
     rule = (final[1:] - final[0] - rises).mean(axis=1)
+    between, n_draws = np.mean(draws, axis=0)[1:], np.bincount(losses[0].owner)[1:] * len(losses)
+    panels = np.array(of_panels)[:, 1:]
     reach, df, item_sd = _spread(
-        rises,
-        np.array(of_panels)[:, 1:],
-        units[seen],
-        draws=np.mean(draws, axis=0)[1:],
-        n_draws=np.bincount(losses[0].owner)[1:] * len(losses),
-        rule=rule,
+        rises, panels, units[seen], draws=between, n_draws=n_draws, rule=rule
     )
     value = rises.mean(axis=1)
     delta = Interval(value, value - reach, value + reach)
@@ -323,7 +302,7 @@ def _spread(
 _SIGN = {"1": 1.0, "0": -1.0, ".": 0.0}
 
 
-def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Floats:
+def scores_without(panel: models.Mixture, codes: Votes, absent: list[list[int]]) -> Floats:
     """P(label = 1), (n_arms, n_items), with the judges at the positions of each arm absent.
 
     ``codes`` (n_items, n_judges) are in panel order. The result equals ``panel.score`` with those
@@ -333,37 +312,37 @@ def scores_without(panel: Mixture, codes: Votes, absent: list[list[int]]) -> Flo
     for member in panel.members:
         place = {column: j for j, column in enumerate(member.columns)}
         positions = [[place[j] for j in arm if j in place] for arm in absent]
-        scores.append(_member_without(member.model, codes[:, list(member.columns)], positions))
+        own = codes[:, list(member.columns)]
+        signs, there = _signs(own), _there(len(member.columns), positions)
+        p = _probabilities(member.model, _logits(member.model, own, signs, positions, there))
+        scores.append(np.where(_empty(signs, there), member.model.prior, p))
     flat = [values.ravel() for values in scores]
     weights = [member.weight for member in panel.members]
-    return pooled(flat, weights).reshape(len(absent), len(codes))
-
-
-def _member_without(model: PanelModel, codes: Votes, absent: list[list[int]]) -> Floats:
-    signs = _signs(codes)
-    there = _there(codes.shape[1], absent)
-    scores = _probabilities(model, _logits(model, codes, signs, absent, there))
-    return np.where(_empty(signs, there), model.prior, scores)
+    return models.pooled(flat, weights).reshape(len(absent), len(codes))
 
 
 def _logits(
-    model: PanelModel, codes: Votes, signs: Floats, absent: list[list[int]], there: Floats
+    model: models.PanelModel, codes: Votes, signs: Floats, absent: list[list[int]], there: Floats
 ) -> Floats:
     """Raw logits (n_arms, n_items); ``there`` (n_judges, n_arms) is 0 for absent judges, else 1."""
     rule = model.rule
-    if isinstance(rule, TwoCoin):
+    if isinstance(rule, models.TwoCoin):
         arms = (np.where(column > 0.0, codes, MISSING) for column in there.T)
         return np.stack([model.logits(cast) for cast in arms])
-    if isinstance(rule, VoteFraction):
+    if isinstance(rule, models.VoteFraction):
         weights = np.array(rule.weights)[:, None] * there
         ones, zeros = (side.astype(np.float64) @ weights for side in (signs > 0.0, signs < 0.0))
         return np.asarray((np.log(ones + 1.0) - np.log(zeros + 1.0)).T)
-    weights = rule.weights_of(codes) if isinstance(rule, LevelSum) else np.array(rule.weights)
+    weights = (
+        rule.weights_of(codes) if isinstance(rule, models.LevelSum) else np.array(rule.weights)
+    )
     linear = ((signs * weights) @ there).T + rule.intercept
-    return linear if isinstance(rule, VoteSum) else linear + _likeness(rule, signs, absent)
+    return linear if isinstance(rule, models.VoteSum) else linear + _likeness(rule, signs, absent)
 
 
-def _likeness(rule: JointSum | LevelSum, signs: Floats, absent: list[list[int]]) -> Floats:
+def _likeness(
+    rule: models.JointSum | models.LevelSum, signs: Floats, absent: list[list[int]]
+) -> Floats:
     """Contribution of similarity to past items, (n_arms, n_items)."""
     past = np.array([[_SIGN[mark] for mark in row] for row in rule.prototypes])
     past = past.reshape(-1, signs.shape[1]) * np.array(rule.shares or [1.0])
@@ -379,7 +358,7 @@ def _likeness(rule: JointSum | LevelSum, signs: Floats, absent: list[list[int]])
     return parts
 
 
-def _probabilities(model: PanelModel, logits: Floats) -> Floats:
+def _probabilities(model: models.PanelModel, logits: Floats) -> Floats:
     """As ``model.probabilities`` of every arm, up to rounding.
 
     The scalar functions that agree with panel files to the bit would take most of the time.
@@ -411,7 +390,7 @@ def _signs(codes: Votes) -> Floats:
 
 
 def fallback_without(
-    fallback: Fallback, panel: Mixture, votes: Votes, absent: list[list[int]]
+    fallback: models.Fallback, panel: models.Mixture, votes: Votes, absent: list[list[int]]
 ) -> tuple[Floats, Floats]:
     """P(label = 1) by the fallback alone, and the missing share of its weight.
 
@@ -458,7 +437,7 @@ class Absence:
     single: tuple[AbsenceFigures, ...]
     groups: tuple[GroupAbsence, ...]
     several: tuple[AbsenceFigures, ...]
-    fallback: Fallback | None
+    fallback: models.Fallback | None
     n_calibration: float
     n_evaluation: float
     n_splits: int
@@ -468,7 +447,7 @@ class Absence:
 class _Panel:
     """A panel whose judges are absent: ``names`` of its judges, sorted, and groups of them."""
 
-    model: Mixture
+    model: models.Mixture
     names: list[str]
     groups: tuple[JudgeGroup, ...]
 
@@ -482,19 +461,8 @@ class _Panel:
         return [[], *(self.places(group.judges) for group in self.groups)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Arms:
-    """Absences that are scored together, as positions in ``names`` order; the first is empty.
-
-    ``owner`` (n_arms,) is the figure to which an arm belongs (0: no judge absent): draws share one.
-    """
-
-    absent: list[list[int]]
-    owner: Ints
-
-
 def measure_absence(
-    prepared: Prepared, settings: Settings, model: Mixture, families: Sequence[str] = ()
+    prepared: Prepared, settings: Settings, model: models.Mixture, families: Sequence[str] = ()
 ) -> Absence | None:
     """Measure the losses of a panel fitted on ``prepared``; None for a single judge.
 
@@ -509,134 +477,23 @@ def measure_absence(
     panel = _Panel(model, names, groups)
     alone: list[Losses] = []
     together: list[Losses] = []
+    one_by_one = [[], *([j] for j in range(len(names)))], np.arange(len(names) + 1)
     everyone, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.most_splits)
     for drawn in folds(ballots.units, everyone, n_folds, seed=settings.seed, key=(_STREAM,)):
         rng = stream(settings.seed, drawn.number, _STREAM)
         fitted = _fitted(ballots.of_items(drawn.calibration), panel, rng)
-        for arms, losses in (
-            (_one_by_one(len(names)), alone),
-            (_at_once(panel, rng), together),
-        ):
-            losses.append(_losses(ballots, drawn, fitted, panel, arms, rng))
-    return _figures(ballots, panel, (alone, together), settings.seed)
-
-
-def _one_by_one(n_judges: int) -> _Arms:
-    return _Arms([[], *([j] for j in range(n_judges))], np.arange(n_judges + 1))
-
-
-def _at_once(panel: _Panel, rng: np.random.Generator) -> _Arms:
-    absent, n_judges = panel.absent, len(panel.names)
-    owner = list(range(len(absent)))
-    for n_absent in numbers_absent(n_judges):
-        absent += [rng.permutation(n_judges)[:n_absent].tolist() for _ in range(DRAWS)]
-        owner += [owner[-1] + 1] * DRAWS
-    return _Arms(absent, np.array(owner))
-
-
-def _fitted(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Mixture:
-    """Return the panel fitted on some rows, with a fallback that is not active yet."""
-    models = _refitted(ballots, panel)
-    fitted = mixture_of(models, [member.weight for member in panel.model.members])
-    fallback = _fallback(ballots, panel, rng)
-    if fallback is None:
-        return fitted
-    places = np.array(panel.places(fitted.judges))
-    return replace(fitted, fallback=in_order(fallback, places, NEVER))
-
-
-def _refitted(ballots: Ballots, panel: _Panel) -> list[PanelModel]:
-    """Return the members fitted on some rows; those of one aggregator and panel share a rule."""
-    models = [member.model for member in panel.model.members]
-    keys = [(model.aggregator, tuple(sorted(panel.places(model.judges)))) for model in models]
-    calibrators = [model.calibrator for model in models]
-    fits = {}
-    for key in dict.fromkeys(keys):
-        aggregator, columns = key
-        own = tuple(c for c, one in zip(calibrators, keys, strict=True) if one == key)
-        panels = fit_panels(
-            ballots.of_judges(list(columns)),
-            tuple(panel.names[column] for column in columns),
-            len(columns),
-            Recipe(aggregator, own),
-        )
-        fits.update({(key, fit.calibrator): fit for fit in panels})
-    return [fits[pair] for pair in zip(keys, calibrators, strict=True)]
-
-
-def _fallback(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> Fallback | None:
-    """Fit the fallback to rows with no judge, each group and random shares of the judges absent."""
-    absent, n_judges = panel.absent, len(panel.names)
-    absent += [rng.permutation(n_judges)[: round(q * n_judges)].tolist() for q in FIT_SHARES]
-    masks = np.zeros((len(absent), n_judges), dtype=bool)
-    for mask, positions in zip(masks, absent, strict=True):
-        mask[positions] = True
-    return fit_fallback(ballots, masks, _some(np.arange(ballots.n_items), _FIT_ROWS, rng))
-
-
-def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
-    """Return at most ``most`` rows at random."""
-    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
-
-
-def _losses(
-    ballots: Ballots,
-    drawn: Split,
-    fitted: Mixture,
-    panel: _Panel,
-    arms: _Arms,
-    rng: np.random.Generator,
-) -> Losses:
-    """NLL of evaluation rows under every arm, by the panel's own rule and by the fallback."""
-    most = max(_CELLS // len(arms.absent), 50)
-    rows = _some(drawn.evaluation, most, rng)
-    shared = _some(np.arange(ballots.n_items), most, stream(0, FOLDS, _STREAM))
-    all_rows = np.concatenate([rows, shared])
-    place = {name: column for column, name in enumerate(fitted.judges)}
-    columns = np.array(panel.places(fitted.judges))
-    cells = np.ix_(all_rows, columns)
-    margins = None if ballots.margins is None else ballots.margins[cells]
-    signs = ballots.votes[cells]
-    votes = np.where(signs == 0, MISSING, (signs + 1) // 2).astype(np.int8)
-    codes = fitted.codes(votes, margins)
-    absent = [[place[panel.names[j]] for j in positions] for positions in arms.absent]
-    right = ballots.signs[all_rows] > 0
-    own = replace(fitted, fallback=None)
-    main = _nll(scores_without(own, codes, absent), right)
-    other, missing = main, np.zeros_like(main)
-    if fitted.fallback is not None:
-        p, missing = fallback_without(fitted.fallback, own, uncoded(codes), absent)
-        other = _nll(p, right)
-    n = len(rows)
-    return Losses(
-        rows=rows,
-        shared=shared,
-        owner=arms.owner,
-        new=Scored(main[:, :n], other[:, :n], missing[:, :n]),
-        common=Scored(main[:, n:], other[:, n:], missing[:, n:]),
-        n_calibration=len(drawn.calibration),
-    )
-
-
-def _nll(p: Floats, right: Bools) -> Floats:
-    return np.asarray(-np.log(np.where(right, p, 1.0 - p)))
-
-
-def _figures(
-    ballots: Ballots, panel: _Panel, measured: tuple[list[Losses], list[Losses]], seed: int
-) -> Absence:
-    model, names, groups = panel.model, panel.names, panel.groups
-    alone, together = measured
-    limits = threshold(together, ballots.units, seed)
+        for (absent, owner), losses in ((one_by_one, alone), (_at_once(panel, rng), together)):
+            losses.append(_losses(ballots, drawn, fitted, panel, absent, owner, rng))
+    limits = threshold(together, ballots.units, settings.seed)
     singles, nobody = figures_of(alone, limits, ballots.units, [1] * len(names), len(names))
     sizes = [len(group.judges) for group in groups] + numbers_absent(len(names))
     others, _ = figures_of(together, limits, ballots.units, sizes, len(names))
     at = {name: j for j, name in enumerate(model.judges)}
     fallback = None
     if limits.beyond < NEVER:
-        fallback = _fallback(ballots, panel, stream(seed, FOLDS, _STREAM))
+        fallback = _fallback(ballots, panel, stream(settings.seed, FOLDS, _STREAM))
     if fallback is not None:
-        fallback = in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
+        fallback = models.in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
     by_name = dict(zip(names, singles, strict=True))
     return Absence(
         judges=model.judges,
@@ -654,3 +511,102 @@ def _figures(
         n_evaluation=float(np.mean([len(losses.rows) for losses in alone])),
         n_splits=len(alone),
     )
+
+
+def _at_once(panel: _Panel, rng: np.random.Generator) -> tuple[list[list[int]], Ints]:
+    """Return absences that are scored together, the first of nobody, and the figure of each (0: no
+    judge absent): draws share one.
+    """
+    absent, n_judges = panel.absent, len(panel.names)
+    owner = list(range(len(absent)))
+    for n_absent in numbers_absent(n_judges):
+        absent += [rng.permutation(n_judges)[:n_absent].tolist() for _ in range(DRAWS)]
+        owner += [owner[-1] + 1] * DRAWS
+    return absent, np.array(owner)
+
+
+def _fitted(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> models.Mixture:
+    """Return the panel fitted on some rows, with a fallback that is not active yet.
+
+    Members of one aggregator and panel share a rule.
+    """
+    members = [member.model for member in panel.model.members]
+    keys = [(model.aggregator, tuple(sorted(panel.places(model.judges)))) for model in members]
+    calibrators = [model.calibrator for model in members]
+    fits = {}
+    for key in dict.fromkeys(keys):
+        aggregator, columns = key
+        own = tuple(c for c, one in zip(calibrators, keys, strict=True) if one == key)
+        names = tuple(panel.names[column] for column in columns)
+        panels = models.fit_panels(
+            ballots.of_judges(list(columns)), names, len(columns), Recipe(aggregator, own)
+        )
+        fits.update({(key, fit.calibrator): fit for fit in panels})
+    fitted = models.mixture_of(
+        [fits[pair] for pair in zip(keys, calibrators, strict=True)],
+        [member.weight for member in panel.model.members],
+    )
+    fallback = _fallback(ballots, panel, rng)
+    if fallback is None:
+        return fitted
+    places = np.array(panel.places(fitted.judges))
+    return replace(fitted, fallback=models.in_order(fallback, places, NEVER))
+
+
+def _fallback(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> models.Fallback | None:
+    """Fit the fallback to rows with no judge, each group and random shares of the judges absent."""
+    absent, n_judges = panel.absent, len(panel.names)
+    absent += [rng.permutation(n_judges)[: round(q * n_judges)].tolist() for q in FIT_SHARES]
+    masks = np.zeros((len(absent), n_judges), dtype=bool)
+    for mask, positions in zip(masks, absent, strict=True):
+        mask[positions] = True
+    return models.fit_fallback(ballots, masks, _some(np.arange(ballots.n_items), _FIT_ROWS, rng))
+
+
+def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
+    """Return at most ``most`` rows at random."""
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+
+def _losses(
+    ballots: Ballots,
+    drawn: Split,
+    fitted: models.Mixture,
+    panel: _Panel,
+    absent: list[list[int]],
+    owner: Ints,
+    rng: np.random.Generator,
+) -> Losses:
+    """NLL of evaluation rows under every arm, by the panel's own rule and by the fallback."""
+    most = max(_CELLS // len(absent), 50)
+    rows = _some(drawn.evaluation, most, rng)
+    shared = _some(np.arange(ballots.n_items), most, stream(0, FOLDS, _STREAM))
+    all_rows = np.concatenate([rows, shared])
+    place = {name: column for column, name in enumerate(fitted.judges)}
+    columns = np.array(panel.places(fitted.judges))
+    cells = np.ix_(all_rows, columns)
+    margins = None if ballots.margins is None else ballots.margins[cells]
+    signs = ballots.votes[cells]
+    votes = np.where(signs == 0, MISSING, (signs + 1) // 2).astype(np.int8)
+    codes = fitted.codes(votes, margins)
+    absent = [[place[panel.names[j]] for j in positions] for positions in absent]
+    right = ballots.signs[all_rows] > 0
+    own = replace(fitted, fallback=None)
+    main = _nll(scores_without(own, codes, absent), right)
+    other, missing = main, np.zeros_like(main)
+    if fitted.fallback is not None:
+        p, missing = fallback_without(fitted.fallback, own, uncoded(codes), absent)
+        other = _nll(p, right)
+    n = len(rows)
+    return Losses(
+        rows=rows,
+        shared=shared,
+        owner=owner,
+        new=Scored(main[:, :n], other[:, :n], missing[:, :n]),
+        common=Scored(main[:, n:], other[:, n:], missing[:, n:]),
+        n_calibration=len(drawn.calibration),
+    )
+
+
+def _nll(p: Floats, right: Bools) -> Floats:
+    return np.asarray(-np.log(np.where(right, p, 1.0 - p)))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
@@ -23,27 +23,12 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import numpy as np
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from judgepanel import ENGINE, __version__
-from judgepanel.decision.training_items import (
-    MOST_ROWS,
-    conformal_content,
-    far_content,
-    fitting_votes,
-    profile_content,
-    rows_content,
-    slices,
-)
+from judgepanel.decision import training_items
 from judgepanel.kernels.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
-from judgepanel.models.panel import (
-    Fallback,
-    Member,
-    Mixture,
-    PanelModel,
-    Rule,
-)
+from judgepanel.models.panel import Fallback, Member, Mixture, PanelModel, Rule
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import grouped_votes
@@ -99,12 +84,8 @@ def aggregator_content(model: PanelModel) -> dict[str, Any]:
 def calibrator_content(shape: Shape) -> dict[str, Any]:
     """Return the calibrator as JSON values; every shrunk beta map is a beta map."""
     if isinstance(shape, KnotShape):
-        return {
-            "kind": "isotonic",
-            "logits": list(shape.logits),
-            "p": list(shape.p),
-            "odd": shape.odd,
-        }
+        knots = {"logits": list(shape.logits), "p": list(shape.p), "odd": shape.odd}
+        return {"kind": "isotonic", **knots}
     kind = "beta" if shape.kind in ("beta_l2", "beta_free", "beta_cv") else shape.kind
     parameters: dict[str, dict[str, float]] = {
         "none": {},
@@ -112,14 +93,6 @@ def calibrator_content(shape: Shape) -> dict[str, Any]:
         "platt": {"slope": shape.a, "intercept": shape.c},
     }
     return {"kind": kind, **parameters.get(kind, {"a": shape.a, "b": shape.b, "c": shape.c})}
-
-
-def fallback_content(model: Mixture) -> dict[str, Any] | None:
-    """Return the fallback as JSON values, null if the panel has none."""
-    rule = model.fallback
-    if rule is None:
-        return None
-    return {"kind": "one_coin", **to_plain(rule)}
 
 
 def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | None] | None:
@@ -130,6 +103,7 @@ def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | 
     votes = fitted.with_judges(model.judges)
     if votes.grades is None or votes.thresholds is None:
         return None
+    far = training_items.far_content(fitted, model.judges, model.edges)
     return [
         None
         if np.isnan(threshold)
@@ -141,11 +115,7 @@ def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | 
             **counts,
         }
         for threshold, grades, edges, counts in zip(
-            votes.thresholds,
-            votes.grades.T,
-            model.edges,
-            far_content(fitted, model.judges, model.edges),
-            strict=True,
+            votes.thresholds, votes.grades.T, model.edges, far, strict=True
         )
     ]
 
@@ -156,7 +126,7 @@ def edges_of(grades: list[dict[str, Any] | None] | None, n_judges: int) -> tuple
     return tuple(_floats(scale["edges"]) if scale else () for scale in scales)
 
 
-def model_of(content: dict[str, Any], name: str | None) -> Mixture:
+def model_of(content: dict[str, Any]) -> Mixture:
     """Return the model of a file that satisfies the schema.
 
     Raises
@@ -167,55 +137,46 @@ def model_of(content: dict[str, Any], name: str | None) -> Mixture:
         knots, bands of grades out of order or without a weight.
     """
     judges: list[str] = content["judges"]
-    _check_grades(content["grades"], len(judges), name)
+    _check_grades(content["grades"], len(judges))
     members = tuple(
-        _member(member, f"members[{number}]", content, name)
+        _member(member, f"members[{number}]", content)
         for number, member in enumerate(content["members"])
     )
     total = sum(member.weight for member in members)
     if abs(total - 1.0) > _SUM_OF_WEIGHTS:
-        raise InputError(
-            "weights of the panel's members do not add up to 1", file=name, value=f"{total:.6g}"
-        )
+        raise InputError("weights of the panel's members do not add up to 1", value=f"{total:.6g}")
     used = {column for member in members for column in member.columns}
     for column, judge in enumerate(judges):
         if column not in used:
-            raise InputError("no member of the panel uses a judge", file=name, value=judge)
-    return Mixture(tuple(judges), members, _fallback(content["fallback"], len(judges), name))
+            raise InputError("no member of the panel uses a judge", value=judge)
+    return Mixture(tuple(judges), members, _fallback(content["fallback"], len(judges)))
 
 
-def _check_grades(
-    grades: list[dict[str, Any] | None] | None, n_judges: int, name: str | None
-) -> None:
+def _check_grades(grades: list[dict[str, Any] | None] | None, n_judges: int) -> None:
     if grades is not None and len(grades) != n_judges:
-        raise InputError(f"grades has {len(grades)} entries for {n_judges} judges", file=name)
+        raise InputError(f"grades has {len(grades)} entries for {n_judges} judges")
     for scale in filter(None, grades or ()):
         rising = all(a < b for a, b in pairwise([0.0, *scale["edges"]]))
         if not rising or scale["lowest"] > scale["highest"]:
             raise InputError(
                 "a judge's grades in the panel file are out of order",
-                file=name,
                 allowed="edges that rise from above 0, and a lowest grade that is not above the "
                 "highest",
             )
 
 
-def _member(content: dict[str, Any], key: str, panel: dict[str, Any], name: str | None) -> Member:
+def _member(content: dict[str, Any], key: str, panel: dict[str, Any]) -> Member:
     columns, judges = content["columns"], panel["judges"]
     if max(columns) >= len(judges):
-        raise InputError(
-            f"{key}.columns names a judge that is not there",
-            file=name,
-            value=max(columns),
-            allowed=f"0 to {len(judges) - 1}",
-        )
-    aggregator, shape = content["aggregator"], _shape(content["calibrator"], name)
-    _check_aggregator(aggregator, len(columns), key, name)
+        why, allowed = f"{key}.columns names a judge that is not there", f"0 to {len(judges) - 1}"
+        raise InputError(why, value=max(columns), allowed=allowed)
+    aggregator, shape = content["aggregator"], _shape(content["calibrator"])
+    _check_aggregator(aggregator, len(columns), key)
     every = edges_of(panel["grades"], len(judges))
     edges = tuple(every[column] for column in columns)
     model = PanelModel(
         judges=tuple(judges[column] for column in columns),
-        rule=_rule(aggregator, len(columns), name, edges),
+        rule=_rule(aggregator, len(columns), edges),
         correct=tuple(aggregator["correct"]),
         voted=tuple(aggregator["voted"]),
         calibrator=shape.kind,
@@ -227,43 +188,30 @@ def _member(content: dict[str, Any], key: str, panel: dict[str, Any], name: str 
     return Member(float(content["weight"]), tuple(columns), model)
 
 
-def _check_aggregator(
-    aggregator: dict[str, Any], n_judges: int, key: str, name: str | None
-) -> None:
+def _check_aggregator(aggregator: dict[str, Any], n_judges: int, key: str) -> None:
     for part in _A_JUDGE:
         if part in aggregator and len(aggregator[part]) != n_judges:
             raise InputError(
-                f"{key}.aggregator.{part} has {len(aggregator[part])} entries for "
-                f"{n_judges} judges",
-                file=name,
+                f"{key}.aggregator.{part} has {len(aggregator[part])} entries for {n_judges} judges"
             )
     for c, n in zip(aggregator["correct"], aggregator["voted"], strict=True):
         if c > n:
-            raise InputError(
-                "a judge of the panel is right more often than it voted",
-                file=name,
-                value=c,
-                allowed=f"at most {n}",
-            )
+            why = "a judge of the panel is right more often than it voted"
+            raise InputError(why, value=c, allowed=f"at most {n}")
 
 
-def _fallback(content: dict[str, Any] | None, n_judges: int, name: str | None) -> Fallback | None:
+def _fallback(content: dict[str, Any] | None, n_judges: int) -> Fallback | None:
     if content is None:
         return None
     weights = _floats(content["weights"])
     if len(weights) != n_judges:
-        raise InputError(
-            f"fallback.weights has {len(weights)} entries for {n_judges} judges", file=name
-        )
+        raise InputError(f"fallback.weights has {len(weights)} entries for {n_judges} judges")
     if not any(weights):
-        raise InputError("no judge of the panel's fallback weighs anything", file=name)
-    few, everybody, beyond = (float(content[key]) for key in ("few", "all", "beyond"))
-    return Fallback(weights, few, everybody, beyond)
+        raise InputError("no judge of the panel's fallback weighs anything")
+    return Fallback(weights, *(float(content[key]) for key in ("few", "all", "beyond")))
 
 
-def _rule(
-    content: dict[str, Any], n_judges: int, name: str | None, edges: tuple[Numbers, ...]
-) -> Rule:
+def _rule(content: dict[str, Any], n_judges: int, edges: tuple[Numbers, ...]) -> Rule:
     parts = {part: _part(value) for part, value in content.items() if part not in _COUNTS}
     if content["kind"] == "majority":
         parts["weights"] = (1.0,) * n_judges
@@ -273,12 +221,20 @@ def _rule(
             if len(weights) != len(own) + 1:
                 raise InputError(
                     "a judge of the panel has another number of levels than of bands",
-                    file=name,
                     value=len(weights),
                     allowed=f"{len(own) + 1}, one for each band of its grades",
                 )
     if "prototypes" in parts:
-        _check_prototypes(content, n_judges, name)
+        if len(content["pull"]) != len(content["prototypes"]):
+            raise InputError(
+                f"aggregator.pull has {len(content['pull'])} entries for "
+                f"{len(content['prototypes'])} prototypes"
+            )
+        for row in content["prototypes"]:
+            if len(row) != n_judges:
+                raise InputError(
+                    f"a prototype of the panel has {len(row)} votes for {n_judges} judges"
+                )
     rule: Rule = _RULES[content["kind"]](**parts)
     return rule
 
@@ -290,21 +246,7 @@ def _part(value: Any) -> Any:
     return value if isinstance(value, str) else float(value)
 
 
-def _check_prototypes(content: dict[str, Any], n_judges: int, name: str | None) -> None:
-    if len(content["pull"]) != len(content["prototypes"]):
-        raise InputError(
-            f"aggregator.pull has {len(content['pull'])} entries for "
-            f"{len(content['prototypes'])} prototypes",
-            file=name,
-        )
-    for row in content["prototypes"]:
-        if len(row) != n_judges:
-            raise InputError(
-                f"a prototype of the panel has {len(row)} votes for {n_judges} judges", file=name
-            )
-
-
-def _shape(content: dict[str, Any], name: str | None) -> Shape:
+def _shape(content: dict[str, Any]) -> Shape:
     kind = content["kind"]
     if kind == "isotonic":
         logits, p = _floats(content["logits"]), _floats(content["p"])
@@ -312,7 +254,6 @@ def _shape(content: dict[str, Any], name: str | None) -> Shape:
         if len(logits) != len(p) or not rising or list(p) != sorted(p):
             raise InputError(
                 "the knots of the panel's calibrator do not fit",
-                file=name,
                 allowed="as many p as logits, logits rising, p not falling",
             )
         return KnotShape("isotonic", logits, p, content["odd"])
@@ -328,29 +269,33 @@ def _floats(values: list[Any]) -> Numbers:
 
 
 def blocks_content(
-    recommendation: Recommendation, votes: VoteMatrix, spec: RecommendSpec
+    result: Recommendation, votes: VoteMatrix, spec: RecommendSpec
 ) -> dict[str, Any]:
     """Return what a panel file says about the items of the fit and about absent judges."""
-    model = recommendation.model
-    parts = slices(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    model = result.model
+    parts = training_items.slices(
+        grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
+    )
     fitted = fitted_items(votes, spec)
-    known = dict.fromkeys((*model.judges, *recommendation.left_out, *recommendation.set_aside))
+    known = dict.fromkeys((*model.judges, *result.left_out, *result.set_aside))
     salt = votes.sha256
     conformal = None
     if parts.held_out is not None:
-        rows = rows_content(parts.held_out, model.judges, list(known), salt)
-        conformal = conformal_content(model, parts.held_out, spec.conformal, rows)
+        rows = training_items.rows_content(parts.held_out, model.judges, list(known), salt)
+        conformal = training_items.conformal_content(model, parts.held_out, spec.conformal, rows)
     return {
         "conformal": conformal,
-        "training": rows_content(fitted, model.judges, list(known), salt),
-        "profile": profile_content(fitted, model.judges),
-        "absence": absence_content(recommendation.absence, model.judges),
+        "training": training_items.rows_content(fitted, model.judges, list(known), salt),
+        "profile": training_items.profile_content(fitted, model.judges),
+        "absence": absence_content(result.absence, model.judges),
     }
 
 
 def fitted_items(votes: VoteMatrix, spec: RecommendSpec) -> VoteMatrix:
     """Return the labelled items to which a panel is fitted."""
-    fitted = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    fitted = training_items.fitting_votes(
+        grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
+    )
     return fitted.with_items(fitted.labelled)
 
 
@@ -367,7 +312,7 @@ def absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[st
     return content
 
 
-def check_blocks(content: dict[str, Any], name: str | None) -> None:
+def check_blocks(content: dict[str, Any]) -> None:
     """Check what the schema cannot: consistent lengths and counts.
 
     Raises
@@ -377,42 +322,35 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
     """
     n_judges = len(content["judges"])
     profile, absence, conformal = (content[key] for key in ("profile", "absence", "conformal"))
-    _check_profile(profile, n_judges, name)
+    _check_profile(profile, n_judges)
     for scale, voted in zip(content["grades"] or (), profile["voted"], strict=False):
         if scale and scale["far"] > voted:
-            raise InputError("counts of the panel's grades exceed its votes", file=name)
+            raise InputError("counts of the panel's grades exceed its votes")
     if absence is not None:
-        _length(absence["single"], n_judges, "absence.single", name)
+        _length(absence["single"], n_judges, "absence.single")
         numbers = [entry["n_absent"] for entry in absence["several"]]
         if numbers != sorted(set(numbers)) or numbers[-1] >= n_judges:
             raise InputError(
-                "numbers of absent judges in the panel file do not rise, or no judge is left",
-                file=name,
+                "numbers of absent judges in the panel file do not rise, or no judge is left"
             )
-        _check_groups(absence["groups"], n_judges, name)
+        for group in absence["groups"]:
+            if group["judges"][-1] >= n_judges or len(group["judges"]) >= n_judges:
+                raise InputError(
+                    "a group of absent judges is not a part of the panel", value=group["name"]
+                )
     if conformal is not None:
         if tuple(level["level"] for level in conformal["levels"]) != LEVELS:
-            raise InputError("levels of the panel's sets must be 0.8 and 0.9", file=name)
-        _check_rows(conformal["rows"], "conformal.rows", name)
-    _check_rows(content["training"], "training", name)
+            raise InputError("levels of the panel's sets must be 0.8 and 0.9")
+        _check_rows(conformal["rows"], "conformal.rows")
+    _check_rows(content["training"], "training")
 
 
-def _check_groups(groups: list[dict[str, Any]], n_judges: int, name: str | None) -> None:
-    for group in groups:
-        if group["judges"][-1] >= n_judges or len(group["judges"]) >= n_judges:
-            raise InputError(
-                "a group of absent judges is not a part of the panel",
-                file=name,
-                value=group["name"],
-            )
-
-
-def _check_profile(profile: dict[str, Any], n_judges: int, name: str | None) -> None:
+def _check_profile(profile: dict[str, Any], n_judges: int) -> None:
     lists = {key: profile[key] for key in ("voted", "ones", "compared", "agreed")}
     lists |= {f"effects.{key}": values for key, values in profile["effects"].items()}
     for key, values in lists.items():
-        _length(values, n_judges, f"profile.{key}", name)
-    _length(profile["n_votes"], n_judges + 1, "profile.n_votes", name)
+        _length(values, n_judges, f"profile.{key}")
+    _length(profile["n_votes"], n_judges + 1, "profile.n_votes")
     n_items = [profile["n_items"]] * n_judges
     for part, whole in (
         (profile["voted"], n_items),
@@ -422,19 +360,19 @@ def _check_profile(profile: dict[str, Any], n_judges: int, name: str | None) -> 
         ([sum(profile["n_votes"])], [profile["n_items"]]),
     ):
         if any(a > b for a, b in zip(part, whole, strict=True)):
-            raise InputError("counts in the panel's profile exceed their totals", file=name)
+            raise InputError("counts in the panel's profile exceed their totals")
 
 
-def _check_rows(rows: dict[str, Any], key: str, name: str | None) -> None:
-    expected = min(rows["n_items"], MOST_ROWS)
+def _check_rows(rows: dict[str, Any], key: str) -> None:
+    expected = min(rows["n_items"], training_items.MOST_ROWS)
     for part in ("id_and_votes", "votes", "votes_of_all"):
         if rows[part] is not None:
-            _length(rows[part], expected, f"{key}.{part}", name)
+            _length(rows[part], expected, f"{key}.{part}")
 
 
-def _length(values: list[Any], expected: int, key: str, name: str | None) -> None:
+def _length(values: list[Any], expected: int, key: str) -> None:
     if len(values) != expected:
-        raise InputError(f"{key} has {len(values)} entries where {expected} are needed", file=name)
+        raise InputError(f"{key} has {len(values)} entries where {expected} are needed")
 
 
 FORMAT = "judgepanel/panel"
@@ -476,61 +414,52 @@ class PanelFile:
 
 
 def export_panel(
-    recommendation: Recommendation,
-    votes: VoteMatrix,
-    spec: RecommendSpec,
-    checks: tuple[Check, ...],
+    result: Recommendation, votes: VoteMatrix, spec: RecommendSpec, checks: tuple[Check, ...]
 ) -> dict[str, Any]:
     """Return the content of panel.json for a recommendation; it satisfies the JSON Schema."""
-    model = recommendation.model
-    nll, nll_lo, nll_hi = map(float, recommendation.nll)
+    model = result.model
+    nll, nll_lo, nll_hi = map(float, result.nll)
     content = {
         "format": FORMAT,
         "version": VERSION,
         "judgepanel": __version__,
         "engine": ENGINE,
         "task": votes.task,
-        "orientation": recommendation.orientation,
+        "orientation": result.orientation,
         "votes": {
-            "sha256": votes.sha256,
-            "n_items": votes.n_items,
-            "n_judges": votes.n_judges,
+            **{name: getattr(votes, name) for name in ("sha256", "n_items", "n_judges")},
             "n_labelled": int(votes.labelled.sum()),
         },
         "judges": list(model.judges),
         "grades": grades_content(model, fitted_items(votes, spec)),
         "members": members_content(model),
-        "fallback": fallback_content(model),
+        "fallback": model.fallback and {"kind": "one_coin", **to_plain(model.fallback)},
         "prior": model.prior,
         "n_fit": model.n_fit,
-        **blocks_content(recommendation, votes, spec),
+        **blocks_content(result, votes, spec),
         "figures": {
             "nll": nll,
             "nll_lo": nll_lo,
             "nll_hi": nll_hi,
-            "null_nll": recommendation.null_nll,
-            "skill": 1.0 - nll / recommendation.null_nll,
-            "brier": recommendation.brier,
-            "accuracy": recommendation.accuracy,
-            "ece": recommendation.ece,
-            "n_cal": recommendation.n_calibration,
-            "n_eval": recommendation.n_evaluation,
-            "n_splits": recommendation.n_splits,
-            "seed": recommendation.seed,
+            "null_nll": result.null_nll,
+            "skill": 1.0 - nll / result.null_nll,
+            **{name: getattr(result, name) for name in ("brier", "accuracy", "ece")},
+            "n_cal": result.n_calibration,
+            "n_eval": result.n_evaluation,
+            "n_splits": result.n_splits,
+            "seed": result.seed,
             "note": (
-                f"Measured on panels chosen and fitted on {recommendation.n_calibration:.0f} "
+                f"Measured on panels chosen and fitted on {result.n_calibration:.0f} "
                 f"labels; this panel was refitted on all {model.n_fit}"
                 f"{' that were not held out' if spec.conformal else ''}."
-                f"{_PICKED if recommendation.instead_of else ''}"
+                f"{_PICKED if result.instead_of else ''}"
             ),
         },
-        "checks": [to_plain(check) for check in (*checks, *_position_check(recommendation))],
-        "left_out": list(recommendation.left_out),
-        "set_aside": list(recommendation.set_aside),
-        "warnings": list(recommendation.warnings),
+        "checks": [to_plain(check) for check in (*checks, *_position_check(result))],
+        **{name: list(getattr(result, name)) for name in ("left_out", "set_aside", "warnings")},
         "spec": to_plain(spec),
     }
-    _validate(content, None)
+    _validate(content)
     return content
 
 
@@ -569,44 +498,39 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
         Not JSON, not a panel, too large, an unknown version, kind or key, a duplicate key, or
         inconsistent numbers.
     """
+    try:
+        return _read(text)
+    except InputError as error:
+        raise replace(error, file=name) from None
+
+
+def _read(text: str | bytes) -> PanelFile:
     if len(text) > _MOST_BYTES:
         raise InputError(
             f"a panel file of {len(text) >> 20:,} MB",
-            file=name,
             allowed=f"at most {_MOST_BYTES >> 20} MB, far more than judgepanel writes",
         )
     try:
         content = json.loads(
-            text,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=_each_key_once,
+            text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_each_key_once
         )
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"not a panel file: it cannot be read as JSON ({error})",
-            file=name,
             allowed="a panel.json written by judgepanel",
         ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(
-            "not a panel file", file=name, allowed="a panel.json written by judgepanel"
-        )
-    _check_counts(content, name)
+        raise InputError("not a panel file", allowed="a panel.json written by judgepanel")
+    _check_counts(content)
     version = content.get("version")
     if version != VERSION or isinstance(version, bool):
         older = isinstance(version, int) and 0 < version < VERSION
-        raise InputError(
-            "panel file from before the first release"
-            if older
-            else "panel file of an unknown version",
-            file=name,
-            value=version,
-            allowed=f"version {VERSION}",
-            remedy="export the panel again" if older else None,
-        )
-    _validate(content, name)
-    return PanelFile(model_of(content, name), content)
+        why, remedy = "panel file of an unknown version", None
+        if older:
+            why, remedy = "panel file from before the first release", "export the panel again"
+        raise InputError(why, value=version, allowed=f"version {VERSION}", remedy=remedy)
+    _validate(content)
+    return PanelFile(model_of(content), content)
 
 
 @lru_cache(maxsize=1)
@@ -617,7 +541,7 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def _check_counts(content: dict[str, Any], name: str | None) -> None:
+def _check_counts(content: dict[str, Any]) -> None:
     """Refuse lists of more entries than a panel has, before each is checked."""
     total, waiting = 0, list[Any]([content])
     while waiting:
@@ -627,41 +551,34 @@ def _check_counts(content: dict[str, Any], name: str | None) -> None:
         if len(inner) > _MOST_ENTRIES or total > _MOST_VALUES:
             raise InputError(
                 "a panel file with too many entries",
-                file=name,
                 allowed=f"at most {_MOST_ENTRIES:,} in a list and {_MOST_VALUES:,} in all",
             )
         waiting += [entry for entry in inner if isinstance(entry, dict | list)]
 
 
-def _validate(content: dict[str, Any], name: str | None) -> None:
+def _validate(content: dict[str, Any]) -> None:
     members = content.get("members")
     for member in members if isinstance(members, list) else []:
         for part in _PARTS if isinstance(member, dict) else ():
-            _check_kind(member, part, name)
+            _check_kind(member, part)
     errors = sorted(_Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
     if errors:
-        worst = _inner(errors[0])
+        worst = errors[0]
+        if worst.validator == "oneOf" and isinstance(worst.instance, dict):
+            # The error inside the union branch that the kind selects.
+            branch = _kinds(str(worst.path[-1])).index(worst.instance["kind"])
+            worst = next(inner for inner in worst.context if inner.schema_path[0] == branch)
         raise InputError(
-            f"panel file does not fit its schema at {worst.json_path}: {worst.message[:160]}",
-            file=name,
+            f"panel file does not fit its schema at {worst.json_path}: {worst.message[:160]}"
         )
     for key, value in _numbers_in(content):
         if abs(value) > _LARGEST:
             raise InputError(
                 f"{key} of the panel is out of range",
-                file=name,
                 value=f"{value:.6g}" if isinstance(value, float) else str(value)[:20],
                 allowed=f"at most {_LARGEST:g} in size",
             )
-    check_blocks(content, name)
-
-
-def _inner(error: ValidationError) -> ValidationError:
-    """Return the error inside the union branch that the kind selects."""
-    if error.validator != "oneOf" or not isinstance(error.instance, dict):
-        return error
-    wanted = _kinds(str(error.path[-1])).index(error.instance["kind"])
-    return next(inner for inner in error.context if inner.schema_path[0] == wanted)
+    check_blocks(content)
 
 
 def _kinds(part: str) -> list[str]:
@@ -669,18 +586,13 @@ def _kinds(part: str) -> list[str]:
     return [branch["properties"]["kind"]["const"] for branch in branches]
 
 
-def _check_kind(member: dict[str, Any], part: str, name: str | None) -> None:
+def _check_kind(member: dict[str, Any], part: str) -> None:
     """Name an unknown kind, which a union in the schema can only report as invalid."""
     kinds = _kinds(part)
     block = member.get(part)
     if isinstance(block, dict) and block.get("kind") not in kinds:
-        raise InputError(
-            f"unknown kind of {part}",
-            file=name,
-            column="kind",
-            value=block.get("kind"),
-            allowed=", ".join(kinds),
-        )
+        kind, allowed = block.get("kind"), ", ".join(kinds)
+        raise InputError(f"unknown kind of {part}", column="kind", value=kind, allowed=allowed)
 
 
 def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:
@@ -705,13 +617,11 @@ def _flat(value: Any) -> Iterator[float]:
         yield value
 
 
-def _refuse_constant(text: str) -> float:
-    raise ValueError(f"{text} is not a number")
-
-
 def _finite(text: str) -> float:
     value = float(text)
-    return value if math.isfinite(value) else _refuse_constant(text[:20])
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a number")
+    return value
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -58,17 +58,7 @@ from judgepanel.scoring.descriptive import allow_difference, between, one_more_e
 from judgepanel.scoring.inference import MARGIN, Verdict, labels_to_settle, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import (
-    Arms,
-    ConstantPosition,
-    Estimator,
-    Tally,
-    against_position,
-    arm_blocks,
-    grid_estimates,
-    settled,
-    tally,
-)
+from judgepanel.studies import accumulate
 from judgepanel.studies.common import errs_rarely, not_fitted, run_warnings, splits_of
 from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
 from judgepanel.studies.panel.recommended import (
@@ -121,38 +111,28 @@ class FinalChoice:
         number = float(panel.sum())
         return number, number if self.costs is None else float(self.costs[panel].sum())
 
-    @classmethod
-    def of(cls, standing: Standing, choices: Choices, costs: Floats | None) -> FinalChoice:
-        """The same of choices among candidates whose losses are not needed any more."""
-        losses = standing.losses
-        averages = {
-            prefer: float(average_losses(losses, choice.weights).mean())
-            for prefer, choice in choices.by_preference.items()
-        }
-        return cls(choices, losses.mean(axis=1), averages, standing.panels, costs)
-
 
 def readings_of(
     scores: Scores,
     prepared: Prepared,
     candidates: tuple[Candidate, ...],
     final: FinalChoice,
-    positions: tuple[ConstantPosition, ...],
+    positions: tuple[accumulate.ConstantPosition, ...],
 ) -> tuple[tuple[CandidateFigures, ...], tuple[Reading, ...]]:
     """Figures of all n candidates, and the reading of every preference of the final choice.
 
     ``positions`` compare the choices with a constant position, empty if not applicable.
-    :func:`read_figures` fills in the figures that depend on a preference.
+    :func:`fields_of` fills in the figures that depend on a preference.
     """
     totals, taken = scores.tally, scores.taken
     units, rare = prepared.ballots.units, errs_rarely(prepared)
     n, prefers = len(candidates), [prefer for prefer, _, _ in final.choices.all]
     sure, sure_right = sure_levels(scores.sure, totals, units)
     judges = _by_accuracy(prepared)
-    estimated = Estimator.of(totals, units)
-    grid = grid_estimates(totals, estimated, rare=rare)
+    estimated = accumulate.Estimator.of(totals, units)
+    grid = accumulate.grid_estimates(totals, estimated, rare=rare)
     levels = {metric: level[0] for metric, level in grid.items()}
-    extra = _one_more_error(totals, estimated, arm_blocks(totals)) * rare
+    extra = _one_more_error(totals, estimated, accumulate.arm_blocks(totals)) * rare
     delta, p = _against(totals, estimated, totals.reference, extra)
     null = float(totals.null_nll.mean())
 
@@ -169,7 +149,7 @@ def readings_of(
         }
 
     def figures(arm: int, described: dict[str, Any]) -> CandidateFigures:
-        """Figures that do not depend on a preference (:func:`read_figures`)."""
+        """Figures that do not depend on a preference (:func:`fields_of`)."""
         return CandidateFigures(
             **described,
             **achieved(arm),
@@ -224,31 +204,15 @@ def _by_accuracy(prepared: Prepared) -> list[tuple[int, str]]:
     return [(column, prepared.judges[column]) for column in order]
 
 
-def read_figures(
-    candidates: tuple[CandidateFigures, ...], reading: Reading
-) -> tuple[CandidateFigures, ...]:
-    """Return the figures of candidates and their average under one preference."""
-    rows = (*candidates, reading.average)
-    margin = MARGIN * float(rows[reading.taken].nll.value)
-    return tuple(
-        replace(
-            row,
-            weight=float(reading.weights[i]),
-            chosen_share=float(reading.chosen_shares[i]),
-            behind=reading.behind[i],
-            stands=verdict_on(reading.behind[i], margin),
-        )
-        for i, row in enumerate(rows)
-    )
-
-
 def verdict_on(difference: Interval, margin: float) -> Verdict:
     """Return the verdict on a difference; 0 without width means that the two never differ."""
     value, lo, hi = map(float, difference)
     return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
 
 
-def _one_more_error(totals: Tally, estimated: Estimator, arms: Sequence[slice]) -> Floats:
+def _one_more_error(
+    totals: accumulate.Tally, estimated: accumulate.Estimator, arms: Sequence[slice]
+) -> Floats:
     """Increase of the NLL of these arms with one more wrong decision, 0 for all others."""
     item_means, _ = totals.item_means()
     extra = np.zeros(totals.n_arms + 1)
@@ -258,7 +222,11 @@ def _one_more_error(totals: Tally, estimated: Estimator, arms: Sequence[slice]) 
 
 
 def _against(
-    totals: Tally, estimated: Estimator, arm: int, extra: Floats, arms: Sequence[slice] = ()
+    totals: accumulate.Tally,
+    estimated: accumulate.Estimator,
+    arm: int,
+    extra: Floats,
+    arms: Sequence[slice] = (),
 ) -> tuple[Interval, Floats]:
     """NLL of some arms, by default of all, minus that of one arm, and p of these differences.
 
@@ -267,7 +235,7 @@ def _against(
     item_means, _ = totals.item_means()
     split_nll, own = totals.split_means[:, 0, 0], item_means[0, 0, np.array([arm])]
     fitted = []
-    for block in arms or arm_blocks(totals):
+    for block in arms or accumulate.arm_blocks(totals):
         nll = item_means[0, 0, block]
         nll -= own
         difference = estimated(nll, split_nll[:, block] - split_nll[:, [arm]])
@@ -391,14 +359,9 @@ def preferring(
         return result
     with one_thread():
         model = fitted_panel(votes, spec, reading.used, _fitted(result))
-    return replace(
-        result,
-        **fields_of(
-            result.candidates[:-1], reading, model, contest.prepared.judges, result.n_items
-        ),
-        absence=None,
-        warnings=_warnings_for(result, model),
-    )
+    judges = contest.prepared.judges
+    fields = fields_of(result.candidates[:-1], reading, model, judges, result.n_items)
+    return replace(result, **fields, absence=None, warnings=_warnings_for(result, model))
 
 
 def _fitted(result: Recommendation) -> dict[int, PanelModel]:
@@ -447,9 +410,26 @@ def fields_of(
     n_items: int,
 ) -> dict[str, Any]:
     """Return the fields of a recommendation that depend on the preference."""
-    rows = read_figures(candidates, reading)
+    rows = (*candidates, reading.average)
+    own_margin = MARGIN * float(rows[reading.taken].nll.value)
+    rows = tuple(
+        replace(
+            row,
+            weight=float(reading.weights[i]),
+            chosen_share=float(reading.chosen_shares[i]),
+            behind=reading.behind[i],
+            stands=verdict_on(reading.behind[i], own_margin),
+        )
+        for i, row in enumerate(rows)
+    )
     chosen, reference = rows[reading.taken], rows[reference_of(candidates)]
-    runner = _runner_up(rows, reading, model)
+    # An average of one pipeline equals that pipeline, so neither is the other's runner-up.
+    same = {reading.taken}
+    alone = np.flatnonzero(reading.weights == 1.0).tolist()
+    if len(model.members) == 1 and reading.taken in alone:
+        same |= set(alone)
+    others = [row for place, row in enumerate(rows) if place not in same and row.allowed]
+    runner = min(others, key=lambda row: float(row.nll.value), default=chosen)
     behind, least, most = map(float, runner.behind)
     margin = MARGIN * float(reference.nll.value)
     return {
@@ -461,30 +441,13 @@ def fields_of(
         "runner_up": runner,
         "reference": reference,
         "candidates": rows,
-        "labels_to_settle": labels_to_settle(
-            behind, (most - least) / 2.0, MARGIN * float(chosen.nll.value), n_items
-        ),
+        "labels_to_settle": labels_to_settle(behind, (most - least) / 2.0, own_margin, n_items),
         "optimism": float(reading.nll.value) - reading.chosen_on,
         "margin": margin,
         "verdict": verdict_on(reading.delta, margin),
         "cost": chosen.cost,
         "left_out": _left_out(judges, model),
     }
-
-
-def _runner_up(
-    rows: tuple[CandidateFigures, ...], reading: Reading, model: Mixture
-) -> CandidateFigures:
-    """The candidate of lowest NLL out of sample among the others within the budget.
-
-    An average of one pipeline equals that pipeline, so neither is the other's runner-up.
-    """
-    same = {reading.taken}
-    if len(model.members) == 1:
-        alone = np.flatnonzero(reading.weights == 1.0).tolist()
-        same |= set(alone) if reading.taken in alone else set()
-    others = [row for place, row in enumerate(rows) if place not in same and row.allowed]
-    return min(others, key=lambda row: float(row.nll.value), default=rows[reading.taken])
 
 
 def reference_of(candidates: Sequence[Candidate | CandidateFigures]) -> int:
@@ -563,7 +526,7 @@ class Scores:
     ``sure`` counts the decisions of these choices that are sure.
     """
 
-    tally: Tally
+    tally: accumulate.Tally
     sure: SureSums
     taken: Ints = by_split()
     averages: tuple[Averaged, ...] = by_split()
@@ -582,7 +545,7 @@ def run_chunk(
     is_default = shared_run(spec) == RecommendSpec(settings=spec.settings)
     has_averages = is_default and fits_memory(ballots.n_items, spec.settings)
 
-    def arms(drawn: Split) -> tuple[Split, Arms]:
+    def arms(drawn: Split) -> tuple[Split, accumulate.Arms]:
         held = compete(ballots, drawn, contest.choices, contest.terms, n_choices=contest.n_readings)
         rows, losses = drawn.calibration, held.standing.losses
         made = _choose(held.standing, rows, contest, spec, (drawn.number, 1)).all
@@ -597,7 +560,7 @@ def run_chunk(
             averages.append(averaged_of(held, choices[0].weights, signs))
         positions.append([n + i if c.taken is None else c.taken for i, c in enumerate(choices)])
         decided.append((drawn, sure_decisions(held.arms.nll[n:end])))
-        return drawn, Arms(
+        return drawn, accumulate.Arms(
             nll=held.arms.nll[None],
             brier=held.arms.brier[None],
             hit=held.arms.hit[None],
@@ -609,19 +572,15 @@ def run_chunk(
             taken=np.array([n]),
         )
 
-    totals = tally(
+    totals = accumulate.tally(
         (arms(drawn) for drawn in splits_of(contest.prepared, spec.settings, chunk)),
         n_items=ballots.n_items,
         reference=reference_of(candidates),
         seed=spec.settings.seed,
         into=None if into is None else into.tally,
     )
-    scores = Scores(
-        totals,
-        sure_sums(ballots.n_items, decided),
-        np.array(positions, dtype=np.int64),
-        tuple(averages),
-    )
+    taken, sure = np.array(positions, dtype=np.int64), sure_sums(ballots.n_items, decided)
+    scores = Scores(totals, sure, taken, tuple(averages))
     if into is None:
         return scores
     return replace(
@@ -675,7 +634,12 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     everyone = np.arange(ballots.n_items)
     standing = stand(ballots, everyone, contest.choices, contest.terms, FINAL)
     choices = _choose(standing, everyone, contest, spec, FINAL)
-    return FinalChoice.of(standing, choices, contest.costs)
+    losses = standing.losses
+    averages = {
+        prefer: float(average_losses(losses, choice.weights).mean())
+        for prefer, choice in choices.by_preference.items()
+    }
+    return FinalChoice(choices, losses.mean(axis=1), averages, standing.panels, contest.costs)
 
 
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommendation:
@@ -692,12 +656,14 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
     prepared = contest.prepared
     listed = contest.choices.all()
     n_arms = len(listed) + contest.n_readings
-    positions = against_position(
+    positions = accumulate.against_position(
         prepared, spec.settings, totals, [(0, arm) for arm in range(n_arms)]
     )
     candidates, readings = readings_of(scores, prepared, listed, final, positions[len(listed) :])
     reading = reading_of(readings, spec.prefer, spec.price)
     model = fitted_panel(votes, spec, reading.used)
+    grouped = grouped_votes(votes, spec.settings)
+    held_out = held_out_warnings(grouped, spec.conformal, spec.settings.seed)
     result = Recommendation.from_splits(
         prepared,
         spec,
@@ -705,18 +671,12 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
         **fields_of(candidates, reading, model, prepared.judges, prepared.ballots.n_items),
         absence=None,
         set_aside=prepared.oriented.set_aside,
-        repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
+        repeats=find_repeats(grouped).repeats,
         reversed_votes="" if spec.settings.judges else reversal(votes),
         readings=readings,
         positions=positions[: len(listed)],
         instead_of=None,
-        warnings=(
-            *_warnings(contest, totals),
-            *held_out_warnings(
-                grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
-            ),
-            *stand_ins(model),
-        ),
+        warnings=(*_warnings(contest, totals), *held_out, *stand_ins(model)),
     )
     if spec.candidate:
         result = taking(votes, spec, result, spec.candidate)
@@ -726,23 +686,17 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
 def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
     """Whether more splits are unlikely to change the verdict on Best, or which card is marked."""
     contest, totals = contest_of(votes, spec), partial.tally
-    estimated = Estimator.of(totals, contest.prepared.ballots.units)
+    estimated = accumulate.Estimator.of(totals, contest.prepared.ballots.units)
     n = len(contest.choices.all())
-    return settled(totals, estimated, np.array([n])) and _mark_is_settled(
-        contest, _final(votes, shared_run(spec)), totals, estimated
-    )
-
-
-def _mark_is_settled(
-    contest: Contest, final: FinalChoice, totals: Tally, estimated: Estimator
-) -> bool:
-    """Whether Lean at the default price is on one side of the rule of the cards, beyond chance."""
+    if not accumulate.settled(totals, estimated, np.array([n])):
+        return False
+    # Is Lean at the default price on one side of the rule of the cards, beyond chance?
+    final = _final(votes, shared_run(spec))
     listed = {(prefer, price): i for i, (prefer, price, _) in enumerate(final.choices.all)}
     best, lean = listed["nll", None], listed["lean", PRICE]
     sizes = np.array([final.size(final.choices.all[place][2]) for place in (best, lean)])
     if (sizes[1] > (1.0 - SAVES) * sizes[0]).all():
         return True
-    n = len(contest.choices.all())
     rare = errs_rarely(contest.prepared)
     cards = [slice(n + place, n + place + 1) for place in (best, lean)]
     extra = _one_more_error(totals, estimated, cards) * rare
@@ -752,11 +706,9 @@ def _mark_is_settled(
     return within(loss, most + error, CAUTION) == within(loss, most - error, CAUTION)
 
 
-def _warnings(contest: Contest, totals: Tally) -> tuple[str, ...]:
-    n_replaced, n_fits = (
-        int(totals.replaced.sum()),
-        len(totals.numbers) * len(contest.choices.all()),
-    )
+def _warnings(contest: Contest, totals: accumulate.Tally) -> tuple[str, ...]:
+    n_replaced = int(totals.replaced.sum())
+    n_fits = len(totals.numbers) * len(contest.choices.all())
     alone = "There is only one judge, so there is nothing to choose among judges."
     return run_warnings(
         contest.prepared,

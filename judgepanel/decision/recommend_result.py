@@ -45,11 +45,8 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
 from judgepanel.decision.lean import PRICE, PRICES, CardName, lean_choice, sizes_of
-from judgepanel.decision.training_items import check_share, fitting_votes
-from judgepanel.kernels.aggregation import ANY_AGGREGATORS
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.graded import has_levels
-from judgepanel.kernels.maps import column_blocks
+from judgepanel.decision.training_items import fitting_votes
+from judgepanel.kernels import aggregation, calibration, graded, maps
 from judgepanel.models.panel import Mixture
 from judgepanel.scoring.inference import Verdict, sampling_variance
 from judgepanel.scoring.interval import Interval
@@ -147,17 +144,12 @@ def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> tuple[Floats, F
     return np.where(allowed, values / len(blend), np.inf), blend
 
 
-def _under(blend: Floats, losses: Floats) -> float:
-    """Mean NLL if labels followed the blend, of one panel with these losses (n,)."""
-    return float((losses * blend - np.log1p(-np.exp(-losses)) * (1.0 - blend)).mean())
-
-
 def tied_with_best(losses: Floats, units: Ints, smoothed: Floats) -> Bools:
     """Return which candidates (A,) are tied with the best of them by their smoothed NLL."""
     best = int(smoothed.argmin())
     variances = [
         sampling_variance(losses[block] - losses[best], units)
-        for block in column_blocks(len(losses), losses.shape[1], CELLS)
+        for block in maps.column_blocks(len(losses), losses.shape[1], CELLS)
     ]
     return np.asarray(smoothed - smoothed[best] <= np.sqrt(np.concatenate(variances)))
 
@@ -171,11 +163,7 @@ def offered(
     are within the ``budget``, robust if absences are measured.
     """
     affords_all = budget is None or costs is None or bool(is_affordable(costs.sum(), budget))
-    left_out = {
-        "cheapest": costs is None,
-        "everyone": not affords_all,
-        "robust": not robust,
-    }
+    left_out = {"cheapest": costs is None, "everyone": not affords_all, "robust": not robust}
     return tuple(prefer for prefer in PREFERENCES if not left_out.get(prefer, False))
 
 
@@ -233,7 +221,8 @@ def choose(
     sizes = sizes_of(panels, costs)
     (own,) = sizes_of(np.atleast_2d(panels[average > 0.0].any(axis=0)), costs)
     averaged = average_losses(losses, average)
-    loss = np.maximum(smoothed / _under(blend, averaged), losses.mean(axis=1) / averaged.mean())
+    own_smoothed = averaged * blend - np.log1p(-np.exp(-averaged)) * (1.0 - blend)
+    loss = np.maximum(smoothed / float(own_smoothed.mean()), losses.mean(axis=1) / averaged.mean())
     lean = {price: Choice(average, lean_choice(sizes, loss - 1.0, own, price)) for price in PRICES}
     return Choices(chosen, lean, allowed, smoothed, tied)
 
@@ -283,8 +272,8 @@ def _rank(
         return (float(cost_of(panel[None], costs)[0]),)
     chosen = 0.0 if panel.all() else 1.0
     return (
-        float(ANY_AGGREGATORS.index(candidate.aggregator)),
-        float(CALIBRATORS.index(candidate.calibrator)),
+        float(aggregation.ANY_AGGREGATORS.index(candidate.aggregator)),
+        float(calibration.CALIBRATORS.index(candidate.calibrator)),
         chosen if candidate.curator is None else 2.0,
     )
 
@@ -306,7 +295,7 @@ class CandidateFigures:
     panel: str = column("Judges of the candidate.")
     k: int = column("Number of judges of the candidate on all labelled rows.")
     aggregator: str
-    calibrator: Calibrator
+    calibrator: calibration.Calibrator
     nll: Interval = column(bounds=("lo", "hi"))
     brier: float
     accuracy: Interval
@@ -636,7 +625,11 @@ class RecommendSpec(StudySpec):
     conformal: float = option(
         0.0,
         "share of the labels held out to make sets at 80 and 90 %; 0: no sets",
-        check=check_share,
+        check=valid(
+            "the share held out for sets is out of range",
+            lambda share: 0.0 <= share < 1.0,
+            "0 (none) or more, below 1",
+        ),
     )
 
     def __post_init__(self) -> None:
@@ -696,12 +689,9 @@ def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
         )
     names = [candidate.title for candidate in contest.choices.all()]
     if spec.candidate and spec.candidate not in names:
-        near = get_close_matches(spec.candidate, names, _NEAR, cutoff=0.0)
-        raise InputError(
-            "no candidate has this name",
-            value=spec.candidate,
-            allowed=f"for instance {'; '.join(near)}",
-        )
+        near = "; ".join(get_close_matches(spec.candidate, names, _NEAR, cutoff=0.0))
+        why, allowed = "no candidate has this name", f"for instance {near}"
+        raise InputError(why, value=spec.candidate, allowed=allowed)
     return contest
 
 
@@ -733,7 +723,7 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
         symmetric=ballots.symmetric,
         budget=spec.budget is not None,
         robust=spec.prefer == "robust",
-        graded=has_levels(ballots),
+        graded=graded.has_levels(ballots),
     )
     absent = families_absent(known.families) if spec.prefer == "robust" else ()
     if spec.prefer == "robust" and not absent:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -88,25 +88,19 @@ def nearest_absence(content: dict[str, Any], absent: Sequence[str]) -> NearestAb
             near.append(NearestAbsence(what, group["figures"], False, True))
         if _mostly(members, gone):
             inside.append(NearestAbsence(what, group["figures"], False, False))
-    number, enough = _number(measured["several"], len(gone), len(judges))
+    # The next larger number of absent judges, or the largest.
+    enough = [entry for entry in measured["several"] if entry["n_absent"] >= len(gone)]
+    figures = (enough or measured["several"][-1:])[0]
+    what = f"{figures['n_absent']} of {len(judges)} judges absent, drawn at random"
+    number = NearestAbsence(what, figures, False, False)
     if enough and (near or not inside):
-        near.append(NearestAbsence(number.what, number.figures, False, True))
+        near.append(replace(number, near=True))
     return max(near or [*inside, number], key=lambda entry: float(entry.figures["delta"]))
 
 
 def _mostly(members: set[int], gone: set[int]) -> bool:
     """Whether more than half of a group is absent."""
     return len(members & gone) / len(members) > _NEAR
-
-
-def _number(
-    several: list[dict[str, Any]], n_absent: int, n_judges: int
-) -> tuple[NearestAbsence, bool]:
-    """The next larger number of absent judges, or the largest, and whether it is large enough."""
-    enough = [entry for entry in several if entry["n_absent"] >= n_absent]
-    figures = (enough or several[-1:])[0]
-    what = f"{figures['n_absent']} of {n_judges} judges absent, drawn at random"
-    return NearestAbsence(what, figures, False, False), bool(enough)
 
 
 def on_items(figures: dict[str, Any], n_items: int) -> tuple[float, float]:
@@ -451,25 +445,12 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         chosen=bool(content["left_out"]),
         grades=content["grades"],
     )
+    symmetric = content["orientation"] == "symmetric"
     labelled = labelled_figures(
-        as_read,
-        p,
-        seen,
-        held_out.rows,
-        null=model.prior,
-        symmetric=content["orientation"] == "symmetric",
+        as_read, p, seen, held_out.rows, null=model.prior, symmetric=symmetric
     )
     at_80, at_90 = set_texts(content["conformal"], p)
-    warnings = [
-        *_absent(panel, votes),
-        *_fallen_back(panel, fallback),
-        *_strangers(panel, votes),
-        *units_sentences(content["grades"], model.judges, votes),
-        *_without_votes(panel, votes, n_votes),
-        *_familiar(votes, seen, held_out, same=same),
-        *drift_sentences(drift),
-    ]
-    return Scored(
+    scored = Scored(
         item_ids=votes.item_ids,
         p=p,
         n_votes=n_votes,
@@ -478,8 +459,10 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         seen=seen,
         drift=drift,
         labelled=labelled,
-        warnings=tuple(warnings),
+        warnings=(),
     )
+    warnings = _warnings(panel, votes, scored, held_out, same=same)
+    return replace(scored, warnings=tuple(warnings))
 
 
 def _seen(content: dict[str, Any], votes: VoteMatrix, rows: dict[str, Any] | None) -> Seen:
@@ -491,18 +474,51 @@ def _known_judges(content: dict[str, Any]) -> list[str]:
     return [*content["judges"], *content["left_out"], *content["set_aside"]]
 
 
-def _absent(panel: PanelFile, votes: VoteMatrix) -> list[str]:
-    """Name the absent judges, and the measured loss without them."""
+def _warnings(
+    panel: PanelFile, votes: VoteMatrix, scored: Scored, held_out: Seen, *, same: bool
+) -> Iterator[str]:
+    """Yield what limits these scores, in sentences; ``same`` votes are those of the fit."""
+    content, model = panel.content, panel.model
     absent = _absent_judges(panel, votes)
-    if not absent:
-        return []
-    sentences = [absence_sentence(panel.content, absent, votes.n_items)]
-    if panel.content["conformal"] is not None:
-        sentences.append(
-            "Sets were made with all judges there: with judges absent nothing promises how often "
-            "they hold the label."
+    if absent:
+        yield absence_sentence(content, absent, votes.n_items)
+        if content["conformal"] is not None:
+            yield (
+                "Sets were made with all judges there: with judges absent nothing promises how "
+                "often they hold the label."
+            )
+    if model.fallback is not None and scored.fallback.any():
+        yield (
+            f"{int(scored.fallback.sum())} of {votes.n_items} items were scored by the panel's "
+            "fallback (one-coin with a temperature for the judges that are there), since judges "
+            f"with more than {100 * model.fallback.beyond:.0f} % of its weight did not vote on "
+            "them."
         )
-    return sentences
+    known = set(_known_judges(content))
+    unknown = [name for name in votes.judges if name not in known]
+    if unknown:
+        yield (
+            f"{len(unknown)} of the columns are judges the panel does not know; not used: "
+            f"{listed(unknown)}."
+        )
+    yield from units_sentences(content["grades"], model.judges, votes)
+    empty = np.flatnonzero(scored.n_votes == 0)
+    if len(empty):
+        yield (
+            f"{len(empty)} items have no vote of the panel (first "
+            f"{quote_value(votes.item_ids[int(empty[0])])}); they get the prior "
+            f"{model.prior:.3f} and no decision."
+        )
+    if same:
+        yield "These are the votes the panel was fitted on; scores of seen items flatter."
+    else:
+        yield from seen_sentences(scored.seen, votes.item_ids)
+        if held_out.rows.any():
+            yield (
+                f"{int(held_out.rows.sum())} of {votes.n_items} items were held out to make the "
+                "sets; their sets are not evidence of coverage."
+            )
+    yield from drift_sentences(scored.drift)
 
 
 def _absent_judges(panel: PanelFile, votes: VoteMatrix) -> list[str]:
@@ -519,49 +535,3 @@ def _absent_judges(panel: PanelFile, votes: VoteMatrix) -> list[str]:
             if never**votes.n_items < _BY_CHANCE:
                 absent.append(name)
     return absent
-
-
-def _fallen_back(panel: PanelFile, fallback: Bools) -> list[str]:
-    """Say how many items the fallback scored, and why."""
-    rule = panel.model.fallback
-    if rule is None or not fallback.any():
-        return []
-    return [
-        f"{int(fallback.sum())} of {len(fallback)} items were scored by the panel's fallback "
-        "(one-coin with a temperature for the judges that are there), since judges with more than "
-        f"{100 * rule.beyond:.0f} % of its weight did not vote on them."
-    ]
-
-
-def _strangers(panel: PanelFile, votes: VoteMatrix) -> list[str]:
-    known = set(_known_judges(panel.content))
-    unknown = [name for name in votes.judges if name not in known]
-    if not unknown:
-        return []
-    return [
-        f"{len(unknown)} of the columns are judges the panel does not know; not used: "
-        f"{listed(unknown)}."
-    ]
-
-
-def _without_votes(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int64]) -> list[str]:
-    empty = int((n_votes == 0).sum())
-    if not empty:
-        return []
-    first = votes.item_ids[int(np.flatnonzero(n_votes == 0)[0])]
-    return [
-        f"{empty} items have no vote of the panel (first {quote_value(first)}); they get the prior "
-        f"{panel.model.prior:.3f} and no decision."
-    ]
-
-
-def _familiar(votes: VoteMatrix, seen: Seen, held_out: Seen, *, same: bool) -> list[str]:
-    if same:
-        return ["These are the votes the panel was fitted on; scores of seen items flatter."]
-    sentences = seen_sentences(seen, votes.item_ids)
-    if held_out.rows.any():
-        sentences.append(
-            f"{int(held_out.rows.sum())} of {votes.n_items} items were held out to make the sets; "
-            "their sets are not evidence of coverage."
-        )
-    return sentences

@@ -15,10 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator
-from judgepanel.kernels.ballots import signs_of
-from judgepanel.kernels.joint import MOST_JUDGES, copies
-from judgepanel.kernels.redundancy import error_correlation, error_counts
+from judgepanel.kernels import aggregation, ballots, joint, redundancy
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Prepared, prepare
@@ -67,7 +64,7 @@ def statuses_of(votes: VoteMatrix, spec: ValueSpec, result: Value) -> tuple[Judg
     return statuses(result, failures_of(prepare(votes, spec.settings), spec.aggregator))
 
 
-def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
+def failures_of(prepared: Prepared, aggregator: aggregation.Aggregator) -> dict[str, str]:
     """Return judges that fail P0 or P1 on all labelled items, and the reason.
 
     They were set aside, have too few verdicts or a constant verdict, or, if the aggregator cannot
@@ -100,10 +97,10 @@ def _status(judge: JudgeValue, result: Value, failure: str | None) -> JudgeStatu
             f"for it in the full panel ({value})."
         )
         return JudgeStatus(judge.judge, "helps", reason, None)
-    return _unsettled_status(judge, result, value)
+    return _unsettled(judge, result, value)
 
 
-def _unsettled_status(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
+def _unsettled(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
     """Unsettled, with the number of labels at which the interval's reach equals |value|."""
     if not math.isfinite(judge.value.lo):
         return JudgeStatus(judge.judge, "unsettled", "Not enough splits yet to say.", None)
@@ -111,24 +108,21 @@ def _unsettled_status(judge: JudgeValue, result: Value, value: str) -> JudgeStat
     needed = labels_to_settle(alone, reach, 0.0, result.n_items)
     most = MOST_LABELS * result.n_items
     labels = needed if alone != 0.0 and needed <= most else None
-    return JudgeStatus(judge.judge, "unsettled", _unsettled(judge, result, value, labels), labels)
-
-
-def _unsettled(judge: JudgeValue, result: Value, value: str, labels: int | None) -> str:
-    settled = f"more than {MOST_LABELS * result.n_items:,} labelled items would be needed"
+    settled = f"more than {most:,} labelled items would be needed"
     if labels is not None:
         settled = f"about {labels:,} labelled items would settle it if its value stays what it is"
+    reason = f"Its value is not settled ({value}); {settled}."
     if judge.value.hi <= result.margin:
-        return (
+        reason = (
             f"Alone it is hardly missed ({value}), but that it can go together with the others "
             f"that are worth least is not shown; {settled}."
         )
-    if judge.value.lo >= -result.margin:
-        return (
+    elif judge.value.lo >= -result.margin:
+        reason = (
             f"Keeping it costs no more than 2 % of NLL ({value}), but that it helps is not "
             f"shown; {settled}."
         )
-    return f"Its value is not settled ({value}); {settled}."
+    return JudgeStatus(judge.judge, "unsettled", reason, labels)
 
 
 def _failed(judge: str, why: str) -> JudgeStatus:
@@ -234,12 +228,12 @@ class _Errors:
 
 @cached(4)
 def _errors(votes: VoteMatrix) -> _Errors:
-    given = signs_of(votes.votes[votes.labelled])
+    given = ballots.signs_of(votes.votes[votes.labelled])
     signs = (2 * votes.labels[votes.labelled] - 1).astype(np.int8)
     voted = np.count_nonzero(given, axis=0)
     right = (given * signs[:, None]).sum(axis=0, dtype=np.float64)
     alike = shared = None
-    if votes.n_judges <= MOST_JUDGES and len(signs):
-        alike = copies(given, signs)
-        shared = error_correlation(error_counts(given, signs)).value
+    if votes.n_judges <= joint.MOST_JUDGES and len(signs):
+        alike = joint.copies(given, signs)
+        shared = redundancy.error_correlation(redundancy.error_counts(given, signs)).value
     return _Errors(1.0 - voted / max(len(given), 1), voted, right, alike, shared)

@@ -60,18 +60,11 @@ from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.maps import column_blocks
 from judgepanel.models.panel import Mixture
+from judgepanel.scoring import conformal
 from judgepanel.scoring.clustered import design_effect, fisher, unit_counts
-from judgepanel.scoring.conformal import (
-    LEVELS,
-    label_scores,
-    labels_needed,
-    nonconformity,
-    threshold,
-    too_few,
-)
 from judgepanel.scoring.inference import holm
 from judgepanel.scoring.splits import stream, subsplit
-from judgepanel.votes import MISSING, InputError, VoteMatrix
+from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
 
 MOST_ROWS = 20_000
@@ -240,8 +233,10 @@ def _exceeds(matches: int, trials: int, chance: float) -> bool:
 def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = False) -> list[str]:
     names = sorted(judges)
     cast = _columns(votes, names)
-    if votes.task == "pairwise":
-        cast = _first_is_one(cast)
+    if votes.task == "pairwise":  # A pair and its swap become equal: the first vote becomes 1.
+        known = cast != MISSING
+        first = cast[np.arange(len(cast)), known.argmax(axis=1)]
+        cast = np.where((first == 0)[:, None] & known, 1 - cast, cast).astype(np.int8)
     start = hashlib.sha256("\0".join([salt, str(ids), *names]).encode())
     hashes = []
     for name, row in zip(votes.item_ids, cast, strict=True):
@@ -251,14 +246,6 @@ def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = 
             digest.update(name.encode())
         hashes.append(digest.hexdigest()[: 2 * _BYTES])
     return hashes
-
-
-def _first_is_one(cast: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return each row oriented so that its first vote is 1: a pair and its swap become equal."""
-    known = cast != MISSING
-    first = cast[np.arange(len(cast)), known.argmax(axis=1)]
-    turned = np.where(known, 1 - cast, cast)
-    return np.ascontiguousarray(np.where((first == 0)[:, None], turned, cast).astype(np.int8))
 
 
 def _columns(votes: VoteMatrix, judges: Sequence[str]) -> NDArray[np.int8]:
@@ -276,16 +263,6 @@ class Slices:
 
     fitted: VoteMatrix
     held_out: VoteMatrix | None
-
-
-def check_share(share: float) -> None:
-    """Refuse a share outside [0, 1) with an InputError."""
-    if not 0.0 <= share < 1.0:
-        raise InputError(
-            "the share held out for sets is out of range",
-            value=share,
-            allowed="0 (none) or more, below 1",
-        )
 
 
 def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:
@@ -318,11 +295,11 @@ def held_out_warnings(votes: VoteMatrix, share: float, seed: int) -> list[str]:
     if held is None:
         return []
     n = len(one_each(held))
-    says = too_few if n == held.n_items else _too_few_groups
+    says = conformal.too_few if n == held.n_items else _too_few_groups
     return [
         says(n, level, "The held-out slice", "every set is {0,1}")
-        for level in LEVELS
-        if n < labels_needed(level)
+        for level in conformal.LEVELS
+        if n < conformal.labels_needed(level)
     ]
 
 
@@ -342,7 +319,7 @@ def one_each(held: VoteMatrix) -> NDArray[np.int64]:
 def _too_few_groups(n: int, level: float, whose: str, until_then: str) -> str:
     return (
         f"{whose} has {n} group{'' if n == 1 else 's'} of items, and sets at {level:.0%} need "
-        f"{labels_needed(level)} groups: until then {until_then}."
+        f"{conformal.labels_needed(level)} groups: until then {until_then}."
     )
 
 
@@ -356,8 +333,8 @@ def conformal_content(
     """
     columns = held.with_items(one_each(held)).with_judges(model.judges)
     codes = model.codes(columns.votes, columns.margins)
-    scores = nonconformity(model.score(codes), columns.labels)
-    limits = [float(threshold(scores, level)) for level in LEVELS]
+    scores = conformal.nonconformity(model.score(codes), columns.labels)
+    limits = [float(conformal.threshold(scores, level)) for level in conformal.LEVELS]
     return {
         "share": share,
         "n": columns.n_items,
@@ -365,21 +342,21 @@ def conformal_content(
             {
                 "level": level,
                 "threshold": limit if np.isfinite(limit) else None,
-                "labels_needed": labels_needed(level),
+                "labels_needed": conformal.labels_needed(level),
             }
-            for level, limit in zip(LEVELS, limits, strict=True)
+            for level, limit in zip(conformal.LEVELS, limits, strict=True)
         ],
         "rows": rows,
     }
 
 
-def set_texts(conformal: dict[str, Any] | None, p: Floats) -> list[list[str]]:
+def set_texts(block: dict[str, Any] | None, p: Floats) -> list[list[str]]:
     """Return ``{}``, ``{0}``, ``{1}`` or ``{0,1}`` per item and level; blank without a slice."""
-    if conformal is None:
-        return [[""] * len(p) for _ in LEVELS]
-    scores = [score.tolist() for score in label_scores(p)]
+    if block is None:
+        return [[""] * len(p) for _ in conformal.LEVELS]
+    scores = [score.tolist() for score in conformal.label_scores(p)]
     texts = []
-    for level in conformal["levels"]:
+    for level in block["levels"]:
         limit = level["threshold"]
         inside = [[limit is None or score <= limit for score in one_score] for one_score in scores]
         texts.append([SETS[zero + 2 * label_one] for zero, label_one in zip(*inside, strict=True)])

@@ -34,42 +34,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    URL,
-    BigInteger,
-    Boolean,
-    Column,
-    Connection,
-    Dialect,
-    Double,
-    Engine,
-    ForeignKey,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-    TypeDecorator,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    make_url,
-    select,
-    text,
-)
-from sqlalchemy.exc import (
-    ArgumentError,
-    DBAPIError,
-    IntegrityError,
-    NoSuchModuleError,
-    SQLAlchemyError,
-)
+import sqlalchemy as sa
+from sqlalchemy import exc
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -151,10 +117,10 @@ def default_url(home: Path) -> str:
             home.mkdir(parents=True, exist_ok=True)
         except OSError:
             raise DatabaseProblem(_CANNOT_OPEN) from None
-    return given or URL.create("sqlite", database=str(home / FILE)).render_as_string()
+    return given or sa.URL.create("sqlite", database=str(home / FILE)).render_as_string()
 
 
-def connect(address: str, *, make: bool = True) -> Engine:
+def connect(address: str, *, make: bool = True) -> sa.Engine:
     """Return an engine for SQLite or PostgreSQL, without connecting yet.
 
     A missing SQLite file is created, accessible to this user only, unless ``make`` is false.
@@ -165,19 +131,19 @@ def connect(address: str, *, make: bool = True) -> Engine:
         An address of neither.
     """
     try:
-        url = make_url(address)
+        url = sa.make_url(address)
         if url.drivername in _POSTGRESQL:
             return _postgresql(url.set(drivername="postgresql+psycopg"))
         if url.drivername == "sqlite" and url.database and url.database != ":memory:":
             return _sqlite(url, Path(url.database), make)
-    except (ArgumentError, NoSuchModuleError, ValueError):
+    except (exc.ArgumentError, exc.NoSuchModuleError, ValueError):
         pass
     # Raised outside the handler: the caught error may quote the address.
     raise DatabaseProblem(_WRONG_URL)
 
 
 @contextmanager
-def transaction(engine: Engine, *, write: bool = True) -> Iterator[Connection]:
+def transaction(engine: sa.Engine, *, write: bool = True) -> Iterator[sa.Connection]:
     """One transaction, rolled back if anything in it fails.
 
     Raises
@@ -190,39 +156,40 @@ def transaction(engine: Engine, *, write: bool = True) -> Iterator[Connection]:
             connection.execution_options(**{_WRITES: write})
             with connection.begin():
                 yield connection
-    except IntegrityError:
+    except exc.IntegrityError:
         raise
-    except SQLAlchemyError as error:
+    except exc.SQLAlchemyError as error:
         sentence = sentence_of(error)
         problem = DatabaseAway if sentence in _PASSING else DatabaseProblem
         raise problem(sentence) from None
 
 
-def sentence_of(error: SQLAlchemyError) -> str:
+def sentence_of(error: exc.SQLAlchemyError) -> str:
     """Return the problem as a sentence for users; errors without a sentence are logged."""
     if isinstance(error, PoolTimeout):
         return _BUSY
-    cause = error.orig if isinstance(error, DBAPIError) else None
-    text = str(cause).lower()
+    cause = error.orig if isinstance(error, exc.DBAPIError) else None
+    message = str(cause).lower()
     if isinstance(cause, sqlite3.Error):
-        sentence = _first(_SQLITE, text)
+        sentence = _first(_SQLITE, message)
     else:
         state = getattr(cause, "sqlstate", None)
         sentence = _STATES.get(str(state))
-        if sentence is None and state is None and isinstance(error, DBAPIError):
-            sentence = _first(_CONNECTING, text) or _UNREACHABLE
-        elif sentence is None and isinstance(error, DBAPIError) and error.connection_invalidated:
-            sentence = _UNREACHABLE
+        if sentence is None and isinstance(error, exc.DBAPIError):
+            if state is None:
+                sentence = _first(_CONNECTING, message) or _UNREACHABLE
+            elif error.connection_invalidated:
+                sentence = _UNREACHABLE
     if sentence is None:
         _LOG.error("the database answered: %s", type(cause or error).__name__, exc_info=cause)
     return sentence or _UNKNOWN
 
 
-def _first(sentences: tuple[tuple[str, str], ...], text: str) -> str | None:
-    return next((sentence for words, sentence in sentences if words in text), None)
+def _first(sentences: tuple[tuple[str, str], ...], message: str) -> str | None:
+    return next((sentence for words, sentence in sentences if words in message), None)
 
 
-def _postgresql(url: URL) -> Engine:
+def _postgresql(url: sa.URL) -> sa.Engine:
     """Waiting times in the address take precedence over the defaults here."""
     try:
         require("psycopg", "a PostgreSQL database")
@@ -232,7 +199,7 @@ def _postgresql(url: URL) -> Engine:
     wanted: dict[str, Any] = {"connect_timeout": WAIT_SECONDS, "options": ours} | dict(url.query)
     if "options" in url.query:
         wanted["options"] = f"{ours} {wanted['options']}"
-    return create_engine(
+    return sa.create_engine(
         url.set(query={}),
         connect_args=wanted,
         hide_parameters=True,
@@ -241,55 +208,42 @@ def _postgresql(url: URL) -> Engine:
     )
 
 
-def _sqlite(url: URL, file: Path, make: bool) -> Engine:
+def _sqlite(url: sa.URL, file: Path, make: bool) -> sa.Engine:
     """Use WAL, so readers do not block the writer; manage transactions here, not in the driver.
 
     A writing transaction declares that at its start: one that upgrades later cannot wait.
     """
     if make and "uri" not in url.query:
-        _private(file)
-    engine = create_engine(
+        # With access for this user only; failures are reported when it is used. An existing file is
+        # not even opened: closing it would drop the locks that this process holds on it.
+        with suppress(OSError):
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    engine = sa.create_engine(
         url, connect_args={"timeout": WAIT_SECONDS}, hide_parameters=True, max_overflow=20
     )
 
-    @event.listens_for(engine, "connect")
+    @sa.event.listens_for(engine, "connect")
     def _opened(connection: Any, _record: object) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")
         if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            _use_wal(cursor)
+            try:
+                cursor.execute("PRAGMA journal_mode = WAL").fetchone()
+            except sqlite3.OperationalError as error:
+                # Another server may do so at the same time, or the medium not support it.
+                if "locked" not in str(error) and "readonly" not in str(error):
+                    raise
         cursor.execute("PRAGMA synchronous = NORMAL")
         cursor.close()
 
-    @event.listens_for(engine, "begin")
-    def _begins(connection: Connection) -> None:
+    @sa.event.listens_for(engine, "begin")
+    def _begins(connection: sa.Connection) -> None:
         writes = connection.get_execution_options().get(_WRITES, True)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
-
-
-def _use_wal(cursor: sqlite3.Cursor) -> None:
-    """Request WAL; another server may do so at the same time, or the medium not support it."""
-    try:
-        cursor.execute("PRAGMA journal_mode = WAL").fetchone()
-    except sqlite3.OperationalError as error:
-        if "locked" not in str(error) and "readonly" not in str(error):
-            raise
-
-
-def _private(file: Path) -> None:
-    """Create the file with access for this user only; failures are reported when it is used.
-
-    An existing file is not even opened: closing it would drop the locks that this process holds on
-    it through SQLite.
-    """
-    try:
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except OSError:
-        return
 
 
 SUFFIX = ".identity"
@@ -302,7 +256,7 @@ GONE = f"The file of the database was deleted, emptied or moved. {_WAY_ON}"
 REPLACED = f"The file of the database is another one than before. {_WAY_ON}"
 
 
-def file_of(engine: Engine) -> Path | None:
+def file_of(engine: sa.Engine) -> Path | None:
     """Return the file of a SQLite database with a plain path; None for others."""
     url = engine.url
     plain = engine.dialect.name == "sqlite" and url.database and "uri" not in url.query
@@ -334,7 +288,7 @@ def note_identity(file: Path, number: int) -> None:
     os.replace(fresh, note)
 
 
-def check_file(engine: Engine) -> None:
+def check_file(engine: sa.Engine) -> None:
     """Check that the file is intact and the same as before, before anything writes to it.
 
     Raises
@@ -352,7 +306,7 @@ def check_file(engine: Engine) -> None:
         check_connection(connection, expected)
 
 
-def check_connection(connection: Connection, expected: int | None) -> None:
+def check_connection(connection: sa.Connection, expected: int | None) -> None:
     """Check an open SQLite database: its number, and its pages by ``quick_check``."""
     if expected is not None and _number(connection) != expected:
         raise DatabaseProblem(REPLACED)
@@ -360,7 +314,7 @@ def check_connection(connection: Connection, expected: int | None) -> None:
         raise DatabaseProblem(DAMAGED)
 
 
-def adopt_file(engine: Engine) -> None:
+def adopt_file(engine: sa.Engine) -> None:
     """Give a database a number if it has none, store it next to the file, and check it later."""
     file = file_of(engine)
     if file is None:
@@ -378,15 +332,15 @@ def adopt_file(engine: Engine) -> None:
             _LOG.warning("the database's number cannot be kept: %s", error.strerror)
     known = _place(file)
 
-    @event.listens_for(engine, "begin")
-    def _begins(connection: Connection) -> None:
+    @sa.event.listens_for(engine, "begin")
+    def _begins(connection: sa.Connection) -> None:
         if _place(file) != known or _is_empty(file):
             raise DatabaseProblem(GONE)
         if _number(connection) != number:
             raise DatabaseProblem(REPLACED)
 
 
-def _number(connection: Connection) -> int:
+def _number(connection: sa.Connection) -> int:
     return int(connection.exec_driver_sql("PRAGMA user_version").scalar() or 0)
 
 
@@ -406,17 +360,17 @@ def _is_empty(file: Path) -> bool:
         return True
 
 
-class SafeText(TypeDecorator[str]):
+class SafeText(sa.TypeDecorator[str]):
     """Any Python string, including NUL and lone surrogates, as ASCII."""
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
         """Return the value as a JSON string."""
         return None if value is None else json.dumps(value, ensure_ascii=True)
 
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
+    def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> str | None:
         """Return the value of a JSON string; damaged values become an empty text."""
         try:
             return None if value is None else str(json.loads(value))
@@ -427,7 +381,7 @@ class SafeText(TypeDecorator[str]):
 class DatabaseNow(FunctionElement[float]):
     """Seconds since 1970 by the clock of the database, whichever server asks."""
 
-    type = Double()
+    type = sa.Double()
     inherit_cache = True
 
 
@@ -441,7 +395,7 @@ def _postgresql_now(*_: Any, **__: Any) -> str:
     return "CAST(extract(epoch from clock_timestamp()) AS DOUBLE PRECISION)"
 
 
-METADATA = MetaData(
+METADATA = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(referred_table_name)s",
@@ -450,75 +404,75 @@ METADATA = MetaData(
 )
 
 
-def _votes_sha() -> Column[str]:
-    key = ForeignKey("votes.sha256", ondelete="CASCADE")
-    return Column("votes_sha256", String(64), key, primary_key=True)
+def _votes_sha() -> sa.Column[str]:
+    key = sa.ForeignKey("votes.sha256", ondelete="CASCADE")
+    return sa.Column("votes_sha256", sa.String(64), key, primary_key=True)
 
 
-def _work() -> tuple[Column[Any], ...]:
+def _work() -> tuple[sa.Column[Any], ...]:
     """Columns of a result's key besides the votes."""
     return (
-        Column("study", String(64), primary_key=True),
-        Column("spec_sha256", String(64), primary_key=True),
-        Column("engine", Integer, primary_key=True, autoincrement=False),
+        sa.Column("study", sa.String(64), primary_key=True),
+        sa.Column("spec_sha256", sa.String(64), primary_key=True),
+        sa.Column("engine", sa.Integer, primary_key=True, autoincrement=False),
     )
 
 
-def _of_job(*own: Column[Any]) -> tuple[Column[Any] | ForeignKeyConstraint, ...]:
+def _of_job(*own: sa.Column[Any]) -> tuple[sa.Column[Any] | sa.ForeignKeyConstraint, ...]:
     """Columns of rows that belong to a job and are deleted with it."""
-    key = (Column("votes_sha256", String(64), primary_key=True), *_work())
+    key = (sa.Column("votes_sha256", sa.String(64), primary_key=True), *_work())
     names = [column.name for column in key]
-    jobs = ForeignKeyConstraint(names, [f"jobs.{name}" for name in names], ondelete="CASCADE")
+    jobs = sa.ForeignKeyConstraint(names, [f"jobs.{name}" for name in names], ondelete="CASCADE")
     return (*key, *own, jobs)
 
 
-VOTES = Table(
+VOTES = sa.Table(
     "votes",
     METADATA,
-    Column("sha256", String(64), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
+    sa.Column("sha256", sa.String(64), primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
 )
 """Vote matrices by content, packed by :mod:`judgepanel.studies.codec`."""
 
-ANALYSES = Table(
+ANALYSES = sa.Table(
     "analyses",
     METADATA,
-    Column("id", String(64), primary_key=True),
-    Column("owner", SafeText, nullable=False),
-    Column("votes_sha256", String(64), ForeignKey("votes.sha256"), nullable=False),
-    Column("draw", String(64), nullable=False),
-    Column("created", String(40), nullable=False),
-    Column("content", Text, nullable=False),
-    Index("ix_analyses_owner", "owner", "created"),
-    Index("ix_analyses_votes_sha256", "votes_sha256"),
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("owner", SafeText, nullable=False),
+    sa.Column("votes_sha256", sa.String(64), sa.ForeignKey("votes.sha256"), nullable=False),
+    sa.Column("draw", sa.String(64), nullable=False),
+    sa.Column("created", sa.String(40), nullable=False),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Index("ix_analyses_owner", "owner", "created"),
+    sa.Index("ix_analyses_votes_sha256", "votes_sha256"),
 )
 """One row per analysis. ``content`` is the whole analysis as JSON; ``draw`` its splits and seed."""
 
-RESULTS = Table(
+RESULTS = sa.Table(
     "results",
     METADATA,
     _votes_sha(),
     *_work(),
-    Column("draw", String(64), nullable=False),
-    Column("content", LargeBinary, nullable=False),
+    sa.Column("draw", sa.String(64), nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
 )
 """Finished results; ``content`` is compressed JSON, ``draw`` splits and seed of the spec."""
 
-JOBS = Table(
+JOBS = sa.Table(
     "jobs",
     METADATA,
     _votes_sha(),
     *_work(),
-    Column("draw", String(64), nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("lease_owner", String(64), nullable=False),
-    Column("lease_end", Double, nullable=False),
-    Column("cancel", Boolean, nullable=False),
-    Column("done", Integer, nullable=False),
-    Column("total", Integer, nullable=False),
-    Column("elapsed", Double, nullable=False),
-    Column("message", SafeText, nullable=False),
-    Column("changed", Double, nullable=False),
+    sa.Column("draw", sa.String(64), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("lease_owner", sa.String(64), nullable=False),
+    sa.Column("lease_end", sa.Double, nullable=False),
+    sa.Column("cancel", sa.Boolean, nullable=False),
+    sa.Column("done", sa.Integer, nullable=False),
+    sa.Column("total", sa.Integer, nullable=False),
+    sa.Column("elapsed", sa.Double, nullable=False),
+    sa.Column("message", SafeText, nullable=False),
+    sa.Column("changed", sa.Double, nullable=False),
 )
 """Requested and unfinished work: running, cancelled or failed.
 
@@ -526,75 +480,75 @@ Running work belongs to the server that holds its lease, until ``lease_end`` by 
 clock; afterwards any other server may take it over. ``cancel`` asks the holder to stop.
 """
 
-PARTIALS = Table(
+PARTIALS = sa.Table(
     "partials",
     METADATA,
     *_of_job(
-        Column("chunk", Integer, primary_key=True, autoincrement=False),
-        Column("first", BigInteger, nullable=False),
-        Column("count", BigInteger, nullable=False),
-        Column("content", LargeBinary, nullable=False),
+        sa.Column("chunk", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("first", sa.BigInteger, nullable=False),
+        sa.Column("count", sa.BigInteger, nullable=False),
+        sa.Column("content", sa.LargeBinary, nullable=False),
     ),
 )
 """Finished chunks of unfinished work, packed by :mod:`judgepanel.studies.codec`."""
 
-INTERESTS = Table(
+INTERESTS = sa.Table(
     "interests",
     METADATA,
     *_of_job(
-        Column("party", String(64), primary_key=True),
-        Column("state", String(16), nullable=False),
-        Column("done", Integer, nullable=False),
-        Column("elapsed", Double, nullable=False),
-        Column("message", SafeText, nullable=False),
-        Column("seen", Double, nullable=False),
+        sa.Column("party", sa.String(64), primary_key=True),
+        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column("done", sa.Integer, nullable=False),
+        sa.Column("elapsed", sa.Double, nullable=False),
+        sa.Column("message", SafeText, nullable=False),
+        sa.Column("seen", sa.Double, nullable=False),
     ),
 )
 """Interests in work, by the SHA-256 of the party: see :mod:`judgepanel.service.ledger`."""
 
 
-def _of_analysis() -> Column[str]:
-    key = ForeignKey("analyses.id", ondelete="CASCADE")
-    return Column("analysis_id", String(64), key, nullable=False, index=True)
+def _of_analysis() -> sa.Column[str]:
+    key = sa.ForeignKey("analyses.id", ondelete="CASCADE")
+    return sa.Column("analysis_id", sa.String(64), key, nullable=False, index=True)
 
 
-SHARES = Table(
+SHARES = sa.Table(
     "shares",
     METADATA,
-    Column("token_sha256", String(64), primary_key=True),
+    sa.Column("token_sha256", sa.String(64), primary_key=True),
     _of_analysis(),
-    Column("signed_in_only", Boolean, nullable=False),
-    Column("created", Double, nullable=False),
-    Column("expires", Double),
-    Column("revoked", Double),
+    sa.Column("signed_in_only", sa.Boolean, nullable=False),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("expires", sa.Double),
+    sa.Column("revoked", sa.Double),
 )
 """Links to an analysis, by the SHA-256 of the token. Times in seconds of the database's clock."""
 
-DECISIONS = Table(
+DECISIONS = sa.Table(
     "decisions",
     METADATA,
-    Column("id", String(64), primary_key=True),
+    sa.Column("id", sa.String(64), primary_key=True),
     _of_analysis(),
-    Column("what", SafeText, nullable=False),
-    Column("by", SafeText, nullable=False),
-    Column("why", SafeText, nullable=False),
-    Column("made", Double, nullable=False),
+    sa.Column("what", SafeText, nullable=False),
+    sa.Column("by", SafeText, nullable=False),
+    sa.Column("why", SafeText, nullable=False),
+    sa.Column("made", sa.Double, nullable=False),
 )
 """Decisions on an analysis: by whom, why, and when by the database's clock."""
 
 REVISION = "0003"
 _LOCK = 0x6A756467
 """Advisory lock of PostgreSQL while tables are made. In SQLite the write lock does the same."""
-VERSION = Table(
+VERSION = sa.Table(
     "alembic_version",
-    MetaData(),
-    Column("version_num", String(32), nullable=False),
-    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
 """The table that holds the revision of the schema."""
 
 
-def prepare(engine: Engine) -> None:
+def prepare(engine: sa.Engine) -> None:
     """Make the tables in an empty database, completely or not at all; servers take turns.
 
     Raises
@@ -607,29 +561,29 @@ def prepare(engine: Engine) -> None:
             return
     with transaction(engine) as connection:
         if connection.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
         if is_current(connection):
             return
-        names = set(inspect(connection).get_table_names())
+        names = set(sa.inspect(connection).get_table_names())
         if VERSION.name in names:
             raise DatabaseProblem(OLDER)
         if names.intersection(METADATA.tables):
             raise DatabaseProblem(FOREIGN)
         METADATA.create_all(connection)
         VERSION.create(connection)
-        connection.execute(insert(VERSION).values(version_num=REVISION))
+        connection.execute(sa.insert(VERSION).values(version_num=REVISION))
 
 
-def is_current(connection: Connection) -> bool:
+def is_current(connection: sa.Connection) -> bool:
     """Whether the schema has this revision; DatabaseProblem if a newer judgepanel made it."""
-    exists = inspect(connection).has_table(VERSION.name)
-    revisions = connection.scalars(select(VERSION.c.version_num)).all() if exists else ()
+    exists = sa.inspect(connection).has_table(VERSION.name)
+    revisions = connection.scalars(sa.select(VERSION.c.version_num)).all() if exists else ()
     if any(revision > REVISION for revision in revisions):
         raise DatabaseProblem(NEWER)
     return list(revisions) == [REVISION]
 
 
-def check_schema(connection: Connection) -> None:
+def check_schema(connection: sa.Connection) -> None:
     """Check that a SQLite database has what judgepanel made, and nothing else.
 
     A trigger or a view of another program could change or lose what is stored.
@@ -660,7 +614,7 @@ def check_schema(connection: Connection) -> None:
 
 def _made() -> dict[tuple[str, str], str]:
     """Return the schema of a new database."""
-    engine = create_engine("sqlite://")
+    engine = sa.create_engine("sqlite://")
     try:
         prepare(engine)
         with transaction(engine, write=False) as connection:
@@ -669,7 +623,7 @@ def _made() -> dict[tuple[str, str], str]:
         engine.dispose()
 
 
-def _schema(connection: Connection) -> dict[tuple[str, str], str]:
+def _schema(connection: sa.Connection) -> dict[tuple[str, str], str]:
     """Return the definitions of a SQLite database by kind and name, without spaces and quotes."""
     rows = connection.exec_driver_sql("SELECT type, name, tbl_name, sql FROM sqlite_master")
     return {
@@ -779,14 +733,14 @@ def _readable(uri: str) -> sqlite3.Connection:
 def _counted(file: Path) -> Copied:
     """Return what the file holds; DatabaseProblem if it has not the schema that we made."""
     reading = {"mode": "ro", "uri": "true"}
-    url = URL.create("sqlite", database=file.absolute().as_uri(), query=reading)
+    url = sa.URL.create("sqlite", database=file.absolute().as_uri(), query=reading)
     engine = connect(url.render_as_string())
     try:
         with transaction(engine, write=False) as connection:
-            if not inspect(connection).has_table(VERSION.name):
+            if not sa.inspect(connection).has_table(VERSION.name):
                 raise DatabaseProblem(_WRONG)
             check_schema(connection)
-            rows = [select(func.count()).select_from(table) for table in (ANALYSES, RESULTS)]
+            rows = [sa.select(sa.func.count()).select_from(table) for table in (ANALYSES, RESULTS)]
             analyses, results = (connection.scalars(count).one() for count in rows)
             return Copied(analyses, results)
     finally:

@@ -27,7 +27,7 @@ from typing import Any
 from judgepanel.service.basics import DatabaseAway, DatabaseProblem, Full, Lost, ServerProblem
 from judgepanel.service.ledger import Interests, Key, Ledger, party_of
 from judgepanel.service.workspace import Job, Status
-from judgepanel.studies.contract import Cancelled, Chunk, Gate, Spec, Study, WorkersEnded
+from judgepanel.studies.contract import AnyStudy, Cancelled, Chunk, Gate, Spec, WorkersEnded
 from judgepanel.studies.runner import DASK, Progress, is_address, merged, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -198,7 +198,7 @@ class Record:
     n_done: int = 0
     began: float = 0.0
 
-    def finished_pieces(self, study: Study[Any, Any, Any], spec: Spec) -> Mapping[int, Any]:
+    def finished_pieces(self, study: AnyStudy, spec: Spec) -> Mapping[int, Any]:
         """Return chunks that were finished before, here or elsewhere, by number."""
         pieces = self.ledger.pieces(self.key, study.plan(spec), study.partial)
         self.n_done = len(pieces)
@@ -225,7 +225,7 @@ class _Work:
     """
 
     key: str
-    study: Study[Any, Any, Any]
+    study: AnyStudy
     votes: VoteMatrix
     spec: Spec
     record: Record
@@ -286,11 +286,10 @@ class Jobs:
 
     def _first_idle(self, going: list[_Work], sentence: str, by: str | None = None) -> _Work:
         """Return the oldest work that this user, or nobody, watches; Full if there is none."""
-        idle = (work for work in going if not self._turns.is_watched(work.key, by))
-        first = next(idle, None)
-        if first is None:
-            raise Full(sentence)
-        return first
+        for work in going:
+            if not self._turns.is_watched(work.key, by):
+                return work
+        raise Full(sentence)
 
     def _postpone(self, work: _Work) -> None:
         work.later = True
@@ -306,13 +305,7 @@ class Jobs:
         ]
 
     def submit(
-        self,
-        key: str,
-        study: Study[Any, Any, Any],
-        votes: VoteMatrix,
-        spec: Spec,
-        record: Record,
-        by: str = "",
+        self, key: str, study: AnyStudy, votes: VoteMatrix, spec: Spec, record: Record, by: str = ""
     ) -> None:
         """Start work under a key, or join the running work under that key.
 
@@ -327,7 +320,9 @@ class Jobs:
                     # The last user that wanted it may have just left.
                     self._works[key].flag.clear()
                 return
-            self._forget_oldest()
+            ended = [name for name, job in self._states.items() if job.status != "running"]
+            for name in ended[: max(0, len(self._states) - KEPT)]:
+                del self._states[name]
             self._states.pop(key, None)
             self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None)
             self._turns.add(key, by)
@@ -525,8 +520,3 @@ class Jobs:
         self._works.pop(key, None)
         self._turns.remove(key)
         self._lock.notify_all()
-
-    def _forget_oldest(self) -> None:
-        ended = [key for key, state in self._states.items() if state.status != "running"]
-        for key in ended[: max(0, len(self._states) - KEPT)]:
-            del self._states[key]

@@ -82,12 +82,8 @@ def upsert(
 
 def is_live() -> ColumnElement[bool]:
     """Condition that a server holds the lease of a job."""
-    now = DatabaseNow()
-    return and_(
-        JOBS.c.state == "running",
-        JOBS.c.lease_end > now,
-        JOBS.c.lease_end <= now + 2 * LEASE_SECONDS,
-    )
+    now, end = DatabaseNow(), JOBS.c.lease_end
+    return and_(JOBS.c.state == "running", end > now, end <= now + 2 * LEASE_SECONDS)
 
 
 def _running_on(server: str) -> ColumnElement[bool]:
@@ -120,24 +116,16 @@ class Ledger:
         Chunks that are already finished are kept.
         """
         now = DatabaseNow()
-        values = {
-            **key.columns(),
-            "draw": draw,
-            "state": "running",
-            "lease_owner": self._server,
-            "lease_end": now + LEASE_SECONDS,
-            "cancel": False,
-            "done": 0,
-            "total": total,
-            "elapsed": 0.0,
-            "message": "",
-            "changed": now,
-        }
-        fresh = [name for name in values if name not in (*key.columns(), "done", "elapsed")]
+        lease = {"lease_owner": self._server, "lease_end": now + LEASE_SECONDS, "cancel": False}
+        work = {"draw": draw, "state": "running", "total": total, "message": "", "changed": now}
+        values = {**key.columns(), **lease, **work, "done": 0, "elapsed": 0.0}
         free = not_(and_(is_live(), JOBS.c.lease_owner != self._server))
-        claimed = upsert(connection, JOBS, values, fresh, free)
-        if claimed:
-            self._renew_from_now_on()
+        claimed = upsert(connection, JOBS, values, [*lease, *work], free)
+        with self._lock:
+            if claimed and self._renewing is None:  # From now on leases are renewed.
+                name = "judgepanel-leases"
+                self._renewing = threading.Thread(target=self._renew, name=name, daemon=True)
+                self._renewing.start()
         return claimed
 
     @property
@@ -179,13 +167,8 @@ class Ledger:
         Lost
             The work now belongs to another server, or was deleted.
         """
-        values = {
-            **key.columns(),
-            "chunk": chunk.number,
-            "first": chunk.first,
-            "count": chunk.count,
-            "content": pack(piece),
-        }
+        own = {"first": chunk.first, "count": chunk.count, "content": pack(piece)}
+        values = {**key.columns(), "chunk": chunk.number, **own}
         with transaction(self._engine) as connection:
             now = DatabaseNow()
             row = connection.execute(
@@ -196,7 +179,7 @@ class Ledger:
             ).first()
             if row is None:
                 raise Lost
-            upsert(connection, PARTIALS, values, ("first", "count", "content"))
+            upsert(connection, PARTIALS, values, tuple(own))
         return not row[0]
 
     def finish(self, connection: Connection, key: Key) -> None:
@@ -223,14 +206,11 @@ class Ledger:
             values: dict[str, Any] = {"lease_end": 0.0, "changed": DatabaseNow()}
             if not self._ended.is_set():
                 states = ["leaving"] if state == "cancelled" else ["active", "leaving"]
-                statement = update(INTERESTS).where(
-                    key.of(INTERESTS), INTERESTS.c.state.in_(states)
-                )
+                own, interest = key.of(INTERESTS), INTERESTS.c.state
+                statement = update(INTERESTS).where(own, interest.in_(states))
                 outcome = {"state": state, "message": message, "done": row.done}
                 connection.execute(statement.values(**outcome, elapsed=row.elapsed))
-                wanted = select(INTERESTS.c.party).where(
-                    key.of(INTERESTS), INTERESTS.c.state == "active"
-                )
+                wanted = select(INTERESTS.c.party).where(own, interest == "active")
                 if connection.execute(wanted).first() is None:
                     values |= {"state": state, "message": message}
                 else:
@@ -266,14 +246,6 @@ class Ledger:
 
     def _mine(self, key: Key) -> ColumnElement[bool]:
         return and_(key.of(JOBS), _running_on(self._server))
-
-    def _renew_from_now_on(self) -> None:
-        with self._lock:
-            if self._renewing is None:
-                self._renewing = threading.Thread(
-                    target=self._renew, name="judgepanel-leases", daemon=True
-                )
-                self._renewing.start()
 
     def _renew(self) -> None:
         while not self._ended.wait(LEASE_SECONDS / 3):
@@ -368,7 +340,8 @@ class Interests:
         """Withdraw a party's interest; return whether it was the last, so that work should stop."""
         with transaction(self._engine) as connection:
             row = _locked(connection, key)
-            if row is None or not _is_active(connection, key, party):
+            wanted = select(INTERESTS.c.party).where(_of(key, party), INTERESTS.c.state == "active")
+            if row is None or connection.execute(wanted).first() is None:
                 return False
             old = INTERESTS.c.seen < DatabaseNow() - INTEREST_SECONDS
             rest = and_(
@@ -403,11 +376,6 @@ def _locked(connection: Connection, key: Key) -> Any:
     """Return the progress of work, with its row locked until the transaction ends."""
     wanted = select(JOBS.c.done, JOBS.c.elapsed, is_live().label("live")).where(key.of(JOBS))
     return connection.execute(wanted.with_for_update()).first()
-
-
-def _is_active(connection: Connection, key: Key, party: str) -> bool:
-    wanted = select(INTERESTS.c.party).where(_of(key, party), INTERESTS.c.state == "active")
-    return connection.execute(wanted).first() is not None
 
 
 def _of(key: Key, party: str) -> ColumnElement[bool]:

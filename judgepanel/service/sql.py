@@ -31,24 +31,12 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    and_,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    union,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgepanel import ENGINE
@@ -84,7 +72,7 @@ from judgepanel.service.workspace import (
     new_id,
 )
 from judgepanel.studies.codec import from_plain, pack, reader_of, spec_sha, to_plain, unpack
-from judgepanel.studies.contract import AUTO_SPLITS, Settings, Spec, Study
+from judgepanel.studies.contract import AUTO_SPLITS, AnyStudy, Settings, Spec
 from judgepanel.studies.runner import merged
 from judgepanel.votes import Loaded, VoteMatrix
 from judgepanel.words.sentences import column_options, with_judge_file
@@ -191,7 +179,7 @@ class SqlWorkspace:
         self._require_access(sha256)
         return self._stored_votes(sha256)
 
-    def _put(self, votes: VoteMatrix, then: Callable[[Connection], T]) -> T:
+    def _put(self, votes: VoteMatrix, then: Callable[[sa.Connection], T]) -> T:
         """Store votes and return ``then(connection)`` from the same transaction.
 
         Until the transaction ends nobody else can delete the votes.
@@ -207,7 +195,7 @@ class SqlWorkspace:
         self._known_votes.put(votes.sha256, votes)
         return put
 
-    def _holding(self, sha256: str, then: Callable[[Connection], T]) -> T:
+    def _holding(self, sha256: str, then: Callable[[sa.Connection], T]) -> T:
         """Return ``then(connection)``, called while nobody can delete these votes.
 
         Raises
@@ -223,7 +211,7 @@ class SqlWorkspace:
     def _owns(self, owner: str, votes_sha256: str) -> bool:
         """Return whether this owner has an analysis of these votes."""
         names = ANALYSES.c
-        wanted = select(names.id).where(names.owner == owner, names.votes_sha256 == votes_sha256)
+        wanted = sa.select(names.id).where(names.owner == owner, names.votes_sha256 == votes_sha256)
         with transaction(self._engine, write=False) as connection:
             return connection.execute(wanted).first() is not None
 
@@ -232,7 +220,7 @@ class SqlWorkspace:
         known = self._known_votes.get(sha256)
         if known is not None:
             return known
-        wanted = select(VOTES.c.content).where(VOTES.c.sha256 == checked_id(sha256))
+        wanted = sa.select(VOTES.c.content).where(VOTES.c.sha256 == checked_id(sha256))
         with transaction(self._engine, write=False) as connection:
             content = connection.execute(wanted).scalar()
         if content is None:
@@ -286,7 +274,7 @@ class SqlWorkspace:
 
     def _add(self, analysis: Analysis, votes: VoteMatrix) -> Analysis:
         row = _row(analysis) | {"owner": self._mine}
-        self._put(votes, lambda connection: connection.execute(insert(ANALYSES).values(**row)))
+        self._put(votes, lambda connection: connection.execute(sa.insert(ANALYSES).values(**row)))
         return analysis
 
     def open(self, analysis_id: str) -> Analysis:
@@ -294,10 +282,12 @@ class SqlWorkspace:
         with transaction(self._engine, write=False) as connection:
             return self._opened(connection, analysis_id)
 
-    def _opened(self, connection: Connection, analysis_id: str, *, lock: bool = False) -> Analysis:
+    def _opened(
+        self, connection: sa.Connection, analysis_id: str, *, lock: bool = False
+    ) -> Analysis:
         """Return an analysis of this owner, or raise NotFound; ``lock`` locks its row."""
-        mine = and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == self._mine)
-        wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(mine)
+        mine = sa.and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == self._mine)
+        wanted = sa.select(ANALYSES.c.id, ANALYSES.c.content).where(mine)
         row = connection.execute(wanted.with_for_update() if lock else wanted).first()
         analysis = None if row is None else read(*row)
         if analysis is None:
@@ -308,7 +298,7 @@ class SqlWorkspace:
         """Return all analyses, newest first."""
         if self._owner is None:
             return ()
-        wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(ANALYSES.c.owner == self._owner)
+        wanted = sa.select(ANALYSES.c.id, ANALYSES.c.content).where(ANALYSES.c.owner == self._owner)
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted).all()
         analyses = [analysis for row in rows if (analysis := read(*row)) is not None]
@@ -325,31 +315,9 @@ class SqlWorkspace:
     def _changed(self, analysis_id: str, **fields: Any) -> Analysis:
         with transaction(self._engine) as connection:
             changed = replace(self._opened(connection, analysis_id, lock=True), **fields)
-            change = update(ANALYSES).where(ANALYSES.c.id == analysis_id)
+            change = sa.update(ANALYSES).where(ANALYSES.c.id == analysis_id)
             connection.execute(change.values(content=_row(changed)["content"]))
         return changed
-
-    def _delete(self, analysis_id: str) -> tuple[str, tuple[Key, ...]]:
-        """Delete an analysis and what no other uses; return its votes and the deleted work.
-
-        A result belongs to the analyses of its votes with its splits and seed: the pages of one
-        analysis vary some other settings, but never these.
-        """
-        mine = and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == self._mine)
-        with transaction(self._engine) as connection:
-            sha = connection.execute(select(ANALYSES.c.votes_sha256).where(mine)).scalar()
-            if sha is None or not _locked(connection, sha):
-                raise NotFound("no such analysis")
-            if not connection.execute(delete(ANALYSES).where(mine)).rowcount:
-                raise NotFound("no such analysis")
-            same = ANALYSES.c.votes_sha256 == sha
-            draws = connection.execute(select(ANALYSES.c.draw).where(same)).scalars().all()
-            gone = _unused(connection, sha, draws)
-            if not draws:
-                connection.execute(delete(VOTES).where(VOTES.c.sha256 == sha))
-                self._known_votes.forget(sha)
-        _wipe(self._engine)
-        return sha, gone
 
     # --- decisions ---------------------------------------------------------------------------
 
@@ -357,16 +325,16 @@ class SqlWorkspace:
         """Record a decision on an analysis, or raise NotFound."""
         with transaction(self._engine) as connection:
             self._opened(connection, analysis_id, lock=True)
-            earlier = select(func.max(DECISIONS.c.made))
+            earlier = sa.select(sa.func.max(DECISIONS.c.made))
             earlier = earlier.where(DECISIONS.c.analysis_id == analysis_id)
             latest = connection.execute(earlier).scalar_one() or 0.0
-            now = connection.execute(select(DatabaseNow())).scalar_one()
+            now = connection.execute(sa.select(DatabaseNow())).scalar_one()
             # Clocks have a resolution of milliseconds and may be set back, but time determines the
             # order.
             moment = max(now, latest + 1e-6)
             row = {"id": new_id(), "analysis_id": analysis_id, "made": moment}
             row |= {"what": what, "by": by, "why": why}
-            connection.execute(insert(DECISIONS).values(**row))
+            connection.execute(sa.insert(DECISIONS).values(**row))
         return Decision(what, by, why, stamp(moment))
 
     def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
@@ -380,7 +348,7 @@ class SqlWorkspace:
             The link is only for those who have signed in.
         """
         names = DECISIONS.c
-        wanted = select(names.what, names.by, names.why, names.made)
+        wanted = sa.select(names.what, names.by, names.why, names.made)
         wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
         with transaction(self._engine, write=False) as connection:
             if self._owner is not None:
@@ -409,13 +377,13 @@ class SqlWorkspace:
                 "created": DatabaseNow(),
                 "expires": None if seconds is None else DatabaseNow() + seconds,
             }
-            connection.execute(insert(SHARES).values(**row))
+            connection.execute(sa.insert(SHARES).values(**row))
         return token
 
     def shares(self, analysis_id: str) -> tuple[Share, ...]:
         """Return the live links of an analysis, newest first, or raise NotFound."""
         names = SHARES.c
-        wanted = select(names.token_sha256, names.created, names.expires, names.signed_in_only)
+        wanted = sa.select(names.token_sha256, names.created, names.expires, names.signed_in_only)
         wanted = wanted.where(names.analysis_id == analysis_id, _live())
         with transaction(self._engine, write=False) as connection:
             self._opened(connection, analysis_id)
@@ -431,7 +399,7 @@ class SqlWorkspace:
             self._opened(connection, analysis_id)
             if _ID.fullmatch(share_id):
                 this = (SHARES.c.token_sha256 == share_id, SHARES.c.analysis_id == analysis_id)
-                connection.execute(update(SHARES).where(*this).values(revoked=DatabaseNow()))
+                connection.execute(sa.update(SHARES).where(*this).values(revoked=DatabaseNow()))
 
     def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
         """Return the analysis that a token opens.
@@ -448,7 +416,7 @@ class SqlWorkspace:
 
     # --- results -----------------------------------------------------------------------------
 
-    def _stored_result(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> Stored | None:
+    def _stored_result(self, study: AnyStudy, key: Key, spec: Spec) -> Stored | None:
         """Return the readable result of the newest engine up to this one."""
         reader_of(study.result)  # An invalid result type is not damaged data.
         for engine, content in self._results(key, spec):
@@ -468,9 +436,9 @@ class SqlWorkspace:
         """
         of, draw = RESULTS.c, draw_of(spec.settings)
         same = of.spec_sha256 == key.spec_sha256
-        wanted = select(of.engine, of.content, same.label("same")).where(
+        wanted = sa.select(of.engine, of.content, same.label("same")).where(
             *(of.votes_sha256 == key.votes_sha256, of.study == key.study, of.engine <= key.engine),
-            or_(same, and_(of.engine < key.engine, of.draw == draw)),
+            sa.or_(same, sa.and_(of.engine < key.engine, of.draw == draw)),
         )
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted.order_by(of.engine.desc(), same.desc())).all()
@@ -478,7 +446,7 @@ class SqlWorkspace:
             if exact or asks_the_same(content, spec):
                 yield engine, content
 
-    def _put_result(self, connection: Connection, key: Key, spec: Spec, result: Any) -> None:
+    def _put_result(self, connection: sa.Connection, key: Key, spec: Spec, result: Any) -> None:
         """Store a result; raise Lost if its votes were deleted."""
         content = {"study": key.study, "engine": key.engine, "spec": to_plain(spec)}
         content["result"] = to_plain(result)
@@ -498,8 +466,30 @@ class SqlWorkspace:
             return f"readers of {_shared(connection, self._link, self._signed_in)[1]}"
 
     def delete(self, analysis_id: str) -> None:
-        """Delete an analysis and what no other analysis uses, or raise NotFound."""
-        sha, gone = self._delete(analysis_id)
+        """Delete an analysis and what no other analysis uses, or raise NotFound.
+
+        A result belongs to the analyses of its votes with its splits and seed: the pages of one
+        analysis vary some other settings, but never these.
+        """
+        mine = sa.and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == self._mine)
+        with transaction(self._engine) as connection:
+            sha = connection.execute(sa.select(ANALYSES.c.votes_sha256).where(mine)).scalar()
+            if sha is None or not _locked(connection, sha):
+                raise NotFound("no such analysis")
+            if not connection.execute(sa.delete(ANALYSES).where(mine)).rowcount:
+                raise NotFound("no such analysis")
+            same = ANALYSES.c.votes_sha256 == sha
+            draws = connection.execute(sa.select(ANALYSES.c.draw).where(same)).scalars().all()
+            gone = _unused(connection, sha, draws)
+            if not draws:
+                connection.execute(sa.delete(VOTES).where(VOTES.c.sha256 == sha))
+                self._known_votes.forget(sha)
+        if self._engine.dialect.name == "sqlite":
+            # Deleted data is removed from the log too; if others read, their connections do it.
+            with suppress(sqlite3.Error, SQLAlchemyError), self._engine.connect() as connection:
+                cursor = connection.connection.cursor()
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                cursor.close()
         for key in map(str, gone):
             for forget in (self._jobs.forget, self._known_results.forget, self._previews.forget):
                 forget(key)
@@ -508,7 +498,7 @@ class SqlWorkspace:
             for wanted in self._interests.wanted(sha, party_of(who)):
                 self._withdraw(wanted, who)
 
-    def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
+    def submit(self, study: AnyStudy, votes: VoteMatrix, spec: Spec) -> None:
         """Request work, and start it unless it is stored or running already, here or elsewhere.
 
         The votes of a sample are stored with it. Raises Full if this user, or all users together,
@@ -531,7 +521,7 @@ class SqlWorkspace:
             total = len(study.plan(spec))
             draw = draw_of(spec.settings)
 
-            def claim(connection: Connection) -> bool:
+            def claim(connection: sa.Connection) -> bool:
                 claimed = self._ledger.claim(connection, key, draw, total)
                 self._interests.join(connection, key, party)
                 return claimed
@@ -555,12 +545,12 @@ class SqlWorkspace:
             record = Record(self._ledger, self._interests, key, store)
             self._jobs.submit(str(key), study, votes, spec, record, who)
 
-    def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
+    def result(self, study: AnyStudy, votes_sha256: str, spec: Spec) -> Stored | None:
         """Return the finished result of a spec, if any, from the newest engine."""
         self._require_access(votes_sha256)
         return self._result(study, _key(study, votes_sha256, spec), spec)
 
-    def _result(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> Stored | None:
+    def _result(self, study: AnyStudy, key: Key, spec: Spec) -> Stored | None:
         known = self._known_results.get(str(key))
         if known is not None and known.engine == key.engine:
             return known
@@ -569,18 +559,18 @@ class SqlWorkspace:
             self._known_results.put(str(key), result)
         return result
 
-    def _is_current(self, study: Study[Any, Any, Any], key: Key, spec: Spec) -> bool:
+    def _is_current(self, study: AnyStudy, key: Key, spec: Spec) -> bool:
         stored = self._result(study, key, spec)
         return stored is not None and stored.current
 
-    def is_unreadable(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> bool:
+    def is_unreadable(self, study: AnyStudy, votes_sha256: str, spec: Spec) -> bool:
         """Return whether a result of this spec is stored but unreadable."""
         self._require_access(votes_sha256)
         key = _key(study, votes_sha256, spec)
         held = any(True for _ in self._results(key, spec))
         return held and self._result(study, key, spec) is None
 
-    def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
+    def partial(self, study: AnyStudy, votes_sha256: str, spec: Spec) -> Job | None:
         """Return the state of work that this user wants or cancelled, or that failed for them.
 
         None also for work whose server has died: the next submission continues it. Work that only
@@ -589,7 +579,7 @@ class SqlWorkspace:
         self._require_access(votes_sha256)
         return self._partial(study, _key(study, votes_sha256, spec), spec, self._who())
 
-    def _partial(self, study: Study[Any, Any, Any], key: Key, spec: Spec, who: str) -> Job | None:
+    def _partial(self, study: AnyStudy, key: Key, spec: Spec, who: str) -> Job | None:
         before = self._jobs.state(str(key))
         mine = self._interests.find(key, party_of(who))
         if mine is None:
@@ -603,17 +593,13 @@ class SqlWorkspace:
             return self._partial(study, key, spec, who)
         if job is not None and job.status == "failed" and mine.holder == self._ledger.server:
             return job  # The database could not be updated.
-        return self._elsewhere(study, key, spec, mine)
+        # Another server works on it, unless it has died.
+        is_live = mine.work == "running" and mine.live
+        return (
+            _as_job("running", mine, self._so_far(study, key, spec, mine.done)) if is_live else None
+        )
 
-    def _elsewhere(
-        self, study: Study[Any, Any, Any], key: Key, spec: Spec, mine: Interest
-    ) -> Job | None:
-        """Return the state of work on another server, None if that server has died."""
-        if mine.work != "running" or not mine.live:
-            return None
-        return _as_job("running", mine, self._so_far(study, key, spec, mine.done))
-
-    def _finished(self, study: Study[Any, Any, Any], key: Key, spec: Spec, who: str) -> Job | None:
+    def _finished(self, study: AnyStudy, key: Key, spec: Spec, who: str) -> Job | None:
         """Return the state of work that this user's interest ended with, once its result is stored.
 
         An interest also ends when others cancel work that its user has not viewed for long.
@@ -621,12 +607,11 @@ class SqlWorkspace:
         # Checked before the state: a job that ends in between removes its interests.
         is_mine = self._jobs.wants(str(key), who)
         job = self._jobs.state(str(key))
-        is_over = job is not None and (
-            job.status == "done" or (job.status == "running" and is_mine)
-        )
+        over = ("done", "running") if is_mine else ("done",)
+        is_over = job is not None and job.status in over
         return job if is_over and self._result(study, key, spec) is not None else None
 
-    def _ended(self, study: Study[Any, Any, Any], key: Key, spec: Spec, mine: Interest) -> Job:
+    def _ended(self, study: AnyStudy, key: Key, spec: Spec, mine: Interest) -> Job:
         """Return the state of work that this user cancelled, or that failed, as of then."""
         job = self._jobs.state(str(key))
         if job is not None and (job.status, job.done) == (mine.state, mine.done):
@@ -639,7 +624,7 @@ class SqlWorkspace:
             self._previews.put(name, seen)
         return _as_job("failed" if mine.state == "failed" else "cancelled", mine, seen[2])
 
-    def _so_far(self, study: Study[Any, Any, Any], key: Key, spec: Spec, n_done: int) -> Any:
+    def _so_far(self, study: AnyStudy, key: Key, spec: Spec, n_done: int) -> Any:
         """Return the result of the stored chunks, cached for a short time."""
         seen, when, result = self._previews.get(str(key)) or (0, 0.0, None)
         if seen == n_done or (seen and time.monotonic() - when < PREVIEW_SECONDS):
@@ -648,21 +633,17 @@ class SqlWorkspace:
         self._previews.put(str(key), (n_done, time.monotonic(), result))
         return result
 
-    def _merged(
-        self, study: Study[Any, Any, Any], key: Key, spec: Spec, most: int | None = None
-    ) -> Any:
+    def _merged(self, study: AnyStudy, key: Key, spec: Spec, most: int | None = None) -> Any:
         """Return the result of the stored chunks, of the first ``most`` if that is given."""
         pieces = self._ledger.pieces(key, study.plan(spec), study.partial)
         first = dict(sorted(pieces.items())[:most])
         return merged(study, self._stored_votes(key.votes_sha256), spec, first)
 
-    def wait(
-        self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
-    ) -> None:
+    def wait(self, study: AnyStudy, votes_sha256: str, spec: Spec, seconds: float) -> None:
         """Wait until running work has a first result or has ended, at most ``seconds``."""
         self._jobs.wait(str(_key(study, votes_sha256, spec)), seconds)
 
-    def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
+    def cancel(self, study: AnyStudy, votes_sha256: str, spec: Spec) -> None:
         """Withdraw from running work; it stops after its current chunk if nobody else wants it.
 
         Raises NotFound for users without access to the votes.
@@ -708,9 +689,7 @@ def _row(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-_BEST = {
-    entry.name: entry.default for entry in fields(Analysis) if entry.name in ("prefer", "price")
-}
+_BEST = {name: Analysis.__dataclass_fields__[name].default for name in ("prefer", "price")}
 """The panel of analyses that were stored before one could be chosen."""
 
 
@@ -723,33 +702,25 @@ def read(analysis_id: str, content: str) -> Analysis | None:
     return analysis if analysis.id == analysis_id else None
 
 
-def _locked(connection: Connection, sha256: str) -> bool:
+def _locked(connection: sa.Connection, sha256: str) -> bool:
     """Return whether these votes exist; if so they are locked until the transaction ends."""
-    wanted = select(VOTES.c.sha256).where(VOTES.c.sha256 == sha256).with_for_update()
+    wanted = sa.select(VOTES.c.sha256).where(VOTES.c.sha256 == sha256).with_for_update()
     return connection.execute(wanted).first() is not None
 
 
-def _unused(connection: Connection, sha256: str, draws: Iterable[str]) -> tuple[Key, ...]:
+def _unused(connection: sa.Connection, sha256: str, draws: Iterable[str]) -> tuple[Key, ...]:
     """Delete results and jobs of these votes for other splits and seeds."""
-    wide = [
-        and_(table.c.votes_sha256 == sha256, table.c.draw.not_in(draws))
+    tables = [
+        (table, sa.and_(table.c.votes_sha256 == sha256, table.c.draw.not_in(draws)))
         for table in (RESULTS, JOBS)
     ]
-    tables = list(zip((RESULTS, JOBS), wide, strict=True))
-    wanted = union(*(select(*(t.c[name] for name in _WORK)).where(which) for t, which in tables))
+    wanted = sa.union(
+        *(sa.select(*(t.c[name] for name in _WORK)).where(which) for t, which in tables)
+    )
     gone = tuple(Key(*row) for row in connection.execute(wanted))
     for table, which in tables:
-        connection.execute(delete(table).where(which))
+        connection.execute(sa.delete(table).where(which))
     return gone
-
-
-def _wipe(engine: Engine) -> None:
-    """Remove deleted data from SQLite's log too; if others read, their connections do it later."""
-    if engine.dialect.name == "sqlite":
-        with suppress(sqlite3.Error, SQLAlchemyError), engine.connect() as connection:
-            cursor = connection.connection.cursor()
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            cursor.close()
 
 
 def _now() -> str:
@@ -787,12 +758,12 @@ def _agrees(earlier: Any, asked: Any, default: Any) -> bool:
     )
 
 
-def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:
+def _shared(connection: sa.Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:
     """Return what a token opens, and its owner."""
     if not TOKEN.fullmatch(token):
         raise NotFound("no such link")
     names = ANALYSES.c
-    wanted = select(names.id, names.content, names.owner, SHARES.c.signed_in_only)
+    wanted = sa.select(names.id, names.content, names.owner, SHARES.c.signed_in_only)
     wanted = wanted.join(SHARES, SHARES.c.analysis_id == ANALYSES.c.id)
     wanted = wanted.where(SHARES.c.token_sha256 == id_of_token(token), _live())
     row = connection.execute(wanted).first()
@@ -807,9 +778,9 @@ def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analys
     return analysis, owner
 
 
-def _live() -> ColumnElement[bool]:
+def _live() -> sa.ColumnElement[bool]:
     ends = SHARES.c.expires
-    return and_(SHARES.c.revoked.is_(None), or_(ends.is_(None), ends > DatabaseNow()))
+    return sa.and_(SHARES.c.revoked.is_(None), sa.or_(ends.is_(None), ends > DatabaseNow()))
 
 
 def id_of_token(token: str) -> str:
@@ -830,5 +801,5 @@ def _as_job(status: Status, mine: Interest, result: Any) -> Job:
     )
 
 
-def _key(study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Key:
+def _key(study: AnyStudy, votes_sha256: str, spec: Spec) -> Key:
     return Key(checked_id(votes_sha256), study.name, spec_sha(spec), ENGINE)

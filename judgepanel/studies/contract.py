@@ -377,6 +377,9 @@ class Study(Generic[SpecT, PartialT, ResultT]):
         return self.settled is not None and is_open(spec.settings)
 
 
+AnyStudy = Study[Any, Any, Any]
+
+
 def split_chunks(
     n_splits: int, size: int = CHUNK_SPLITS, first: int | None = None, cuts: Sequence[int] = ()
 ) -> tuple[Chunk, ...]:

@@ -18,7 +18,7 @@ from judgepanel.present.pages import COVERAGE_PAGE, PAGES, RECOMMENDED_PAGE, Pag
 from judgepanel.service.basics import Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.glossary import TERMS, with_terms
-from judgepanel.ui.preload import QUIET
+from judgepanel.ui.server import QUIET
 from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.votes.errors import InputError, on_page
 from judgepanel.words.text import counted, in_html
@@ -78,17 +78,27 @@ class PageContext:
     votes: VoteMatrix
 
 
-def draw_page(page: Page, draw: Callable[[PageContext], None], what: str) -> None:
-    """Draw a page of the menu: its frame, ``draw`` with the analysis in the URL, the next question.
+def menu_page(
+    page: Page, what: str
+) -> Callable[[Callable[[PageContext], None]], Callable[[], None]]:
+    """Make a page of the menu of a function that draws its content for the analysis in the URL.
 
-    ``what`` tells visitors without an analysis what the page shows.
+    The page has its frame, the content and the next question; ``what`` tells visitors without an
+    analysis what it shows.
     """
-    context = frame(page.title, page.question)
-    forget_defaults(page.title)
-    with show_errors():
-        context = guard(context, what)
-        draw(context)
-        next_question(context.analysis, page)
+
+    def decorate(draw: Callable[[PageContext], None]) -> Callable[[], None]:
+        def draw_page() -> None:
+            context = frame(page.title, page.question)
+            forget_defaults(page.title)
+            with show_errors():
+                context = guard(context, what)
+                draw(context)
+                next_question(context.analysis, page)
+
+        return draw_page
+
+    return decorate
 
 
 def frame(title: str, question: str) -> PageContext | None:
@@ -209,6 +219,11 @@ def next_step(page: str, label: str, analysis: Analysis) -> None:
     st.page_link(page, label=f"Next: {label}", query_params=link_parameters(analysis))
 
 
+def link_to(context: PageContext, page: Page, label: str) -> None:
+    """Link to a page of the same analysis."""
+    st.page_link(page.file, label=label, query_params=link_parameters(context.analysis))
+
+
 def _pages(analysis: Analysis | None) -> list[Page]:
     """The pages of the menu: Coverage only if the file held judges' outputs."""
     outputs = analysis is not None and analysis.coverage is not None
@@ -234,12 +249,12 @@ def _menu(analysis: Analysis | None) -> None:
 
 
 def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
-    from judgepanel.ui.reporting import report  # noqa: PLC0415
-    from judgepanel.ui.sharing import share  # noqa: PLC0415
+    from judgepanel.ui.reporting import report, share  # noqa: PLC0415
     from judgepanel.votes.matrix import resolve  # noqa: PLC0415
 
     labelled = int(votes.labelled.sum())
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
+    one = "" if analysis.reading is None else in_html(analysis.reading.one, 60)
     policy = resolve(votes, analysis.settings.orientation, analysis.settings.protocol)
     left, right = st.columns([7, 1.2] if is_reader() else [6, 2.1], vertical_alignment="center")
     left.html(
@@ -247,9 +262,8 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         f"<b>{in_html(analysis.name, 80)}</b>"
         f"<span>{counted(votes.n_items, 'item')} x {counted(votes.n_judges, 'judge')}</span>"
         f"<span>{known}</span>"
-        f"{_meaning(analysis)}"
-        + '<span class="jp-badge">protocol: paper</span>'
-        * (analysis.settings.protocol == "paper")
+        + f"<span>1: {one}</span>" * (analysis.reading is not None)
+        + '<span class="jp-badge">protocol: paper</span>' * (analysis.settings.protocol == "paper")
         + f'<span><span class="jp-badge">orientation: {in_html(policy.replace("_", " "))}</span>'
         f" data <code>{votes.sha256[:10]}</code></span>"
         + '<span class="jp-badge">read-only</span>' * is_reader()
@@ -261,13 +275,6 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
             share(analysis)
     with beside.popover("Report", width="stretch"), show_errors():
         report(analysis)
-
-
-def _meaning(analysis: Analysis) -> str:
-    """What a label or a vote of 1 means, as HTML."""
-    if analysis.reading is None:
-        return ""
-    return f"<span>1: {in_html(analysis.reading.one, 60)}</span>"
 
 
 BRAND = """

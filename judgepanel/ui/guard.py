@@ -67,7 +67,8 @@ class UploadQuota:
         ``size`` is in bytes, None if the request does not state it.
         """
         counted = LARGEST if size is None else max(size, SMALLEST)
-        if self._of(owner) + counted > PER_USER or self._of_all() + counted > OF_ALL:
+        of_all = sum(map(self._of, list(self._sessions)))
+        if self._of(owner) + counted > PER_USER or of_all + counted > OF_ALL:
             raise NoRoom
         self._sessions[owner].add(session)
         self._coming[owner] += counted
@@ -75,24 +76,15 @@ class UploadQuota:
             yield
         finally:
             self._coming[owner] -= counted
-            self._forget_the_empty()
+            for name in list(self._sessions):  # Those without files are forgotten.
+                if self._coming[name] == 0:
+                    self._sessions[name] = {s for s in self._sessions[name] if self._held(s)}
+                    if not self._sessions[name]:
+                        del self._sessions[name], self._coming[name]
 
     def _of(self, owner: str) -> int:
-        sessions = self._sessions.get(owner, set())
-        return self._coming[owner] + sum(map(self._bytes, sessions))
-
-    def _of_all(self) -> int:
-        return sum(map(self._of, list(self._sessions)))
-
-    def _bytes(self, session: str) -> int:
-        return sum(max(size, SMALLEST) for size in self._held(session))
-
-    def _forget_the_empty(self) -> None:
-        for owner in list(self._sessions):
-            if self._coming[owner] == 0:
-                self._sessions[owner] = {s for s in self._sessions[owner] if self._held(s)}
-                if not self._sessions[owner]:
-                    del self._sessions[owner], self._coming[owner]
+        held = (size for s in self._sessions.get(owner, ()) for size in self._held(s))
+        return self._coming[owner] + sum(max(size, SMALLEST) for size in held)
 
 
 def _held_by_session(session: str) -> list[int]:
@@ -210,7 +202,11 @@ class Guard:
 
     def _is_our_name(self, hosts: list[str]) -> bool:
         name = host_name(hosts[0]) if len(hosts) == 1 else None
-        return name is not None and any(_matches(name, ours) for ours in self._names)
+        # A leading `*.` stands for all subdomains, as in Streamlit.
+        return name is not None and any(
+            ours in (name, "*") or (ours.startswith("*.") and name.endswith(ours[1:]))
+            for ours in self._names
+        )
 
     def _is_our_page(self, headers: Headers, method: str, path: str) -> bool:
         given = headers.getlist("origin")
@@ -243,11 +239,6 @@ def host_name(host: str) -> str | None:
     if parts.hostname is None or "@" in host or parts.path or parts.query or parts.fragment:
         return None
     return parts.hostname.rstrip(".")
-
-
-def _matches(name: str, ours: str) -> bool:
-    """Whether a host name matches; a leading ``*.`` stands for all subdomains, as in Streamlit."""
-    return ours in (name, "*") or (ours.startswith("*.") and name.endswith(ours[1:]))
 
 
 def _may_be_framed(scope: Scope) -> bool:

@@ -6,7 +6,7 @@ Controls that several pages offer; their state is in the URL.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,12 +17,6 @@ from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.kernels.aggregation import AGGREGATORS, Graded
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.decide import recommend
-from judgepanel.present.decide.recommend import (
-    decision_sentence,
-    is_recommended,
-    other_pipeline,
-    pipeline_sentence,
-)
 from judgepanel.present.study import OFFERED, Entry, Pipeline, pipeline_of
 from judgepanel.service.workspace import Analysis, Job
 from judgepanel.studies.contract import Settings, Spec
@@ -160,91 +154,72 @@ def _wait(context: PageContext) -> None:
     left, right = st.columns([3, 1], vertical_alignment="center")
     left.progress(0.0, text=text)
     default = Pipeline()
-    if right.button(
-        f"Show {pipeline_name(default.aggregator, default.calibrator)}",
-        key="default_pipeline",
-        width="stretch",
-    ):
+    name = pipeline_name(default.aggregator, default.calibrator)
+    if right.button(f"Show {name}", key="default_pipeline", width="stretch"):
         _take(default.aggregator, default.calibrator)
         st.rerun()
 
 
-def pipeline_note(  # noqa: PLR0913
+def pipeline_note(
     context: PageContext,
     result: Recommendation | None,
     aggregator: PanelAggregator | Graded,
     calibrator: Calibrator,
-    *,
+    fold: DeltaGenerator,
     splits: int | None = None,
-    advice: bool = True,
-    awaited: bool = False,
-    average: bool = False,
-    fold: DeltaGenerator | None = None,
+    *,
+    afterwards: bool = False,
 ) -> None:
     """Say which pipeline the page shows, with a button to the recommended one, or back.
 
-    ``splits`` is the number of splits of the page's study if it uses fewer than the analysis.
-    ``advice`` adds the recommendation, for pages that do not state it themselves; ``awaited`` is
-    for pages that compute it after their own answer, ``average`` for those that can show the
-    recommended average itself. The number of splits, and the button where the page shows
-    the recommended average, stand in ``fold``.
+    ``splits`` is the number of splits of the page's study if it uses fewer than the analysis. The
+    page states the recommendation and can show the recommended average itself, unless it computes
+    the recommendation ``afterwards``, below its own answer. The number of splits, and the button
+    where the page shows the recommended average, stand in ``fold``.
     """
     here = pipeline_name(aggregator, calibrator)
     words, more = f"This page shows {here}.", list[str]()
     if result is not None:
-        same = aggregator == AVERAGE or is_recommended(result, aggregator, calibrator)
-        words = pipeline_sentence(result, aggregator, calibrator, advice=advice and not same)
-        if advice and same:
-            more.append(decision_sentence(result))
+        same = aggregator == AVERAGE or recommend.is_recommended(result, aggregator, calibrator)
+        words = recommend.pipeline_sentence(
+            result, aggregator, calibrator, advice=not (same or afterwards)
+        )
+        if same and not afterwards:
+            more.append(recommend.decision_sentence(result))
     if splits is not None and splits < context.analysis.settings.most_splits:
         more.append(
             f"This page uses {splits} of the {context.analysis.settings.most_splits:,} splits, "
             "since every figure needs a fit of its own."
         )
-    with st.container() if fold is None else fold:
+    with fold:
         for sentence in more:
             caption(sentence)
     if result is None:
-        if awaited and _spec(context) is not None:
+        if afterwards and _spec(context) is not None:
             words += " What is recommended is worked out next, from other pipelines too."
         caption(words)
         return
-    other = _other(result, aggregator, calibrator, average=average)
+    # One click away is the recommended pipeline, or the paper's default where that is shown.
+    default, recommended = Pipeline(), pipeline_of(result)
+    other: tuple[str, str] = (recommended.aggregator, recommended.calibrator)
+    if aggregator == AVERAGE or (
+        afterwards and recommend.is_recommended(result, aggregator, calibrator)
+    ):
+        other = (default.aggregator, default.calibrator)
+    elif not afterwards:
+        other = (AVERAGE, "none")
     if other == (aggregator, calibrator):
         caption(words)
         return
-    if fold is not None and aggregator == AVERAGE:
+    place = fold
+    if aggregator == AVERAGE:
         caption(words)
-        place = fold
     else:
         left, place = st.columns([3, 1], vertical_alignment="center")
         with left:
             caption(words)
-    place.button(
-        f"Show {pipeline_name(*other)}",
-        key="other_pipeline",
-        on_click=_take,
-        args=other,
-        width="stretch",
-    )
-
-
-def _other(
-    result: Recommendation,
-    aggregator: PanelAggregator | Graded,
-    calibrator: Calibrator,
-    *,
-    average: bool,
-) -> tuple[str, str]:
-    """The pipeline one click away: the recommended one, or the paper's default if that is shown."""
-    default, recommended = Pipeline(), pipeline_of(result)
-    if aggregator == AVERAGE:
-        return default.aggregator, default.calibrator
-    if average:
-        return AVERAGE, "none"
-    if is_recommended(result, aggregator, calibrator):
-        return default.aggregator, default.calibrator
-    return recommended.aggregator, recommended.calibrator
+    label = f"Show {pipeline_name(*other)}"
+    place.button(label, key="other_pipeline", on_click=_take, args=other, width="stretch")
 
 
 def _take(aggregator: str, calibrator: str) -> None:
@@ -256,6 +231,7 @@ METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accu
 
 
 Name = TypeVar("Name", bound=str)
+T = TypeVar("T")
 
 
 def folded(label: str = "Another pipeline") -> DeltaGenerator:
@@ -265,23 +241,44 @@ def folded(label: str = "Another pipeline") -> DeltaGenerator:
 
 def note_other(entry: Entry, spec: Spec, pipeline: Pipeline) -> None:
     """Say which pipeline a section shows, and why, if it is not that of the page."""
-    if another := other_pipeline(spec, pipeline, entry.single):
+    if another := recommend.other_pipeline(spec, pipeline, entry.single):
         caption(f"This section shows {another}.")
+
+
+def segmented(
+    where: Any,
+    label: str,
+    options: Sequence[T],
+    *,
+    key: str,
+    default: T | None = None,
+    format_func: Callable[[T], str] = str,
+    help: str | None = None,
+    disabled: bool = False,
+) -> T:
+    """A row of buttons of which one is chosen, at first the ``default`` or else the first one.
+
+    The choice is in the URL.
+    """
+    choice: T = where.segmented_control(
+        label,
+        options,
+        default=options[0] if default is None else default,
+        required=True,
+        key=key,
+        bind="query-params",
+        format_func=format_func,
+        help=help,
+        disabled=disabled,
+    )
+    return choice
 
 
 def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
     """The score to draw."""
-    return str(
-        where.segmented_control(
-            "Score",
-            tuple(METRIC_NAMES),
-            default="nll",
-            required=True,
-            key=key,
-            bind="query-params",
-            format_func=METRIC_LABELS.__getitem__,
-            help=help,
-        )
+    names = tuple(METRIC_NAMES)
+    return segmented(
+        where, "Score", names, key=key, format_func=METRIC_LABELS.__getitem__, help=help
     )
 
 
@@ -301,19 +298,17 @@ def calibrator_control(
     offered = offered if default in offered else (default, *offered)
     if st.session_state.get("calibrator", default) not in offered:
         del st.session_state["calibrator"]
-    chosen: Calibrator = where.segmented_control(
+    return segmented(
+        where,
         "Calibrator",
         offered,
         default=default,
-        required=True,
         key="calibrator",
-        bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,
         help="How the summed votes become a probability. All panels on the page use the same one; "
         "members of the recommended average have their own.",
         disabled=average,
     )
-    return chosen
 
 
 def offered_aggregators(settings: Settings) -> tuple[PanelAggregator, ...]:

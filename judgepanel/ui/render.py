@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,27 +22,12 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.candidates import GridCells
 from judgepanel.figures.style import text_on
-from judgepanel.present.blocks import (
-    Answer,
-    Block,
-    Box,
-    Caveat,
-    Command,
-    Facts,
-    Figure,
-    Heading,
-    Method,
-    Names,
-    Paragraph,
-    Row,
-    Table,
-    flat,
-)
+from judgepanel.present import blocks
 from judgepanel.present.pages import Page
 from judgepanel.present.registry import entries_of
 from judgepanel.present.study import Entry, study_blocks
 from judgepanel.studies.codec import result_content
-from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.contract import AnyStudy, Spec
 from judgepanel.studies.understand.judge_table import JudgeTable
 from judgepanel.ui.frame import PageContext, answer
 from judgepanel.ui.glossary import with_terms
@@ -60,14 +44,7 @@ from judgepanel.words.sentences import (
     study_command,
 )
 from judgepanel.words.tables import Column, Form, csv_text, levels, numbers, text
-from judgepanel.words.text import (
-    LONGEST,
-    csv_name,
-    first_sentence,
-    in_html,
-    markdown,
-    plain,
-)
+from judgepanel.words.text import LONGEST, csv_name, first_sentence, in_html, markdown, plain
 
 # Set once, since the option is global: a page that changed it while drawing would change it for
 # other users' pages too.
@@ -79,7 +56,7 @@ _SMALL = 290
 _LINE = 19
 
 
-def small(figure: Figure) -> Figure:
+def small(figure: blocks.Figure) -> blocks.Figure:
     """Return the figure at the height of a card."""
 
     def draw() -> go.Figure:
@@ -172,7 +149,7 @@ _PHONES = ("Mobi", "Android")
 _MEASURED = 200
 """Rows whose texts are measured, as by the browser."""
 _MOST_STYLED = 2_000
-_BROWSER = MappingProxyType({"number": "%.3f", "share": "%.1f %%", "whole": "localized"})
+_BROWSER: Mapping[str, str] = {"number": "%.3f", "share": "%.1f %%", "whole": "localized"}
 """Formats of numbers that the browser applies itself."""
 
 
@@ -192,7 +169,7 @@ class _Shown(float):
         return self.text
 
 
-def table(block: Table, *, key: str) -> None:
+def table(block: blocks.Table, *, key: str) -> None:
     """Draw a table that sorts by its numbers and can be searched; cells are plain text.
 
     A short table is only as high as its rows, since empty rows look like missing data. Columns for
@@ -325,29 +302,19 @@ def inspection_of(context: PageContext) -> str:
     )
 
 
-def _downloads(
-    context: PageContext, study: Study[Any, Any, Any], spec: Spec, result: Any, *, key: str
-) -> None:
+def _downloads(context: PageContext, study: AnyStudy, spec: Spec, result: Any, *, key: str) -> None:
     """Offer a result's table as CSV and all of it as JSON."""
-    forms: tuple[tuple[str, str, Callable[[], str]], ...] = (
-        ("csv", "text/csv", lambda: csv_text(result.frame())),
+    makers: tuple[tuple[str, Callable[[], str]], ...] = (
+        ("csv", lambda: csv_text(result.frame())),
         (
             "json",
-            "application/json",
             lambda: json.dumps(result_content(study, context.votes, spec, result), allow_nan=False),
         ),
     )
     name = study.name.replace("_", "-")
-    for place, (form, mime, make) in zip(st.columns([1, 1, 3]), forms, strict=False):
-        download_button(
-            place,
-            f"Download {form.upper()}",
-            make,
-            csv_name(context.analysis.name, f"{name}.{form}"),
-            mime,
-            key=f"{form}-{key}",
-            width="stretch",
-        )
+    for place, (form, make) in zip(st.columns([1, 1, 3]), makers, strict=False):
+        label, file = f"Download {form.upper()}", csv_name(context.analysis.name, f"{name}.{form}")
+        download_button(place, label, make, file, key=f"{form}-{key}", width="stretch")
 
 
 def section_answer(sentence: str) -> None:
@@ -375,10 +342,6 @@ class Caveats:
         self._known[section] = self._known.get(section, frozenset()) | frozenset(sentences)
 
 
-Banner = Callable[[Any], tuple[str, str]]
-"""Gives the answer of a result in a sentence, and its tone."""
-
-
 def show_study(
     entry: Entry,
     context: PageContext,
@@ -386,43 +349,19 @@ def show_study(
     view: Any = None,
     *,
     caveats: Caveats,
-    banner: Banner | None = None,
     **drawn: Any,
 ) -> bool:
     """Show a study's stored result, or compute it; return whether the work has ended.
 
     A ``view`` may be a function that draws the controls of a result and returns their view. The
-    other arguments are those of `draw_study` and, with a ``banner``, of `draw_answered`.
+    other arguments are those of `draw_study`.
     """
 
     def draw(result: Any) -> None:
         seen = view(result) if callable(view) else view
-        if banner is None:
-            draw_study(entry, context, spec, result, seen, caveats=caveats, **drawn)
-        else:
-            draw_answered(entry, context, spec, result, seen, banner, caveats=caveats, **drawn)
+        draw_study(entry, context, spec, result, seen, caveats=caveats, **drawn)
 
     return show_result(entry.study, context, spec, draw)
-
-
-def draw_answered(
-    entry: Entry,
-    context: PageContext,
-    spec: Spec,
-    result: Any,
-    view: Any,
-    banner: Banner,
-    *,
-    titled: bool = False,
-    **drawn: Any,
-) -> None:
-    """Draw a result below its answer as the page's, under the study's title if it is ``titled``."""
-    sentence, tone = banner(result)
-    sentence = so_far(result) + sentence
-    answer(sentence, tone)
-    if titled:
-        st.header(entry.study.title)
-    draw_study(entry, context, spec, result, view, skip=(sentence,), **drawn)
 
 
 def show_closed(
@@ -444,19 +383,12 @@ def show_closed(
         spec, view = (default, None) if ask is None else ask(entry)
         show_study(entry, context, spec, view, caveats=caveats)
 
-    for entry, default in _others(context, page, drawn):
-        closed(section_title(entry), partial(show, entry, default), key=entry.name)
-
-
-def show_one_closed(
-    context: PageContext, entry: Entry, spec: Spec, view: Any = None, **drawn: Any
-) -> None:
-    """Show a study that is computed when it is opened; the arguments are those of `show_study`."""
-    closed(
-        section_title(entry),
-        partial(show_study, entry, context, spec, view, **drawn),
-        key=entry.name,
-    )
+    recommendation = known_recommendation(context)
+    for entry in entries_of(page):
+        if entry.name not in drawn:
+            specs = entry.specs(context.votes, context.analysis.settings, recommendation)
+            for default in specs[:1]:
+                closed(section_title(entry), partial(show, entry, default), key=entry.name)
 
 
 def section_title(entry: Entry) -> str:
@@ -472,18 +404,6 @@ def closed(title: str, draw: Callable[[], object], *, key: str) -> None:
             draw()
 
 
-def _others(
-    context: PageContext, page: Page, drawn: Collection[str]
-) -> Iterator[tuple[Entry, Spec]]:
-    """Yield the other studies of a page that have a default spec, with the first of them."""
-    recommendation = known_recommendation(context)
-    for entry in entries_of(page):
-        if entry.name not in drawn:
-            specs = entry.specs(context.votes, context.analysis.settings, recommendation)
-            if specs:
-                yield entry, specs[0]
-
-
 def draw_study(  # noqa: PLR0913
     entry: Entry,
     context: PageContext,
@@ -492,6 +412,8 @@ def draw_study(  # noqa: PLR0913
     view: Any = None,
     *,
     caveats: Caveats,
+    banner: Callable[[Any], tuple[str, str]] | None = None,
+    titled: bool = False,
     skip: Collection[str] = (),
     beside: Callable[[Any], None] | None = None,
     below: Callable[[Any], None] | None = None,
@@ -501,6 +423,8 @@ def draw_study(  # noqa: PLR0913
 ) -> None:
     """Draw a study's blocks, with downloads if the result is complete.
 
+    ``banner`` gives the answer of the result in a sentence, and its tone: it is drawn above as the
+    page's answer, and the study's title below it if it is ``titled``.
     ``beside`` draws what belongs to the right of the blocks under the first heading. ``below``
     draws what only this page has between the blocks and the downloads. Of the blocks under
     headings only those in ``opened`` stand open, by default all. With ``quiet`` the notes on how
@@ -508,10 +432,17 @@ def draw_study(  # noqa: PLR0913
     twice gives each a ``key``.
     """
     key = key or entry.name
-    blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
-    parts = list(parts_of(blocks))
+    if banner is not None:
+        words, tone = banner(result)
+        sentence = so_far(result) + words
+        answer(sentence, tone)
+        skip = (sentence,)
+    if titled:
+        st.header(entry.study.title)
+    content, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
+    parts = list(parts_of(content))
     if quiet:
-        notes = [part for part in parts[0][1] if isinstance(part, Paragraph) and part.quiet]
+        notes = [part for part in parts[0][1] if isinstance(part, blocks.Paragraph) and part.quiet]
         parts[0] = "", [part for part in parts[0][1] if part not in notes]
         how = [*notes, *how]
     shown = [block for head, part in parts if _is_open(head, opened) for block in part]
@@ -536,11 +467,11 @@ def draw_study(  # noqa: PLR0913
     draw_how(how, key=key)
 
 
-def parts_of(blocks: Iterable[Block]) -> Iterator[tuple[str, list[Block]]]:
+def parts_of(content: Iterable[blocks.Block]) -> Iterator[tuple[str, list[blocks.Block]]]:
     """Yield what precedes the first heading, under an empty name, then the part of each."""
-    name, part = "", list[Block]()
-    for block in blocks:
-        if isinstance(block, Heading):
+    name, part = "", list[blocks.Block]()
+    for block in content:
+        if isinstance(block, blocks.Heading):
             yield name, part
             name, part = block.text, []
         part.append(block)
@@ -552,76 +483,74 @@ def _is_open(head: str, opened: Collection[str] | None) -> bool:
 
 
 def page_blocks(
-    entry: Entry,
-    context: PageContext,
-    spec: Spec,
-    result: Any,
-    view: Any = None,
-    *,
-    caveats: Caveats,
-) -> tuple[list[Block], list[Block]]:
+    entry: Entry, context: PageContext, spec: Spec, result: Any, view: Any, *, caveats: Caveats
+) -> tuple[list[blocks.Block], list[blocks.Block]]:
     """A study's blocks, and separately its method and command."""
     command, known = command_of(context, entry.name, spec), caveats.before(entry.name)
-    blocks = study_blocks(entry, result, spec, view, command=command, known=known)
+    content = study_blocks(entry, result, spec, view, command=command, known=known)
     caveats.add(entry.name, result.warnings)
-    how: list[Block] = [block for block in blocks if isinstance(block, Method | Command)]
-    return [block for block in blocks if block not in how], how
+    how: list[blocks.Block] = [
+        block for block in content if isinstance(block, blocks.Method | blocks.Command)
+    ]
+    return [block for block in content if block not in how], how
 
 
-def draw_how(how: Iterable[Block], *, key: str) -> None:
+def draw_how(how: Iterable[blocks.Block], *, key: str) -> None:
     """Draw the method and the command in an expander."""
     with st.expander("How this was computed"):
         draw_blocks(how, key=f"{key}-how")
 
 
 def draw_blocks(
-    blocks: Iterable[Block],
+    content: Iterable[blocks.Block],
     *,
     key: str,
     skip: Collection[str] = (),
-    folded: Sequence[Table] = (),
+    folded: Sequence[blocks.Table] = (),
 ) -> None:
     """Draw blocks in order; all text is untrusted and reaches HTML escaped, never Markdown.
 
     Tables in ``folded`` are closed until they are opened.
     """
-    for place, block in enumerate(blocks):
-        if not (isinstance(block, Answer | Paragraph) and block.text in skip):
+    for place, block in enumerate(content):
+        if not (isinstance(block, blocks.Answer | blocks.Paragraph) and block.text in skip):
             _draw(block, f"{key}-{place}", skip, folded)
 
 
-def _later_tables(blocks: Iterable[Block]) -> list[Table]:
+def _later_tables(content: Iterable[blocks.Block]) -> list[blocks.Table]:
     """Return all tables but the first: a page has one open."""
-    return [block for block in flat(blocks) if isinstance(block, Table)][1:]
+    return [block for block in blocks.flat(content) if isinstance(block, blocks.Table)][1:]
 
 
-def _draw(block: Block, key: str, skip: Collection[str], folded: Sequence[Table]) -> None:
+def _draw(
+    block: blocks.Block, key: str, skip: Collection[str], folded: Sequence[blocks.Table]
+) -> None:
     match block:
-        case Heading(text, level):
+        case blocks.Heading(text, level):
             st.html(f"<h{level}>{in_html(text)}</h{level}>")
-        case Answer(text):
+        case blocks.Answer(text):
             _text(text, "jp-text jp-result")
-        case Paragraph(text, quiet):
+        case blocks.Paragraph(text, quiet):
             _text(text, "jp-reading" if quiet else "jp-text")
-        case Caveat(text):
+        case blocks.Caveat(text):
             _text(f"Note: {text}", "jp-note")
-        case Method(text):
+        case blocks.Method(text):
             _text(text, "jp-text")
-        case Facts(pairs):
+        case blocks.Facts(pairs):
             _text("; ".join(f"{name}: {value}" for name, value in pairs), "jp-text")
-        case Names(title, names, more):
+        case blocks.Names(title, names, more):
             _text(f"{title}: {', '.join([*names, *([more] if more else [])])}", "jp-text")
-        case Command(text):
+        case blocks.Command(text):
             st.code(text, language=None, wrap_lines=True)
-        case Table():
+        case blocks.Table():
             _captioned(block, key, folded=any(block is table for table in folded))
-        case Figure():
+        case blocks.Figure():
             _figure(block, key)
-        case Row() | Box():
+        case blocks.Row() | blocks.Box():
             _several(block, key, skip, folded)
 
 
-def _captioned(block: Table, key: str, *, folded: bool) -> None:
+def _captioned(block: blocks.Table, key: str, *, folded: bool) -> None:
     """Draw a table below its caption, or in a closed section named after it."""
     if folded:
         title, _, rest = block.caption.partition(". ")
@@ -634,10 +563,12 @@ def _captioned(block: Table, key: str, *, folded: bool) -> None:
     table(block, key=key)
 
 
-def _several(block: Row | Box, key: str, skip: Collection[str], folded: Sequence[Table]) -> None:
+def _several(
+    block: blocks.Row | blocks.Box, key: str, skip: Collection[str], folded: Sequence[blocks.Table]
+) -> None:
     """Draw blocks in columns or in a box; a box about one-class coding gets a class of its own."""
-    if isinstance(block, Row):
-        columns = st.columns([6 if isinstance(part, Table) else 5 for part in block.blocks])
+    if isinstance(block, blocks.Row):
+        columns = st.columns([6 if isinstance(part, blocks.Table) else 5 for part in block.blocks])
         for i, (column, part) in enumerate(zip(columns, block.blocks, strict=True)):
             with column:
                 _draw(part, f"{key}-{i}", skip, folded)
@@ -648,7 +579,7 @@ def _several(block: Row | Box, key: str, skip: Collection[str], folded: Sequence
         draw_blocks(block.blocks, key=key, skip=skip, folded=folded)
 
 
-def _figure(block: Figure, key: str) -> None:
+def _figure(block: blocks.Figure, key: str) -> None:
     """Draw a figure; if it has cells, a table replaces it on a narrow screen."""
     if block.narrow is None:
         chart(block.figure, key=key, alt=block.alt)

@@ -1,4 +1,10 @@
-"""The popover Report: the analysis as one file, its decisions, and a form for another one.
+"""The popovers Report and Share.
+
+Report: the analysis as one file, its decisions, and a form for another one.
+
+Share: links that let others read the analysis, and their end. A link for others begins with
+``JUDGEPANEL_PUBLIC_URL``, else with the address to which a team's sign-in returns, else with the
+address in this browser. If only this machine can reach it, the popover says so.
 
 The content of an analysis's report: stored results of this version; it starts no work.
 
@@ -12,6 +18,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import count
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 from streamlit import runtime
@@ -23,35 +30,37 @@ from judgepanel.present.blocks import Document
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text
-from judgepanel.service.sql import SqlWorkspace
-from judgepanel.service.workspace import Analysis, Decision
+from judgepanel.service.sql import SqlWorkspace, id_of_token
+from judgepanel.service.workspace import Analysis, Share
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.access import is_team, user
 from judgepanel.ui.pipeline import panel_in_use
-from judgepanel.ui.session import is_reader, workspace
+from judgepanel.ui.server import PUBLIC_URL, is_local, public_origins
+from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, is_reader, workspace
+from judgepanel.votes.errors import documentation
 from judgepanel.words.text import csv_name, in_html, minute
 
 KEPT = 8
 """Number of files, the last ones made, that are kept for the browsers that asked for them."""
 _numbers = count()
+_TYPES = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "html": "text/html",
+    "md": "text/markdown",
+    "py": "text/x-python",
+}
+"""Types of files by the ends of their names."""
 
 
 def download_button(
-    place: DeltaGenerator,
-    label: str,
-    make: Callable[[], str],
-    file_name: str,
-    mime: str,
-    **options: Any,
+    place: DeltaGenerator, label: str, make: Callable[[], str], file_name: str, **options: Any
 ) -> None:
     """Offer a file; ``make`` runs in a thread without a session, ``options`` are Streamlit's."""
+    mime = _TYPES[file_name.rpartition(".")[2]]
+    data = partial(_made, make, file_name, mime)
     place.download_button(
-        label,
-        data=partial(_made, make, file_name, mime),
-        file_name=file_name,
-        mime=mime,
-        on_click="ignore",
-        **options,
+        label, data=data, file_name=file_name, mime=mime, on_click="ignore", **options
     )
 
 
@@ -70,21 +79,9 @@ def _made(make: Callable[[], str], file_name: str, mime: str) -> bytes:
 LONGEST = 2_000
 _IMAGE = "image-format"
 _ROUND = "decision-round"
-_FILES: tuple[tuple[str, Callable[[Document], str], str, str, str], ...] = (
-    (
-        "Download report as HTML",
-        html_text,
-        "html",
-        "text/html",
-        "One file with figures that opens anywhere, without a network.",
-    ),
-    (
-        "Download report as Markdown",
-        markdown_text,
-        "md",
-        "text/markdown",
-        "Its words and tables, without figures.",
-    ),
+_FILES: tuple[tuple[str, str, Callable[[Document], str], str], ...] = (
+    ("HTML", "html", html_text, "One file with figures that opens anywhere, without a network."),
+    ("Markdown", "md", markdown_text, "Its words and tables, without figures."),
 )
 
 
@@ -105,8 +102,15 @@ def report(analysis: Analysis) -> None:
     place = st.container()
     if not is_reader():
         _form(space, analysis)
+    decisions = space.decisions(analysis.id)
     with place:
-        _list(space.decisions(analysis.id))
+        st.write("Decisions" if decisions else "No decision has been recorded.")
+        for decision in decisions:
+            st.html(
+                f'<p class="jp-note"><b>{in_html(decision.what, LONGEST)}'
+                f"</b><br>{in_html(decision.why, LONGEST)}"
+                f"<br>{in_html(decision.by, 200)}, {in_html(minute(decision.made))} UTC</p>"
+            )
 
 
 def image_format() -> str:
@@ -132,27 +136,10 @@ def _downloads(space: SqlWorkspace, analysis: Analysis) -> None:
         return form(analysis_document(collected(space, analysis)))
 
     st.write("What has been computed so far, with figures, tables and commands:")
-    for place, (label, form, end, mime, what) in zip(st.columns(2), _FILES, strict=True):
-        download_button(
-            place,
-            label,
-            partial(made, form),
-            csv_name(analysis.name, f"report.{end}"),
-            mime,
-            key=f"report-{end}",
-            width="stretch",
-            help=what,
-        )
-
-
-def _list(decisions: tuple[Decision, ...]) -> None:
-    st.write("Decisions" if decisions else "No decision has been recorded.")
-    for decision in decisions:
-        st.html(
-            f'<p class="jp-note"><b>{in_html(decision.what, LONGEST)}'
-            f"</b><br>{in_html(decision.why, LONGEST)}"
-            f"<br>{in_html(decision.by, 200)}, {in_html(minute(decision.made))} UTC</p>"
-        )
+    for place, (kind, end, form, what) in zip(st.columns(2), _FILES, strict=True):
+        label, file = f"Download report as {kind}", csv_name(analysis.name, f"report.{end}")
+        options: dict[str, Any] = {"key": f"report-{end}", "width": "stretch", "help": what}
+        download_button(place, label, partial(made, form), file, **options)
 
 
 def _form(space: SqlWorkspace, analysis: Analysis) -> None:
@@ -222,3 +209,59 @@ def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
         coverage=analysis.coverage,
         reading="" if analysis.reading is None else analysis.reading.sentence,
     )
+
+
+_DAY = 24 * 3600.0
+_LASTS: dict[str, float | None] = {
+    "a day": _DAY,
+    "a week": 7 * _DAY,
+    "30 days": 30 * _DAY,
+    "until revoked": None,
+}
+_MADE = "share-made"
+_ONLY_HERE = (
+    "This address reaches only this machine, so nobody elsewhere can open the link. Serve the "
+    f"dashboard for your team ({documentation('team')}) and open it under its own address, or set "
+    f"{PUBLIC_URL} to that address and start it again."
+)
+
+
+def share(analysis: Analysis) -> None:
+    """Draw the popover, which only the owner sees."""
+    st.write(
+        "A link for others opens every page and download of this analysis but changes nothing. The "
+        "address in your browser would give them your rights: do not send that one."
+    )
+    here = urlsplit(st.context.url or "http://localhost:8501/")
+    base = next(iter(public_origins()), f"{here.scheme}://{here.netloc}")
+    if is_local(base):
+        st.warning(_ONLY_HERE)
+    lasts = st.selectbox("Lifetime", list(_LASTS), index=1, key="share-lasts")
+    closed = is_team() and st.checkbox(
+        "Only for those who sign in", value=True, key="share-signed-in"
+    )
+    if st.button("Create a link for others", key="share-make", width="stretch"):
+        lifetime = _LASTS.get(lasts, _DAY)
+        token = workspace().share(analysis.id, lifetime, signed_in_only=closed)
+        st.session_state[_MADE] = (analysis.id, token)
+    made_for, token = st.session_state.get(_MADE, ("", ""))
+    live = workspace().shares(analysis.id)
+    if made_for == analysis.id and id_of_token(token) in {link.id for link in live}:
+        # The address of this page for others, with its view state.
+        mine = (PARAMETER, SHARE, COMPARE)
+        state = {key: st.query_params[key] for key in st.query_params if key not in mine}
+        address = f"{base}{here.path}?{urlencode({SHARE: token, **state})}"
+        st.write("Copy it now: it is not stored and cannot be shown again.")
+        st.code(address, language=None, wrap_lines=True)
+    for link in live:
+        _live(analysis, link)
+
+
+def _live(analysis: Analysis, link: Share) -> None:
+    text, end = st.columns([3, 2], vertical_alignment="center")
+    until = "does not expire" if link.expires is None else f"until {minute(link.expires)} UTC"
+    whom = "; only for those who sign in" if link.signed_in_only else ""
+    text.caption(f"Created {minute(link.created)} UTC, {until}{whom}")
+    if end.button("Revoke", key=f"revoke-{link.id}", width="stretch"):
+        workspace().revoke(analysis.id, link.id)
+        st.rerun()

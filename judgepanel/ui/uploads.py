@@ -130,7 +130,14 @@ def read_uploads(
         answer = _ANSWERS.get(key)
         if answer is not None:
             _ANSWERS.move_to_end(key)
-    return answer or _read(key, ask, [upload.data for upload in beside])
+    if answer is None:
+        line = st.empty()
+        files = [upload.data for upload in beside]
+        answer, is_final = _answered(ask, files, owner() or "", line.caption)
+        if is_final:  # Else another try may have another outcome.
+            _keep(key, answer)
+        line.empty()
+    return answer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,16 +193,6 @@ def _asked(
         choices=choices or NO_CHOICES,
         **wanted,
     )
-
-
-def _read(key: _Key, ask: Ask, files: list[bytes]) -> Answer:
-    """The answer about files, which is kept unless another try may have another outcome."""
-    line = st.empty()
-    answer, is_final = _answered(ask, files, owner() or "", line.caption)
-    if is_final:
-        _keep(key, answer)
-    line.empty()
-    return answer
 
 
 def _answered(

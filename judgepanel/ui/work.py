@@ -13,7 +13,7 @@ import streamlit as st
 
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
 from judgepanel.service.workspace import Job
-from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.contract import AnyStudy, Spec
 from judgepanel.ui.frame import PageContext, problem, show_errors
 from judgepanel.ui.session import is_reader, workspace
 from judgepanel.words.text import counted
@@ -29,7 +29,7 @@ _STOPPING = "stopping"
 
 @show_errors()
 def show_result(
-    study: Study[Any, Any, Any], context: PageContext, spec: Spec, draw: Callable[[Any], None]
+    study: AnyStudy, context: PageContext, spec: Spec, draw: Callable[[Any], None]
 ) -> bool:
     """Draw the stored result, or start the work and draw partial results until it is done.
 
@@ -42,7 +42,10 @@ def show_result(
     running = job is not None and job.status == "running"
     if stored is not None and not running:
         if not stored.current:
-            _outdated(study, context, spec)
+            st.warning("An older version of judgepanel made this result.")
+            if not is_reader() and st.button("Compute again", key=f"redo-{study.name}"):
+                space.submit(study, context.votes, spec)
+                st.rerun()
         draw(stored.result)
         return True
     ended = job is not None and job.status in ("cancelled", "failed")
@@ -68,14 +71,14 @@ def show_result(
     return False
 
 
-def start(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:
+def start(study: AnyStudy, context: PageContext, spec: Spec) -> None:
     """Start the work unless there is a result or a job already; `show_result` then waits for it."""
     space, sha = workspace(), context.votes.sha256
     if space.result(study, sha, spec) is None and space.partial(study, sha, spec) is None:
         space.submit(study, context.votes, spec)
 
 
-def stored_result(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> Any:
+def stored_result(study: AnyStudy, context: PageContext, spec: Spec) -> Any:
     """The stored result of this version, None if there is none; starts no work."""
     stored = workspace().result(study, context.votes.sha256, spec)
     return stored.result if stored is not None and stored.current else None
@@ -83,7 +86,7 @@ def stored_result(study: Study[Any, Any, Any], context: PageContext, spec: Spec)
 
 @st.fragment(run_every=POLL_SECONDS)
 @show_errors()
-def _watch(study: Study[Any, Any, Any], context: PageContext, spec: Spec, drawn: int) -> None:
+def _watch(study: AnyStudy, context: PageContext, spec: Spec, drawn: int) -> None:
     """Say how far the work is; redraw the page when it has ended or outgrown the ``drawn`` parts.
 
     The whole page, because figures drawn by this fragment would be drawn anew at every poll.
@@ -113,7 +116,7 @@ def _has_grown(job: Job, drawn: int) -> bool:
     return job.result is not None and not is_close and job.done >= max(1, REDRAWN_AT * drawn)
 
 
-def _call_off(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:
+def _call_off(study: AnyStudy, context: PageContext, spec: Spec) -> None:
     try:
         workspace().cancel(study, context.votes.sha256, spec)
     except (NotFound, SignInFirst, ServerProblem):
@@ -122,11 +125,7 @@ def _call_off(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> 
 
 
 def _ended(
-    study: Study[Any, Any, Any],
-    context: PageContext,
-    spec: Spec,
-    job: Job,
-    draw: Callable[[Any], None],
+    study: AnyStudy, context: PageContext, spec: Spec, job: Job, draw: Callable[[Any], None]
 ) -> None:
     st.session_state.pop(_STOPPING, None)
     if job.status == "failed":
@@ -145,13 +144,6 @@ def _ended(
         draw(job.result)
 
 
-def _outdated(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:
-    st.warning("An older version of judgepanel made this result.")
-    if not is_reader() and st.button("Compute again", key=f"redo-{study.name}"):
-        workspace().submit(study, context.votes, spec)
-        st.rerun()
-
-
 def _share(job: Job) -> float:
     return job.done / job.total if job.total else 0.0
 
@@ -164,10 +156,8 @@ def _how_far(job: Job) -> str:
         return f"{so_far}. {next_up}" if so_far else next_up
     if not job.elapsed:  # The parts so far come from an earlier run.
         return f"{so_far}, continuing" if so_far else "Starting"
-    return f"{so_far}, {_left(job.remaining)}"
-
-
-def _left(seconds: float) -> str:
-    if seconds < 1:
-        return "less than a second left"
-    return f"about {seconds:.0f} s left" if seconds < 90 else f"about {seconds / 60:.0f} min left"
+    left = job.remaining
+    if left < 1:
+        return f"{so_far}, less than a second left"
+    time_left = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min"
+    return f"{so_far}, about {time_left} left"

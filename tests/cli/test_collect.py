@@ -95,7 +95,7 @@ def test_an_interrupted_run_says_that_what_is_finished_is_kept(
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("judgepanel.cli.collecting.collect", interrupted)
+    monkeypatch.setattr("judgepanel.cli.collecting.collect.collect", interrupted)
     arguments = ["collect", pairs(tmp_path, "a"), str(tmp_path / "judges.toml")]
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 130
     assert "finished calls are kept" in capsys.readouterr().err.splitlines()[-1]

@@ -71,7 +71,7 @@ def test_the_recommended_panel_and_its_file_say_whether_checks_fail(
     assert "Scope: is it safe to use?" in links(app)
     made: dict[str, Callable[[], str]] = {}
     monkeypatch.setattr(
-        recommended_take,
+        recommended_take.reporting,
         "download_button",
         lambda _, label, make, *__, **___: made.update({label: make}),
     )

@@ -41,7 +41,7 @@ def click(manager):
 
     def clicked(text):
         place = Place()
-        download_button(place, text, lambda: text, "file.csv", "text/csv")
+        download_button(place, text, lambda: text, "file.csv")
         return place.url
 
     return clicked

@@ -6,7 +6,7 @@ import pytest
 
 from judgepanel.service.basics import ServerProblem
 from judgepanel.service.workspace import Job
-from judgepanel.ui.preload import Quiet
+from judgepanel.ui.server import Quiet
 from judgepanel.ui.work import POLL_SECONDS, _has_grown
 
 

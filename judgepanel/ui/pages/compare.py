@@ -15,18 +15,10 @@ from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.study import OFFERED
 from judgepanel.service.basics import NotFound
 from judgepanel.service.workspace import Analysis
-from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.contract import AnyStudy, Spec
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.decide.what_if import WHAT_IF, Relation, Side, WhatIf, paired_spec, relation
-from judgepanel.ui.frame import (
-    START,
-    PageContext,
-    answer,
-    caption,
-    next_step,
-    problem,
-    show_errors,
-)
+from judgepanel.ui.frame import START, PageContext, answer, caption, next_step, problem, show_errors
 from judgepanel.ui.pages.home import choose_two, outcome
 from judgepanel.ui.pipeline import in_use
 from judgepanel.ui.render import command_of, how, section_answer, table
@@ -37,7 +29,7 @@ from judgepanel.words.tables import compared_table as result_table
 from judgepanel.words.tables import data_rows, data_sentence, paired_sentence
 from judgepanel.words.text import in_html
 
-Step = tuple[Study[Any, Any, Any], PageContext, Spec, str]
+Step = tuple[AnyStudy, PageContext, Spec, str]
 
 
 @show_errors()
@@ -48,7 +40,8 @@ def page(context: PageContext) -> None:
     with st.expander("Compare other analyses"):
         choose_two(workspace().list(), context.analysis.id, other)
     try:
-        after = _opened(other)
+        analysis = workspace().open(other)
+        after = PageContext(analysis, workspace().votes(analysis.votes_sha256))
     except NotFound:
         problem(
             "There is no analysis to compare with behind this link: it was deleted, or the link "
@@ -61,11 +54,6 @@ def page(context: PageContext) -> None:
         _back(context)
     else:
         _compared(context, after)
-
-
-def _opened(analysis_id: str) -> PageContext:
-    analysis = workspace().open(analysis_id)
-    return PageContext(analysis, workspace().votes(analysis.votes_sha256))
 
 
 def _back(context: PageContext) -> None:
@@ -151,9 +139,8 @@ def _work(missing: list[Step]) -> None:
 
 
 def _results(content: dict[str, Any]) -> None:
-    results = [
-        (which, content[f"panel {which}"]) for which in _WHICH if f"panel {which}" in content
-    ]
+    panels = ((which, content.get(f"panel {which}")) for which in _WHICH)
+    results = [(which, panel) for which, panel in panels if panel is not None]
     if not results:
         return
     table(Table(result_table(results)), key="compared")
@@ -165,10 +152,10 @@ def _results(content: dict[str, Any]) -> None:
 
 def _draw(result: Any) -> None:
     """Draw the difference so far, or how far another partial result is."""
+    words = f"{result.n_splits} of {result.planned_splits} splits are done."
     if isinstance(result, WhatIf):
-        section_answer(so_far(result) + paired_sentence(result))
-        return
-    section_answer(f"{result.n_splits} of {result.planned_splits} splits are done.")
+        words = so_far(result) + paired_sentence(result)
+    section_answer(words)
 
 
 def _answer(overlap: Relation, pair: WhatIf | None) -> None:
@@ -196,18 +183,16 @@ def _words(which: str, context: PageContext, content: dict[str, Any]) -> None:
 
 def _data_table(rows: list[tuple[str, str, str]]) -> None:
     """Draw both analyses side by side as text that wraps; rows that differ are bold and say so."""
-    lines = []
+    lines = ""
     for name, before, after in rows:
         differs = before != after
-        mark = ' class="jp-differs"' * differs
-        words = " (differs)" * differs
-        lines.append(
+        mark, words = ' class="jp-differs"' * differs, " (differs)" * differs
+        lines += (
             f'<tr{mark}><th scope="row">{in_html(name)}{words}</th>'
             f"<td>{in_html(before)}</td><td>{in_html(after)}</td></tr>"
         )
     st.html(
         '<table class="jp-pair"><thead><tr><th scope="col">property</th>'
-        '<th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>'
-        + "".join(lines)
-        + "</tbody></table>"
+        '<th scope="col">before</th><th scope="col">after</th></tr></thead>'
+        f"<tbody>{lines}</tbody></table>"
     )

@@ -15,13 +15,8 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.pages import CONFIDENCE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline, described_table, pipeline_of
+from judgepanel.present.trust import reliability
 from judgepanel.present.trust.certainty import ConformalView, ItemsView, item_table
-from judgepanel.present.trust.reliability import (
-    GROUPING_NAMES,
-    ReliabilityView,
-    believed,
-    reliability_sentence,
-)
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Spec, grouped_votes
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -30,25 +25,8 @@ from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec, StratumGroup
 from judgepanel.studies.trust.probabilities import known_splits
 from judgepanel.studies.trust.reliability import ECE_BINS, RELIABILITY, Reliability, ReliabilitySpec
 from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
-from judgepanel.ui.frame import PageContext, begins_with
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    features_of,
-    folded,
-    is_refining,
-    offered_aggregators,
-    pipeline_note,
-    recommend_beside,
-    with_recommendation,
-)
-from judgepanel.ui.render import (
-    Caveats,
-    draw_answered,
-    show_closed,
-    show_one_closed,
-    show_study,
-    table,
-)
+from judgepanel.ui import pipeline, render
+from judgepanel.ui.frame import PageContext, begins_with, menu_page
 from judgepanel.ui.work import stored_result
 from judgepanel.votes import MISSING
 from judgepanel.words.sentences import CALIBRATOR_NAMES
@@ -62,26 +40,25 @@ _NO_FEATURE = "none"
 _LISTS = ("worst misses", "most contested")
 
 
-@with_recommendation
+@menu_page(CONFIDENCE_PAGE, "This page shows how often the panel is right when it says it is.")
+@pipeline.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw reliability; the other studies are closed until they are opened."""
     entry = ENTRIES[RELIABILITY.name]
-    fold = folded()
+    fold = pipeline.folded()
     with fold:
         options, bins = _controls(context, pipeline_of(recommendation))
         feature = _feature_choice(context)
-    caveats = Caveats()
+    caveats = render.Caveats()
     spec = ReliabilitySpec(**options)
-    pipeline_note(
-        context, recommendation, spec.aggregator, spec.calibrator, average=True, fold=fold
-    )
-
-    view = ReliabilityView(bins)
+    pipeline.pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, fold)
+    view = reliability.ReliabilityView(bins)
+    drawn: dict[str, Any] = {"caveats": caveats, "banner": _banner, "titled": True}
     look = _first_look(context, spec)
     if look is not None:
-        draw_answered(entry, context, spec, look, view, _banner, titled=True, caveats=caveats)
-        recommend_beside(context)
-    elif show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True):
+        render.draw_study(entry, context, spec, look, view, **drawn)
+        pipeline.recommend_beside(context)
+    elif render.show_study(entry, context, spec, view, **drawn):
         below = partial(_single_items, context)
         sections: dict[str, tuple[Spec, Any, dict[str, Any]]] = {
             SELECTIVE.name: (SelectiveSpec(**options), None, {}),
@@ -89,17 +66,20 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
             ITEMS.name: (ItemsSpec(**options, feature=feature), _strata_view, {"below": below}),
         }
         for name, (asked, seen, more) in sections.items():
-            show_one_closed(context, ENTRIES[name], asked, seen, caveats=caveats, **more)
-        show_closed(context, CONFIDENCE_PAGE, {RELIABILITY.name, *sections}, caveats=caveats)
+            entry = ENTRIES[name]
+            show = partial(render.show_study, entry, context, asked, seen, caveats=caveats, **more)
+            render.closed(render.section_title(entry), show, key=name)
+        render.show_closed(context, CONFIDENCE_PAGE, {RELIABILITY.name, *sections}, caveats=caveats)
 
 
 def _banner(result: Reliability) -> tuple[str, str]:
-    return reliability_sentence(result), "keep" if believed(result) else "open"
+    tone = "keep" if reliability.believed(result) else "open"
+    return reliability.reliability_sentence(result), tone
 
 
 def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | None:
     """Reliability from the splits of a running recommendation, which are not computed twice."""
-    if spec.aggregator != AVERAGE or not is_refining(context):
+    if spec.aggregator != AVERAGE or not pipeline.is_refining(context):
         return None
     if stored_result(RELIABILITY, context, spec) is not None:
         return None
@@ -110,10 +90,10 @@ def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | No
 
 def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], int]:
     first, second, third, fourth = st.columns([2.2, 2.2, 2, 1.3])
-    aggregator = aggregator_control(
+    aggregator = pipeline.aggregator_control(
         first,
         default.of_panel,
-        offered_aggregators(context.analysis.settings),
+        pipeline.offered_aggregators(context.analysis.settings),
         help="How votes are summed. The recommended panel chooses judges and calibrators "
         "itself. Dawid–Skene, stacking and joint are refitted in every split and take longer.",
     )
@@ -121,22 +101,10 @@ def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], 
     chosen = _calibrator_choice(third, default.calibrator, average=average)
     panel = None if average else _panel_choice(second, context, default.panel)
     calibrator = default.calibrator if average else chosen
-    bins: int = fourth.segmented_control(
-        "Bins",
-        ECE_BINS,
-        default=ECE_BINS[0],
-        required=True,
-        key="bins",
-        bind="query-params",
-        help="Equal-width bins of confidence from 0 to 100 %; those below 50 % are empty.",
-    )
-    options = {
-        "settings": context.analysis.settings,
-        "aggregator": aggregator,
-        "calibrator": calibrator,
-        "panel": panel,
-    }
-    return options, bins
+    about = "Equal-width bins of confidence from 0 to 100 %; those below 50 % are empty."
+    bins = pipeline.segmented(fourth, "Bins", ECE_BINS, key="bins", help=about)
+    options = {"aggregator": aggregator, "calibrator": calibrator, "panel": panel}
+    return {"settings": context.analysis.settings, **options}, bins
 
 
 def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | None) -> int | None:
@@ -144,17 +112,16 @@ def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | No
     judges = context.analysis.settings.judges
     n_judges = context.votes.n_judges if judges is None else len(judges)
     offered = [k for k in _PANELS if k < n_judges]
-    chosen = where.segmented_control(
+    chosen = pipeline.segmented(
+        where,
         "Panel",
         offered,
         default=default if default in offered else 0,
-        required=True,
         key="panel",
-        bind="query-params",
         format_func=lambda k: arm_name(k) if k else "all",
         help="All judges, or the best ones, ranked on the calibration items of every split.",
     )
-    return int(chosen) if chosen else None
+    return chosen or None
 
 
 def _calibrator_choice(where: DeltaGenerator, default: Calibrator, *, average: bool) -> Calibrator:
@@ -175,7 +142,7 @@ def _calibrator_choice(where: DeltaGenerator, default: Calibrator, *, average: b
 
 def _feature_choice(context: PageContext) -> str | None:
     """The item feature to look into, for sets and strata alike; None if there is none."""
-    names = features_of(context)
+    names = pipeline.features_of(context)
     if not names:
         return None
     chosen = st.selectbox(
@@ -206,7 +173,7 @@ def _sets_view(result: Conformal) -> ConformalView:
         default="difficulty",
         required=True,
         key="grouping",
-        format_func=lambda name: GROUPING_NAMES[name],
+        format_func=lambda name: reliability.GROUPING_NAMES[name],
         help="Difficulty is how much the votes disagree; it uses no label.",
     )
     return ConformalView(int(level), grouping)
@@ -219,7 +186,7 @@ def _strata_view(result: Items) -> ItemsView:
         default="difficulty",
         required=True,
         key="strata",
-        format_func=lambda name: GROUPING_NAMES[name],
+        format_func=lambda name: reliability.GROUPING_NAMES[name],
         help="Difficulty is how much the votes disagree; it uses no label. 'Judges that erred' "
         "only describes, since it uses the item's own label.",
     )
@@ -229,38 +196,36 @@ def _strata_view(result: Items) -> ItemsView:
 def _single_items(context: PageContext, result: Items) -> None:
     st.html("<h3>Items to look at</h3>")
     first, second = st.columns([1, 2])
-    which = first.segmented_control(
-        "List", _LISTS, default=_LISTS[0], required=True, key="list", bind="query-params"
-    )
+    which = pipeline.segmented(first, "List", _LISTS, key="list")
     rows = result.worst(_LISTED) if which == _LISTS[0] else result.contested(_LISTED)
     if not len(rows):
         st.caption("There are none: no item was held out yet, or all votes are alike.")
         return
     items = Table(item_table(result, rows), height=320)
-    table(described_table(ITEMS, items), key="items")
+    render.table(described_table(ITEMS, items), key="items")
     position = second.selectbox(
         "Item",
         range(len(rows)),
         # A key for each list; otherwise the box would keep its position in the previous list.
         key=f"item-{_LISTS.index(which)}" + f"-{result.n_splits}" * result.partial,
-        format_func=lambda i: _item_label(result, int(rows[i]), i),
+        format_func=lambda i: f"{i + 1}. {plain(result.item_ids[int(rows[i])], 60) or 'item'}",
         help="Its votes, judge by judge, are shown below.",
     )
     _votes_of(context, result, int(rows[min(int(position), len(rows) - 1)]))
 
 
-def _item_label(result: Items, i: int, place: int) -> str:
-    return f"{place + 1}. {plain(result.item_ids[i], 60) or 'item'}"
-
-
 def _votes_of(context: PageContext, result: Items, i: int) -> None:
     """Draw one item: its probability, then every judge's vote, those against the label first."""
     label = int(result.labels[i])
+    features = "".join(
+        f" {in_html(name, 60)}: {in_html(values[i], 120)}."
+        for name, values in zip(result.features, result.feature_values, strict=True)
+    )
     st.html(
         f'<p class="jp-note"><b>{in_html(result.item_ids[i], 120)}</b>: label {label}, '
         f"probability of label 1: {percent(float(result.p.value[i]))}. "
         f"{counted(int(result.for_1[i]), 'vote')} for 1, {result.for_0[i]:,} for 0; "
-        f"{result.wrong[i]:,} against the label.{_features_of(result, i)}</p>"
+        f"{result.wrong[i]:,} against the label.{features}</p>"
     )
     row = int(np.flatnonzero(context.votes.labelled)[i])
     used = context.analysis.settings.judges
@@ -274,12 +239,4 @@ def _votes_of(context: PageContext, result: Items, i: int) -> None:
             ["" if cast[j] == MISSING else "yes" if cast[j] != label else "no" for j in columns]
         ),
     }
-    table(Table(votes, height=320), key="votes")
-
-
-def _features_of(result: Items, i: int) -> str:
-    lines = [
-        f" {in_html(name, 60)}: {in_html(values[i], 120)}."
-        for name, values in zip(result.features, result.feature_values, strict=True)
-    ]
-    return "".join(lines)
+    render.table(Table(votes, height=320), key="votes")

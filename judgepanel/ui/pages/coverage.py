@@ -6,8 +6,9 @@ import streamlit as st
 
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import parse_levels
+from judgepanel.present.pages import COVERAGE_PAGE
 from judgepanel.studies.understand.judge_table import check_outputs
-from judgepanel.ui.frame import PageContext, answer, notes
+from judgepanel.ui.frame import PageContext, answer, menu_page, notes
 from judgepanel.ui.render import chart, check_card, how, inspection_of, table
 from judgepanel.ui.reporting import download_button
 from judgepanel.votes.errors import documentation
@@ -27,6 +28,7 @@ _WORDS = (
 )
 
 
+@menu_page(COVERAGE_PAGE, "This page shows what was read from the judges' outputs.")
 def page(context: PageContext) -> None:
     """Draw what is known about the outputs; an analysis of plain votes has none."""
     coverage = context.analysis.coverage
@@ -53,13 +55,9 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
     check_card(check)
     st.header("All judges")
     table(Table(coverage_table(coverage), height=380), key="coverage")
+    name = csv_name(context.analysis.name, "coverage.csv")
     download_button(
-        st.container(),
-        "Download CSV",
-        lambda: csv_text(coverage.frame()),
-        csv_name(context.analysis.name, "coverage.csv"),
-        "text/csv",
-        key="csv-coverage",
+        st.container(), "Download CSV", lambda: csv_text(coverage.frame()), name, key="csv-coverage"
     )
     _examples(coverage)
     how(_WORDS, inspection_of(context))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregation import AGGREGATORS, ANY_AGGREGATORS, cross_fits
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import RANKINGS
@@ -12,66 +11,57 @@ from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, 
 from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline
-from judgepanel.studies.decide.panel_curve import (
-    CHOICE_SIZES,
-    DENSE_JUDGES,
-    PANEL_CURVE,
-    PanelCurve,
-    PanelCurveSpec,
-)
-from judgepanel.ui.frame import PageContext
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    calibrator_control,
-    folded,
-    known_recommendation,
-    pipeline_note,
-    recommend_beside,
-    score_control,
-)
+from judgepanel.studies.decide import panel_curve
+from judgepanel.ui import pipeline
+from judgepanel.ui.frame import PageContext, menu_page
 from judgepanel.ui.render import Caveats, show_closed, show_study
 
 _RANKING_NAMES = {"accuracy": "accuracy", "informativeness": "distance from chance"}
 _TONES = {
-    "keep all": "keep",
-    "no loss from keeping": "keep",
-    "curate": "curate",
-    "no loss from curating": "curate",
+    **dict.fromkeys(("keep all", "no loss from keeping"), "keep"),
+    **dict.fromkeys(("curate", "no loss from curating"), "curate"),
 }
 
 
+@menu_page(CURVE_PAGE, "This page compares all judges with the most accurate few.")
 def page(context: PageContext) -> None:
     """Draw the controls and the result as it grows; then the recommendation is computed."""
-    entry = ENTRIES[PANEL_CURVE.name]
-    fold = folded()
+    entry = ENTRIES[panel_curve.PANEL_CURVE.name]
+    fold = pipeline.folded()
     with fold:
         spec, calibrator, metric = _controls(context)
-    recommendation = known_recommendation(context)
-    pipeline_note(
-        context, recommendation, spec.aggregator, calibrator, advice=False, awaited=True, fold=fold
+    recommendation = pipeline.known_recommendation(context)
+    pipeline.pipeline_note(
+        context, recommendation, spec.aggregator, calibrator, fold, afterwards=True
     )
     view, caveats = PanelCurveView(calibrator, metric, recommendation), Caveats()
 
-    def banner(curve: PanelCurve) -> tuple[str, str]:
-        tone = _tone(context, curve, calibrator, recommendation)
-        return curve_answer(curve, calibrator), tone
+    def tone(curve: panel_curve.PanelCurve) -> str:
+        """The tone of the answer; open if the decision is another one or still to come."""
+        position, arm = curve.position(calibrator), headline(curve, calibrator)
+        if arm is None or (position is not None and position.explains):
+            return "open"
+        own = _TONES.get(arm.verdict, "open")
+        if recommendation is None:
+            return "open" if context.analysis.settings.protocol == "honest" else own
+        return own if own == ("keep" if recommendation.keeps_all else "curate") else "open"
+
+    def banner(curve: panel_curve.PanelCurve) -> tuple[str, str]:
+        return curve_answer(curve, calibrator), tone(curve)
 
     if show_study(entry, context, spec, view, caveats=caveats, banner=banner, quiet=True):
-        recommend_beside(context)
-        show_closed(context, CURVE_PAGE, {PANEL_CURVE.name}, caveats=caveats)
+        pipeline.recommend_beside(context)
+        show_closed(context, CURVE_PAGE, {panel_curve.PANEL_CURVE.name}, caveats=caveats)
 
 
-def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
+def _controls(context: PageContext) -> tuple[panel_curve.PanelCurveSpec, Calibrator, str]:
     default = Pipeline()
     first, second = st.columns([3, 2])
     third, fourth = st.columns([3, 2])
-    metric = score_control(
-        first,
-        key="metric",
-        help="Decisions rest on NLL, the mean surprise at the true label. Lower is better.",
-    )
-    calibrator = calibrator_control(second, default.calibrator)
-    aggregator = aggregator_control(
+    about = "Decisions rest on NLL, the mean surprise at the true label. Lower is better."
+    metric = pipeline.score_control(first, key="metric", help=about)
+    calibrator = pipeline.calibrator_control(second, default.calibrator)
+    aggregator = pipeline.aggregator_control(
         third,
         default.aggregator,
         AGGREGATORS if context.votes.grades is None else ANY_AGGREGATORS,
@@ -88,28 +78,12 @@ def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
         help="Distance from chance also keeps judges that are reliably wrong.",
     )
     ks: tuple[int, ...] | None = None
-    most = CHOICE_SIZES if cross_fits(aggregator) else DENSE_JUDGES
+    most = panel_curve.CHOICE_SIZES if cross_fits(aggregator) else panel_curve.DENSE_JUDGES
     if context.votes.n_judges > most and st.toggle(
         "Every panel size (slower)", key="every", bind="query-params"
     ):
         ks = ()
-    spec = PanelCurveSpec(
+    spec = panel_curve.PanelCurveSpec(
         settings=context.analysis.settings, aggregator=aggregator, ranking=ranking, ks=ks
     )
     return spec, calibrator, metric
-
-
-def _tone(
-    context: PageContext,
-    curve: PanelCurve,
-    calibrator: str,
-    recommendation: Recommendation | None,
-) -> str:
-    """The tone of the answer; open if the decision is another one or still to come."""
-    position, arm = curve.position(calibrator), headline(curve, calibrator)
-    if arm is None or (position is not None and position.explains):
-        return "open"
-    tone = _TONES.get(arm.verdict, "open")
-    if recommendation is None:
-        return "open" if context.analysis.settings.protocol == "honest" else tone
-    return tone if tone == ("keep" if recommendation.keeps_all else "curate") else "open"

@@ -7,20 +7,9 @@ import streamlit as st
 from judgepanel.present.decide.estimate import ABOUT, estimate_sentence
 from judgepanel.present.pages import ESTIMATE_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.decide.estimate import (
-    ABOUTS,
-    ESTIMATE,
-    Estimates,
-    EstimateSpec,
-    items_to_label,
-    with_texts,
-)
+from judgepanel.studies.decide import estimate
 from judgepanel.studies.slices import offered_features, usual_feature
-from judgepanel.ui.frame import PageContext, caption
-from judgepanel.ui.render import Caveats, show_closed, show_study
-from judgepanel.ui.reporting import download_button
-from judgepanel.ui.uploads import kept_source, texts_again
-from judgepanel.ui.work import stored_result
+from judgepanel.ui import frame, pipeline, render, reporting, uploads, work
 from judgepanel.votes.texts import ID
 from judgepanel.words.sentences import draw_command
 from judgepanel.words.tables import csv_text
@@ -31,27 +20,32 @@ _MOST_WITH_TEXTS = 1_000
 _ABOUT = {"auto": "automatic", **ABOUT}
 
 
-def page(context: PageContext) -> None:
+@frame.menu_page(
+    ESTIMATE_PAGE,
+    "This page estimates rates of all items and of groups, from all votes and the labels you have.",
+)
+def page(context: frame.PageContext) -> None:
     """Draw the controls, then the rates and differences."""
-    entry, spec, caveats = ENTRIES[ESTIMATE.name], _controls(context), Caveats()
-    if show_study(entry, context, spec, caveats=caveats, banner=_banner):
+    entry, spec, caveats = ENTRIES[estimate.ESTIMATE.name], _controls(context), render.Caveats()
+    if render.show_study(entry, context, spec, caveats=caveats, banner=_banner):
         _label_next(context, spec)
-        show_closed(
-            context, ESTIMATE_PAGE, {ESTIMATE.name}, caveats=caveats, ask=lambda _: (spec, None)
+        drawn = {estimate.ESTIMATE.name}
+        render.show_closed(
+            context, ESTIMATE_PAGE, drawn, caveats=caveats, ask=lambda _: (spec, None)
         )
 
 
-def _banner(result: Estimates) -> tuple[str, str]:
+def _banner(result: estimate.Estimates) -> tuple[str, str]:
     return estimate_sentence(result), "keep" if result.decided.any() else "open"
 
 
-def _label_next(context: PageContext, spec: EstimateSpec) -> None:
+def _label_next(context: frame.PageContext, spec: estimate.EstimateSpec) -> None:
     """Offer items to label, drawn at random, as a file that Start reads back as labels."""
     free = int((~context.votes.labelled).sum())
     if not free:
         return
     st.header("Label next")
-    caption(
+    frame.caption(
         "Items are drawn at random, from groups whose rates are least certain more of them. Votes "
         "are not in the file, so that they do not lead those who label. Fill in its column label. "
         "Then choose New analysis, give the votes again, and this file under *Labels in another "
@@ -59,18 +53,18 @@ def _label_next(context: PageContext, spec: EstimateSpec) -> None:
     )
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     n = int(left.number_input("Items", 1, free, min(50, free), key="draw"))
-    source = kept_source(context.analysis.votes_sha256) if n <= _MOST_WITH_TEXTS else None
+    source = uploads.kept_source(context.analysis.votes_sha256) if n <= _MOST_WITH_TEXTS else None
 
     def drawn() -> str:
-        result = stored_result(ESTIMATE, context, spec)
+        result = work.stored_result(estimate.ESTIMATE, context, spec)
         if result is None:
             return ""
         seed = context.analysis.settings.seed
-        items = items_to_label(context.votes, spec, result, n, seed=seed)
-        texts = None if source is None else texts_again(source, items[ID].tolist())
-        return csv_text(with_texts(items, texts))
+        items = estimate.items_to_label(context.votes, spec, result, n, seed=seed)
+        texts = None if source is None else uploads.texts_again(source, items[ID].tolist())
+        return csv_text(estimate.with_texts(items, texts))
 
-    download_button(right, _DRAW, drawn, _DRAWN_FILE, "text/csv")
+    reporting.download_button(right, _DRAW, drawn, _DRAWN_FILE)
     if source is None:
         analysis, task = context.analysis, context.votes.task
         command = draw_command(
@@ -81,7 +75,7 @@ def _label_next(context: PageContext, spec: EstimateSpec) -> None:
             st.code(command, language=None, wrap_lines=True)
 
 
-def _controls(context: PageContext) -> EstimateSpec:
+def _controls(context: frame.PageContext) -> estimate.EstimateSpec:
     left, right = st.columns([2, 3])
     offered = offered_features(context.votes)
     usual = usual_feature(context.votes)
@@ -95,15 +89,14 @@ def _controls(context: PageContext) -> EstimateSpec:
         help="The feature whose values are compared, such as the system that wrote the answers.",
     )
     # In its own container the row wraps if it does not fit.
-    about = right.container().segmented_control(
+    about = pipeline.segmented(
+        right.container(),
         "Intervals are for",
-        ABOUTS,
+        estimate.ABOUTS,
         default="auto",
-        required=True,
         key="about",
-        bind="query-params",
         format_func=_ABOUT.__getitem__,
         help="The items of this file are known once all are labelled: then intervals are for items "
         "like these. For those the file is a sample itself, and intervals are wider.",
     )
-    return EstimateSpec(settings=context.analysis.settings, by=by or None, about=about)
+    return estimate.EstimateSpec(settings=context.analysis.settings, by=by or None, about=about)

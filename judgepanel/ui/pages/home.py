@@ -162,6 +162,11 @@ def name_problem(name: str) -> str:
 
 
 def _row(analysis: Analysis) -> None:
+    try:
+        items, judges = _sizes(analysis.votes_sha256)
+        size = f"{counted(items, 'item')} x {counted(judges, 'judge')}"
+    except NotFound:
+        size = "votes cannot be read"
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"row-{analysis.id}"
     ):
@@ -171,23 +176,11 @@ def _row(analysis: Analysis) -> None:
                 label=markdown(analysis.name, LONGEST_NAME) or "(no name)",
                 query_params={PARAMETER: analysis.id},
             )
-            parts = [
-                plain(analysis.file, 40),
-                _size(analysis.votes_sha256),
-                f"{minute(analysis.created)} UTC",
-                settings_words(analysis.settings),
-            ]
+            created, words = f"{minute(analysis.created)} UTC", settings_words(analysis.settings)
+            parts = (plain(analysis.file, 40), size, created, words)
             spans = "".join(f"<span>{in_html(part)}</span>" for part in parts if part)
             st.html(f'<div class="jp-strip">{spans}</div>')
         manage(analysis)
-
-
-def _size(sha256: str) -> str:
-    try:
-        items, judges = _sizes(sha256)
-    except NotFound:
-        return "votes cannot be read"
-    return f"{counted(items, 'item')} x {counted(judges, 'judge')}"
 
 
 @st.cache_data(max_entries=2000, show_spinner=False)
@@ -206,17 +199,15 @@ def _rename(analysis_id: str) -> None:
     wrong = name_problem(name)
     if wrong:
         st.session_state[_REFUSED] = wrong
-        return
-    if _changed(lambda: workspace().rename(analysis_id, plain(name, LONGEST_NAME))):
+    elif _changed(lambda: workspace().rename(analysis_id, plain(name, LONGEST_NAME))):
         st.session_state[f"rename-{analysis_id}"] = False
 
 
 def _delete(analysis_id: str, name: str) -> None:
-    if not _changed(lambda: workspace().delete(analysis_id)):
-        return
-    st.session_state[_DONE] = f"Deleted: {plain(name)}"
-    if st.query_params.get(PARAMETER) == analysis_id:
-        st.query_params.clear()
+    if _changed(lambda: workspace().delete(analysis_id)):
+        st.session_state[_DONE] = f"Deleted: {plain(name)}"
+        if st.query_params.get(PARAMETER) == analysis_id:
+            st.query_params.clear()
 
 
 def _changed(change: Callable[[], object]) -> bool:
@@ -239,14 +230,10 @@ def _changed(change: Callable[[], object]) -> bool:
 
 def welcome() -> None:
     """Draw the three questions; the sketches are decoration and show no data."""
-    cards = "".join(
-        f'<div><img alt="" src="{_address(sketch)}"><p><b>{question}</b> {about}</p></div>'
-        for sketch, question, about in _CARDS
-    )
+    cards = ""
+    for sketch, question, about in _CARDS:
+        # A data address: Streamlit takes <svg> out of HTML, and lets <img> stand.
+        svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 140 76">{sketch}</svg>'
+        source = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+        cards += f'<div><img alt="" src="{source}"><p><b>{question}</b> {about}</p></div>'
     st.html(f'<div class="jp-welcome">{cards}</div>')
-
-
-def _address(sketch: str) -> str:
-    """A sketch as a data address: Streamlit takes <svg> out of HTML, and lets <img> stand."""
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 140 76">{sketch}</svg>'
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

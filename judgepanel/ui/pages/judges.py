@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -12,20 +13,11 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
 from judgepanel.present.pages import JUDGES_PAGE
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.understand.judges import (
-    GRADE_NOTE,
-    MAP_TITLE,
-    TABLE_TITLE,
-    JudgesView,
-    grade_figure,
-    grade_sentence,
-    grade_table,
-    judges_sentence,
-)
+from judgepanel.present.understand import judges
 from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.understand.judge_table import grade_curve, positions
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec
-from judgepanel.ui.frame import PageContext, caption
+from judgepanel.ui.frame import PageContext, caption, menu_page
 from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, chart, section_answer, show_closed, show_study, table
@@ -39,31 +31,24 @@ from judgepanel.words.text import distinct, in_html, percent, plain, share_level
 _NEAREST = 5
 
 
+@menu_page(JUDGES_PAGE, "This page shows which judges repeat each other.")
 def page(context: PageContext) -> None:
     """Draw the choice of a judge, the result as it grows, then the section that waits for it."""
     entry = ENTRIES[JUDGES.name]
     spec = JudgesSpec(settings=context.analysis.settings)
     prepared = prepare(context.votes, context.analysis.settings)
     judge = _choice(context)
-    view, caveats = JudgesView(judge, True, known_recommendation(context)), Caveats()
-    card = partial(_card, judge=judge)
-    if show_study(
-        entry,
-        context,
-        spec,
-        view,
-        caveats=caveats,
-        banner=_banner,
-        beside=card,
-        opened=(MAP_TITLE, TABLE_TITLE),
-    ):
+    view, caveats = judges.JudgesView(judge, True, known_recommendation(context)), Caveats()
+    opened = (judges.MAP_TITLE, judges.TABLE_TITLE)
+    drawn: dict[str, Any] = {"beside": partial(_card, judge=judge), "opened": opened}
+    if show_study(entry, context, spec, view, caveats=caveats, banner=_banner, **drawn):
         show_closed(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(prepared, judge)
     _both_orders(context)
 
 
 def _banner(result: Judges) -> tuple[str, str]:
-    return judges_sentence(result), "keep" if result.stable_clusters else "open"
+    return judges.judges_sentence(result), "keep" if result.stable_clusters else "open"
 
 
 def _grades(prepared: Prepared, judge: str) -> None:
@@ -72,10 +57,11 @@ def _grades(prepared: Prepared, judge: str) -> None:
     if curve is None:
         return
     with st.expander("What its grades tell"):
-        section_answer(grade_sentence(curve))
-        chart(grade_figure(curve), key="grades", alt="Right votes by distance from the threshold. ")
-        caption(GRADE_NOTE)
-        table(Table(grade_table(curve)), key="grades")
+        section_answer(judges.grade_sentence(curve))
+        alt = "Right votes by distance from the threshold. "
+        chart(judges.grade_figure(curve), key="grades", alt=alt)
+        caption(judges.GRADE_NOTE)
+        table(Table(judges.grade_table(curve)), key="grades")
 
 
 def _both_orders(context: PageContext) -> None:
@@ -130,11 +116,8 @@ def _card(result: Judges, judge: str) -> None:
     st.html(f'<p class="jp-note"><b>{in_html(judge)}</b> {with_terms(_about(result, j))}</p>')
     if result.set_aside[j] or not result.voted[j]:
         return
-    chart(
-        judge_card(result, judge, AGGREGATOR_NAMES),
-        key="card",
-        alt="Where this judge stands among all judges on each scale.",
-    )
+    alt = "Where this judge stands among all judges on each scale."
+    chart(judge_card(result, judge, AGGREGATOR_NAMES), key="card", alt=alt)
     st.caption("Every tick is a judge, from the lowest to the highest; the dot is this one.")
     near = Table(_nearest(result, j))
     if near.n_rows:

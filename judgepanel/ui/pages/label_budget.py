@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -12,14 +13,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.pages import BUDGET_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import OFFERED, Pipeline, pipeline_of
-from judgepanel.present.trust.label_budget import (
-    BUDGET_PANELS,
-    FIRST_PANEL,
-    BudgetView,
-    beats_null,
-    budget_sentence,
-    budget_spec,
-)
+from judgepanel.present.trust import label_budget
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
 from judgepanel.studies.trust.label_budget import (
@@ -29,17 +23,7 @@ from judgepanel.studies.trust.label_budget import (
     LabelBudgetSpec,
     read,
 )
-from judgepanel.ui.frame import PageContext
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    calibrator_control,
-    folded,
-    offered_aggregators,
-    pipeline_note,
-    with_recommendation,
-)
-from judgepanel.ui.render import Caveats, draw_answered, show_closed
-from judgepanel.ui.work import show_result
+from judgepanel.ui import frame, pipeline, render, work
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 
 _HIGHEST_TARGET = 7.0
@@ -62,80 +46,66 @@ class _Asked:
         return replace(self.spec, have=self.have, target=self.target, within=self.within)
 
 
-@with_recommendation
-def page(context: PageContext, recommendation: Recommendation | None) -> None:
+@frame.menu_page(BUDGET_PAGE, "This page shows the NLL against the number of labels.")
+@pipeline.with_recommendation
+def page(context: frame.PageContext, recommendation: Recommendation | None) -> None:
     """Draw the controls, and the curve as it grows."""
     entry = ENTRIES[LABEL_BUDGET.name]
-    fold = folded("Your labels, a target, another pipeline")
+    fold = pipeline.folded("Your labels, a target, another pipeline")
     with fold:
         asked = _controls(context, pipeline_of(recommendation))
-    view = BudgetView(asked.calibrator, asked.panel)
-    caveats = Caveats()
-    pipeline_note(
-        context,
-        recommendation,
-        asked.spec.aggregator,
-        asked.calibrator,
-        splits=asked.spec.settings.most_splits,
-        average=True,
-        fold=fold,
+    view = label_budget.BudgetView(asked.calibrator, asked.panel)
+    caveats = render.Caveats()
+    splits = asked.spec.settings.most_splits
+    pipeline.pipeline_note(
+        context, recommendation, asked.spec.aggregator, asked.calibrator, fold, splits
     )
 
     def banner(result: LabelBudget) -> tuple[str, str]:
-        tone = "keep" if beats_null(result, asked.calibrator) else "open"
-        return budget_sentence(result, asked.calibrator), tone
+        tone = "keep" if label_budget.beats_null(result, asked.calibrator) else "open"
+        return label_budget.budget_sentence(result, asked.calibrator), tone
 
     def draw(stored: LabelBudget) -> None:
         result = stored
         if asked.whole != asked.spec:
             result = read(stored, within=asked.within, target=asked.target, have=asked.have)
-        draw_answered(
-            entry,
-            context,
-            asked.whole,
-            result,
-            view,
-            banner,
-            caveats=caveats,
-            opened=(),
-            quiet=True,
-        )
+        drawn: dict[str, Any] = {"caveats": caveats, "banner": banner, "opened": (), "quiet": True}
+        render.draw_study(entry, context, asked.whole, result, view, **drawn)
 
-    if show_result(LABEL_BUDGET, context, asked.spec, draw):
-        show_closed(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
+    if work.show_result(LABEL_BUDGET, context, asked.spec, draw):
+        render.show_closed(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
 
 
-def _controls(context: PageContext, default: Pipeline) -> _Asked:
+def _controls(context: frame.PageContext, default: Pipeline) -> _Asked:
     first, second, third = st.columns([5, 4, 5])
-    aggregator = aggregator_control(
+    aggregator = pipeline.aggregator_control(
         first,
         default.of_panel,
-        offered_aggregators(context.analysis.settings),
+        pipeline.offered_aggregators(context.analysis.settings),
         help="How votes are summed. The recommended panel is chosen again for every budget. "
         "Dawid–Skene, stacking and joint are refitted for every budget and take longer.",
     )
     average = aggregator == AVERAGE
-    panel = second.segmented_control(
+    panel = pipeline.segmented(
+        second,
         "Compared with fewer judges",
-        BUDGET_PANELS,
-        default=FIRST_PANEL,
-        required=True,
+        label_budget.BUDGET_PANELS,
+        default=label_budget.FIRST_PANEL,
         key="panel",
-        bind="query-params",
         format_func=arm_name,
         help="The best judges, ranked on the same labels; beside the recommended panel, under "
         "one-coin + temperature.",
     )
     offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
-    chosen = calibrator_control(third, offered, average=average)
+    chosen = pipeline.calibrator_control(third, offered, average=average)
     calibrator: Calibrator = "none" if average else chosen
     have, target, within, beside = _goals(context, aggregator)
-    spec = budget_spec(context.analysis.settings, aggregator, panel, beside)
+    spec = label_budget.budget_spec(context.analysis.settings, aggregator, panel, beside)
     return _Asked(spec, calibrator, panel, have, target, within)
 
 
 def _goals(
-    context: PageContext, aggregator: PanelAggregator
+    context: frame.PageContext, aggregator: PanelAggregator
 ) -> tuple[int | None, float | None, float, Aggregator | None]:
     """The user's number of labels, target NLL, distance to the plateau, and a second aggregator."""
     labelled = int(context.votes.labelled.sum())
@@ -162,14 +132,9 @@ def _goals(
         placeholder="none",
         help="How many labels bring the panel there?",
     )
+    about = "How close to the NLL at the most labels counts as reached."
     near = third.number_input(
-        "Near the plateau (within %)",
-        1,
-        50,
-        5,
-        key="within",
-        bind="query-params",
-        help="How close to the NLL at the most labels counts as reached.",
+        "Near the plateau (within %)", 1, 50, 5, key="within", bind="query-params", help=about
     )
     beside: Aggregator | None = fourth.selectbox(
         "Compare with another aggregator",

@@ -11,13 +11,14 @@ from judgepanel.present.pages import METHODS_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.ui.frame import PageContext
-from judgepanel.ui.pipeline import folded, known_recommendation, score_control
+from judgepanel.ui.frame import PageContext, menu_page
+from judgepanel.ui.pipeline import folded, known_recommendation, score_control, segmented
 from judgepanel.ui.render import Caveats, show_closed, show_study
 
 _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 
 
+@menu_page(METHODS_PAGE, "This page holds every aggregator and calibrator side by side.")
 def page(context: PageContext) -> None:
     """Draw the grid and its controls."""
     entry = ENTRIES[METHOD_GRID.name]
@@ -30,31 +31,25 @@ def page(context: PageContext) -> None:
 
 
 def _banner(result: MethodGrid) -> tuple[str, str]:
-    return grid_sentence(result), "open" if _nothing_shown(result) else "keep"
+    # The best cell may say nothing about judges, or not be shown to beat the base rate.
+    nothing = result.measures_coding or not result.nll[result.best].below(result.null_nll)
+    return grid_sentence(result), "open" if nothing else "keep"
 
 
 def _grid_controls() -> tuple[Any, str]:
     left, right = st.columns(2)
-    form = left.segmented_control(
+    form = segmented(
+        left,
         "Use of labels",
         FORMS,
         default="cross_fitted",
-        required=True,
         key="form",
-        bind="query-params",
         format_func=lambda name: _FORM_LABELS[name],
         help="Cross-fitted: aggregator and calibrator use all calibration labels, and no score "
         "uses its own. Nested, as in the paper: 70 % of them fit the aggregator, the rest the "
         "calibrator.",
     )
     metric = score_control(
-        right,
-        key="score",
-        help="What the cells show. The winner and ties are always by NLL.",
+        right, key="score", help="What the cells show. The winner and ties are always by NLL."
     )
     return form, metric
-
-
-def _nothing_shown(result: MethodGrid) -> bool:
-    """Whether the best cell says nothing about judges, or is not shown to beat the base rate."""
-    return result.measures_coding or not result.nll[result.best].below(result.null_nll)

@@ -6,59 +6,50 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgepanel.decision.lean import CARD_NAMES, PanelInUse
+from judgepanel.decision.lean import CARD_NAMES
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, as_asked
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, shared_run
 from judgepanel.decision.score import Scored, score
 from judgepanel.present.blocks import Table
-from judgepanel.present.decide.new_votes import (
-    drift_table,
-    new_votes_sentence,
-    still_right,
-    sure_sentence,
-)
+from judgepanel.present.decide import new_votes
+from judgepanel.present.pages import NEW_VOTES_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.scoring.interval import Interval
-from judgepanel.ui.frame import START, PageContext, answer, caption, notes, problem
+from judgepanel.ui import pipeline, render, reporting, session, uploads, work
+from judgepanel.ui.frame import START, PageContext, answer, caption, menu_page, notes, problem
 from judgepanel.ui.pages.recommended_take import panel_text
 from judgepanel.ui.pages.start import VOTES
-from judgepanel.ui.pipeline import panel_in_use
-from judgepanel.ui.render import section_answer, table
-from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import is_reader
-from judgepanel.ui.uploads import Upload, file_upload, keep_upload, read_uploads
-from judgepanel.ui.work import show_result
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.companions import votes_csv
 from judgepanel.votes.errors import in_terminal
 from judgepanel.votes.matrix import joined
-from judgepanel.words.outputs import labelled_sentence
-from judgepanel.words.sentences import score_command
-from judgepanel.words.tables import as_columns, csv_text
-from judgepanel.words.text import csv_name, plain
+from judgepanel.words import outputs, sentences, tables, text
 
 _PREVIEW = 200
 
 
+@menu_page(
+    NEW_VOTES_PAGE,
+    "This page scores new votes with the panel, and says whether its judges have changed.",
+)
 def page(context: PageContext) -> None:
     """Draw the upload and, with new votes, what they say; the panel is computed first."""
     specs = ENTRIES[RECOMMEND.name].specs(context.votes, context.analysis.settings)
     if not specs:
         st.info("Under the paper's protocol there is no panel to score new votes with.")
         return
-    prefer: PanelInUse = st.segmented_control(
+    prefer = pipeline.segmented(
+        st,
         "Panel",
         tuple(CARD_NAMES),
         default=context.analysis.prefer,
-        required=True,
         key="prefer",
-        bind="query-params",
         format_func=CARD_NAMES.__getitem__,
         help="The two panels of Overview; others score with their file and the command below.",
     )
-    asked = replace(panel_in_use(context.analysis), prefer=prefer)
+    asked = replace(pipeline.panel_in_use(context.analysis), prefer=prefer)
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, asked, general)
@@ -67,13 +58,13 @@ def page(context: PageContext) -> None:
         else:
             _new_votes(context, asked, result)
 
-    show_result(RECOMMEND, context, shared_run(asked), draw)
+    work.show_result(RECOMMEND, context, shared_run(asked), draw)
 
 
 def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
     upload = None
-    if not is_reader():
-        upload = file_upload(
+    if not session.is_reader():
+        upload = uploads.file_upload(
             "Votes of the same judges on new items; labels are not needed, but they tell whether "
             "the panel is still right",
             key=f"new_votes-{context.analysis.id}",  # Another panel has other judges.
@@ -82,14 +73,12 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
         answer(
             "No new votes yet: with them this page says whether the panel is still right.", "open"
         )
-        st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
+        st.code(sentences.score_command("new_votes.csv"), language=None, wrap_lines=True)
         return
     try:
         panel = load_panel(panel_text(context, spec, result))
-        loaded = read_uploads(
-            upload,
-            choices=Choices(task=context.votes.task, known=panel.known),
-            need_labels=False,
+        loaded = uploads.read_uploads(
+            upload, choices=Choices(task=context.votes.task, known=panel.known), need_labels=False
         ).read()
         scored = score(panel, loaded.votes)
     except InputError as error:
@@ -97,7 +86,7 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
         problem(sentence)
         if sentence != str(error):
             caption("On the command line columns can be named:")
-            st.code(score_command(upload.name), language=None, wrap_lines=True)
+            st.code(sentences.score_command(upload.name), language=None, wrap_lines=True)
         return
     expected = result.reading(spec.prefer, spec.price).right
     _say(scored, expected, len(panel.model.judges), loaded.warnings)
@@ -107,16 +96,16 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
 
 def _say(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str, ...]) -> None:
     """Draw the answer, what limits it, and the judges then and now."""
-    tone = "keep" if still_right(scored, expected) else "open"
-    answer(new_votes_sentence(scored, expected, n_judges), tone)
+    tone = "keep" if new_votes.still_right(scored, expected) else "open"
+    answer(new_votes.new_votes_sentence(scored, expected, n_judges), tone)
     if scored.labelled is not None:
-        section_answer(labelled_sentence(scored.labelled))
+        render.section_answer(outputs.labelled_sentence(scored.labelled))
         if scored.labelled.figures is not None:
-            caption(sure_sentence(scored.labelled.figures))
+            caption(new_votes.sure_sentence(scored.labelled.figures))
     notes((*warnings, *scored.warnings))
     if scored.drift.changes:
         with st.expander("Judges then and now"):
-            table(Table(drift_table(scored.drift), height=300), key="drift")
+            render.table(Table(new_votes.drift_table(scored.drift), height=300), key="drift")
 
 
 def _scores(scored: Scored) -> None:
@@ -125,18 +114,13 @@ def _scores(scored: Scored) -> None:
     preview = frame.head(_PREVIEW).copy()
     blank = [name for name in ("set_80", "set_90") if not preview[name].any()]
     preview = preview.drop(columns=blank)
-    preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
-    table(Table(as_columns(preview), height=260), key="scored")
-    download_button(
-        st.container(),
-        f"Download all {len(frame):,} scores (scored.csv)",
-        lambda: csv_text(frame),
-        "scored.csv",
-        "text/csv",
-    )
+    preview["item_id"] = [text.plain(name, 120) for name in preview["item_id"]]
+    render.table(Table(tables.as_columns(preview), height=260), key="scored")
+    label = f"Download all {len(frame):,} scores (scored.csv)"
+    reporting.download_button(st.container(), label, lambda: tables.csv_text(frame), "scored.csv")
 
 
-def _refit(context: PageContext, upload: Upload, new: VoteMatrix) -> None:
+def _refit(context: PageContext, upload: uploads.Upload, new: VoteMatrix) -> None:
     """Offer an analysis of the old and the new items together."""
     st.header("Fit again")
     caption(
@@ -152,14 +136,9 @@ def _refit(context: PageContext, upload: Upload, new: VoteMatrix) -> None:
     except InputError as error:
         problem(in_terminal(str(error)))
         return
-    name = csv_name(context.analysis.name, "joined.csv")
+    name = text.csv_name(context.analysis.name, "joined.csv")
     if st.button("Add these to the votes and start again", key="refit"):
-        keep_upload(VOTES, Upload(name, votes_csv(both)))
+        uploads.keep_upload(VOTES, uploads.Upload(name, votes_csv(both)))
         st.switch_page(START)
-    download_button(
-        st.container(),
-        "Download the joined votes (CSV)",
-        lambda: votes_csv(both).decode("utf-8"),
-        name,
-        "text/csv",
-    )
+    label = "Download the joined votes (CSV)"
+    reporting.download_button(st.container(), label, lambda: votes_csv(both).decode(), name)

@@ -12,21 +12,11 @@ import streamlit as st
 
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation, cards_of
+from judgepanel.present import pages as menu
 from judgepanel.present.blocks import Caveat
 from judgepanel.present.decide.cards import card_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView, level_sentence
-from judgepanel.present.decide.recommend import (
-    is_doubtful,
-    other_pipeline,
-    recommendation_sentence,
-)
-from judgepanel.present.pages import (
-    ESTIMATE_PAGE,
-    RECOMMENDED_PAGE,
-    SCOPE_PAGE,
-    SUMMARIZED,
-    Page,
-)
+from judgepanel.present.decide.recommend import is_doubtful, other_pipeline, recommendation_sentence
 from judgepanel.present.registry import ENTRIES, entries_of
 from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
 from judgepanel.present.trust.group_change import group_spec
@@ -37,13 +27,12 @@ from judgepanel.studies.slices import names_systems
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
-from judgepanel.ui.frame import START, PageContext, answer, caption
+from judgepanel.ui.frame import START, PageContext, answer, caption, link_to, menu_page
 from judgepanel.ui.pages.recommended import draw_cards, draw_only_card
 from judgepanel.ui.pipeline import in_use, known_recommendation
 from judgepanel.ui.render import draw_blocks, how, section_answer, small
 from judgepanel.ui.session import link_parameters
 from judgepanel.ui.work import show_result, start, stored_result
-from judgepanel.votes import VoteMatrix
 from judgepanel.words.sentences import report_command, so_far
 from judgepanel.words.text import counted
 
@@ -56,6 +45,10 @@ have done so on their page, the card shows a single pipeline and says so.
 """
 
 
+@menu_page(
+    menu.OVERVIEW_PAGE,
+    "This page has the decision, whether it can be trusted, and the numbers behind it.",
+)
 def page(context: PageContext) -> None:
     """Draw the decision, then a card per question, each when the one before it has ended."""
     recommendation: Recommendation | None = None
@@ -63,14 +56,16 @@ def page(context: PageContext) -> None:
         if not show_result(RECOMMEND, context, spec, partial(_decision, context)):
             return
         recommendation = known_recommendation(context)
-        _link(context, RECOMMENDED_PAGE, "Download this panel, or choose another")
-    pages = [page for page in SUMMARIZED if page != ESTIMATE_PAGE or _has_more(context.votes)]
+        link_to(context, menu.RECOMMENDED_PAGE, "Download this panel, or choose another")
+    # Votes can say more than labels do of systems, and of items without a label.
+    estimates = names_systems(context.votes) or not context.votes.labelled.all()
+    pages = [page for page in menu.SUMMARIZED if page != menu.ESTIMATE_PAGE or estimates]
     columns = [column for _ in range(0, len(pages), 2) for column in st.columns(2, gap="medium")]
     with columns[-1].container(border=True, height="stretch") if len(pages) % 2 else st.container():
         _read_as(context)
     places = dict(zip(pages, columns, strict=False))
     asked = {shown: _spec(context, shown, recommendation) for shown in pages}
-    in_turn = sorted(pages, key=lambda page: page == SCOPE_PAGE)  # It takes longest.
+    in_turn = sorted(pages, key=lambda page: page == menu.SCOPE_PAGE)  # It takes longest.
     for place, shown in enumerate(in_turn):
         with places[shown].container(border=True, height="stretch"):
             ended = _card(context, shown, asked[shown], recommendation)
@@ -78,10 +73,6 @@ def page(context: PageContext) -> None:
             for later in in_turn[place + 1 :]:
                 start(entries_of(later)[0].study, context, asked[later])
             return
-    _how(context, pages)
-
-
-def _how(context: PageContext, pages: list[Page]) -> None:
     analysis, votes = context.analysis, context.votes
     names = [RECOMMEND.name, *(entries_of(shown)[0].name for shown in pages)]
     how(
@@ -91,11 +82,6 @@ def _how(context: PageContext, pages: list[Page]) -> None:
             names, analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
         ),
     )
-
-
-def _has_more(votes: VoteMatrix) -> bool:
-    """Whether votes can say more than labels do: of systems, or of items without a label."""
-    return names_systems(votes) or not votes.labelled.all()
 
 
 def _decision(context: PageContext, general: Recommendation) -> None:
@@ -112,7 +98,7 @@ def _decision(context: PageContext, general: Recommendation) -> None:
     draw_cards(context, result, analysis.price, analysis.prefer, brief=True)
 
 
-def _spec(context: PageContext, page: Page, recommendation: Recommendation | None) -> Spec:
+def _spec(context: PageContext, page: menu.Page, recommendation: Recommendation | None) -> Spec:
     """Return the spec of a page's first study: the page's own, or a quick one."""
     entry = entries_of(page)[0]
     specs = entry.specs(context.votes, context.analysis.settings, recommendation)
@@ -121,11 +107,11 @@ def _spec(context: PageContext, page: Page, recommendation: Recommendation | Non
 
 
 def _card(
-    context: PageContext, page: Page, spec: Spec, recommendation: Recommendation | None
+    context: PageContext, page: menu.Page, spec: Spec, recommendation: Recommendation | None
 ) -> bool:
     """Draw a page's first answer and figure; return whether its work has ended."""
     entry = entries_of(page)[0]
-    _link(context, page, page.title)
+    link_to(context, page, page.title)
     other = other_pipeline(spec, pipeline_of(recommendation))
     quick = entry.name in _QUICK and bool(other)
 
@@ -176,7 +162,3 @@ def _read_as(context: PageContext) -> None:
     )
     notes = f" Start has {counted(len(analysis.notes), 'note')} on this." if analysis.notes else ""
     caption(f"{reading}{notes}")
-
-
-def _link(context: PageContext, page: Page, label: str) -> None:
-    st.page_link(page.file, label=label, query_params=link_parameters(context.analysis))

@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
 
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.present.pages import PAPER_PAGE
-from judgepanel.present.paper.claim import (
-    DATA_SETS,
-    JOINT_TITLE,
-    SOURCES_TITLE,
-    ClaimView,
-    DataSet,
-    claim_sentence,
-    looks_like,
-    sources,
-    tone,
-)
+from judgepanel.present.paper import claim
 from judgepanel.present.paper.fraction_sweep import SweepView
 from judgepanel.present.paper.pipeline import CalibratorDesignView, DistortionView
 from judgepanel.present.paper.theory import NarrowBandView
@@ -35,16 +24,9 @@ from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
 from judgepanel.studies.paper.distortion import DISTORTION
 from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.paper.narrow_band import NARROW_BAND
-from judgepanel.ui.frame import PageContext, answer, caption
-from judgepanel.ui.pipeline import aggregator_control, calibrator_control, folded, note_other
-from judgepanel.ui.render import (
-    Caveats,
-    closed,
-    draw_blocks,
-    draw_study,
-    show_closed,
-    show_study,
-)
+from judgepanel.ui import pipeline as controls
+from judgepanel.ui.frame import PageContext, answer, caption, menu_page
+from judgepanel.ui.render import Caveats, closed, draw_blocks, draw_study, show_closed, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result
 from judgepanel.votes import VoteMatrix, load_votes
@@ -60,53 +42,49 @@ _REPAIRERS = ("temperature", "beta", "beta_clipped", "isotonic")
 _Controls = Callable[[PageContext, Pipeline, Any], tuple[Spec, Any]]
 
 
+@menu_page(PAPER_PAGE, "This page shows the paper's protocol beside an honest one.")
 def page(context: PageContext) -> None:
     """Draw the claim; its parts and the paper's other studies are closed sections below it."""
-    with folded("Other votes, another benchmark"):
+    with controls.folded("Other votes, another benchmark"):
         data, seen = _controls(context)
     caveats = Caveats()
     _claim(seen, data, caveats)
     st.header("The other studies of the paper")
     votes = f"the sample '{seen.analysis.name}'" if _is_sample(seen) else "your votes"
     caption(f"Each is computed on {votes} when you open it.")
-    with folded():
-        pipeline = _pipeline()
+    with controls.folded():  # The paper's pipeline at first.
+        left, right = st.columns(2)
+        default = Pipeline()
+        about = "How votes are summed. A section that shows another aggregator says so."
+        aggregator = controls.aggregator_control(left, default.aggregator, AGGREGATORS, help=about)
+        calibrator = controls.calibrator_control(right, default.calibrator)
+    pipeline = Pipeline(aggregator, calibrator)
     show_closed(seen, PAPER_PAGE, {CLAIM.name}, caveats=caveats, ask=partial(_ask, seen, pipeline))
 
 
-def _claim(seen: PageContext, data: DataSet, caveats: Caveats) -> None:
+def _claim(seen: PageContext, data: claim.DataSet, caveats: Caveats) -> None:
     """Draw the one-coin steps; votes seen jointly are computed when they are opened."""
     entry = ENTRIES[CLAIM.name]
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
 
     def draw(result: Claim) -> None:
-        sentence = so_far(result) + claim_sentence(result)
+        sentence = so_far(result) + claim.claim_sentence(result)
         prefix = f"Sample '{seen.analysis.name}': " if _is_sample(seen) else ""
-        answer(prefix + sentence, tone(result))
-        view = ClaimView("steps", data)
-        draw_study(
-            entry,
-            seen,
-            spec,
-            result,
-            view,
-            caveats=caveats,
-            skip=(sentence,),
-            opened=(),
-            quiet=True,
-            key=_STEPS,
-        )
+        answer(prefix + sentence, claim.tone(result))
+        view = claim.ClaimView("steps", data)
+        options: dict[str, Any] = {"skip": (sentence,), "opened": (), "quiet": True, "key": _STEPS}
+        draw_study(entry, seen, spec, result, view, caveats=caveats, **options)
 
     if not show_result(CLAIM, seen, spec, draw):
         return
     joint = ClaimSpec(settings=seen.analysis.settings)
-    together = partial(show_study, entry, seen, joint, ClaimView("joint"), caveats=caveats)
-    closed(JOINT_TITLE, together, key="joint")
-    with st.expander(SOURCES_TITLE):
-        draw_blocks(sources(), key="sources")
+    together = partial(show_study, entry, seen, joint, claim.ClaimView("joint"), caveats=caveats)
+    closed(claim.JOINT_TITLE, together, key="joint")
+    with st.expander(claim.SOURCES_TITLE):
+        draw_blocks(claim.sources(), key="sources")
 
 
-def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
+def _controls(context: PageContext) -> tuple[claim.DataSet, PageContext]:
     left, right = st.columns(2)
     titles = {_OWN: "Your votes", **{sample.name: sample.title for sample in SAMPLES}}
     votes = left.selectbox(
@@ -119,8 +97,8 @@ def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
         "analysis.",
     )
     seen = context if votes == _OWN else _sample(context, votes)
-    likely = looks_like(int(seen.votes.labelled.sum())) or DATA_SETS[1]
-    names = [data.name for data in DATA_SETS]
+    likely = claim.looks_like(int(seen.votes.labelled.sum())) or claim.DATA_SETS[1]
+    names = [data.name for data in claim.DATA_SETS]
     name = right.selectbox(
         "Compare with the paper's",
         names,
@@ -129,18 +107,15 @@ def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
         bind="query-params",
         help="The data set whose published figures are shown, by default one of the same size.",
     )
-    return DATA_SETS[names.index(name)], seen
+    return claim.DATA_SETS[names.index(name)], seen
 
 
 def _sample(context: PageContext, name: str) -> PageContext:
     """The context with a sample in place of the analysis's votes."""
     sample, own = find_sample(name), context.analysis.settings
+    settings, file = Settings(splits=own.splits, seed=own.seed), _FOLDER + sample.file
     analysis = replace(
-        context.analysis,
-        name=sample.title,
-        file=_FOLDER + sample.file,
-        columns=(),
-        settings=Settings(splits=own.splits, seed=own.seed),
+        context.analysis, name=sample.title, file=file, columns=(), settings=settings
     )
     votes = _sample_votes(name)
     workspace().publish(votes)
@@ -157,26 +132,13 @@ def _sample_votes(name: str) -> VoteMatrix:
     return load_votes(sample_bytes(name), name=find_sample(name).file).votes
 
 
-def _pipeline() -> Pipeline:
-    """The pipeline of the studies below the claim; the paper's at first."""
-    left, right = st.columns(2)
-    default = Pipeline()
-    aggregator = aggregator_control(
-        left,
-        default.aggregator,
-        AGGREGATORS,
-        help="How votes are summed. A section that shows another aggregator says so.",
-    )
-    return Pipeline(aggregator, calibrator_control(right, default.calibrator))
-
-
 def _ask(seen: PageContext, pipeline: Pipeline, entry: Entry) -> tuple[Spec, Any]:
     """Draw the controls of a study, if it has any; return its spec and view."""
     (spec, *_) = entry.under(seen.votes, seen.analysis.settings, pipeline)
     view = None
-    if controls := _CONTROLS.get(entry.name):
-        spec, view = controls(seen, pipeline, spec)
-    note_other(entry, spec, pipeline)
+    if draw := _CONTROLS.get(entry.name):
+        spec, view = draw(seen, pipeline, spec)
+    controls.note_other(entry, spec, pipeline)
     return spec, view
 
 
@@ -214,31 +176,15 @@ def _bands(seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, Nar
     sizes = tuple(str(size) for size in spec.panel_sizes(seen.votes.n_judges))
     shares = tuple(percent(share) for share in spec.shares)
     left, right = st.columns(2)
-    size = left.segmented_control(
-        "Simulated judges",
-        sizes,
-        default=sizes[-1],
-        required=True,
-        key="simulated",
-        bind="query-params",
-    )
-    share = right.segmented_control(
-        "Pruning keeps the best",
-        shares,
-        default=shares[0],
-        required=True,
-        key="kept",
-        bind="query-params",
-    )
+    size = controls.segmented(left, "Simulated judges", sizes, default=sizes[-1], key="simulated")
+    share = controls.segmented(right, "Pruning keeps the best", shares, key="kept")
     return spec, NarrowBandView(sizes.index(size), shares.index(share))
 
 
-_CONTROLS: Mapping[str, _Controls] = MappingProxyType(
-    {
-        CALIBRATOR_DESIGN.name: _shapes,
-        DISTORTION.name: _distortions,
-        NARROW_BAND.name: _bands,
-        FRACTION_SWEEP.name: _shares,
-    }
-)
+_CONTROLS: Mapping[str, _Controls] = {
+    CALIBRATOR_DESIGN.name: _shapes,
+    DISTORTION.name: _distortions,
+    NARROW_BAND.name: _bands,
+    FRACTION_SWEEP.name: _shares,
+}
 """By study, the function that draws its controls and returns the spec and the view."""

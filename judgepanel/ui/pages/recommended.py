@@ -7,8 +7,9 @@ What if: tick judges on and off, and see the effect on items that the panel has 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
@@ -28,39 +29,11 @@ from judgepanel.decision.recommend_result import (
     cost_of,
     shared_run,
 )
-from judgepanel.present.blocks import (
-    Block,
-    Caveat,
-    Figure,
-    Paragraph,
-    Table,
-    flat,
-)
+from judgepanel.decision.statuses import JudgeStatus
+from judgepanel.present.blocks import Block, Caveat, Figure, Paragraph, Table, flat
+from judgepanel.present.decide import cards as words
+from judgepanel.present.decide import recommend, value
 from judgepanel.present.decide.candidate_rows import RecommendationView
-from judgepanel.present.decide.cards import (
-    ALONE,
-    alone_words,
-    difference_words,
-    judges_words,
-    no_smaller_sentence,
-    price_words,
-    rule_sentence,
-    sure_words,
-    title_words,
-    use_words,
-)
-from judgepanel.present.decide.recommend import (
-    WAYS_TITLE,
-    curating_is_safe,
-    is_doubtful,
-    recommendation_sentence,
-)
-from judgepanel.present.decide.value import (
-    editor_sentence,
-    picked_panel_sentence,
-    picked_spec,
-    what_if_spec,
-)
 from judgepanel.present.pages import NEW_VOTES_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
@@ -70,34 +43,11 @@ from judgepanel.studies.decide.curators import CURATORS_STUDY
 from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel.curator import known_judges, prices_of
-from judgepanel.ui.frame import PageContext, answer, caption, problem, show_errors
+from judgepanel.ui import render
+from judgepanel.ui.frame import PageContext, answer, caption, menu_page, problem, show_errors
 from judgepanel.ui.glossary import with_terms
+from judgepanel.ui.pages import recommended_take as take
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.pages.recommended_take import (
-    WORTH,
-    costs,
-    curators,
-    exports,
-    known_of,
-    known_statuses,
-    known_value,
-    panel_text,
-    recommend_spec,
-    safety,
-    value,
-    with_candidate,
-)
-from judgepanel.ui.render import (
-    Caveats,
-    closed,
-    draw_blocks,
-    draw_how,
-    page_blocks,
-    parts_of,
-    section_answer,
-    show_closed,
-    show_study,
-)
 from judgepanel.ui.reporting import download_button
 from judgepanel.ui.session import is_reader, judges_of, link_parameters, open_with, workspace
 from judgepanel.ui.work import show_result, stored_result
@@ -116,23 +66,155 @@ def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommend
     if len(names) < 2:
         st.caption("There is only one judge, so there is nothing to leave out.")
         return
-    _editor(context, spec, recommendation, names)
+    _edit(_Editor(context, spec, recommendation, names))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Editor:
+    """The panel that the editor starts from; ``names`` are those of all judges, sorted.
+
+    ``keep`` says for each of them whether it is ticked.
+    """
+
+    context: PageContext
+    spec: RecommendSpec
+    recommendation: Recommendation
+    names: tuple[str, ...]
+
+    @property
+    def recommended(self) -> Bools:
+        """Which judges the recommended panel keeps."""
+        judges = set(self.recommendation.model.judges)
+        return np.array([name in judges for name in self.names])
+
+    @property
+    def statuses(self) -> tuple[JudgeStatus, ...]:
+        """Statuses of the judges if their value has been computed, else none."""
+        return take.known_statuses(self.context, self.spec, self.recommendation)
+
+    @property
+    def base_key(self) -> str:
+        """Where the ticks that the editor starts with are kept."""
+        return f"{_BASE}-{self.context.analysis.id}-{hash(self.recommendation.model.judges)}"
+
+    def base(self) -> Bools:
+        """Which judges the editor starts with: those in the URL, else the recommended panel."""
+        if self.base_key not in st.session_state:
+            keep = self.recommended
+            text = st.query_params.get(WITHOUT)
+            if text is not None:
+                places = {int(part) for part in text.split("-") if part.isdecimal()}
+                keep = np.array([place not in places for place in range(1, len(self.names) + 1)])
+            st.session_state[self.base_key] = keep
+        base: Bools = st.session_state[self.base_key]
+        return base
+
+    def start_with(self, keep: Bools) -> NoReturn:
+        """Start the editor again with these ticks."""
+        st.session_state[self.base_key] = keep
+        st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
+        st.rerun(scope="fragment")
+
+    def remember(self, keep: Bools) -> None:
+        """Put judges that are left out into the URL, unless the panel is the recommended one."""
+        text = "-".join(str(place + 1) for place in np.flatnonzero(~keep)) or "0"
+        if (keep == self.recommended).all():
+            if WITHOUT in st.query_params:
+                del st.query_params[WITHOUT]
+        elif st.query_params.get(WITHOUT) != text:
+            st.query_params[WITHOUT] = text
+
+    def rows(self) -> pd.DataFrame:
+        """Return the table that is edited."""
+        judges = judges_of(self.context.votes)
+        place = {name: j for j, name in enumerate(judges.judges)}
+        columns = [place[name] for name in self.names]
+        labels = labels_of(list(self.names))
+        frame = pd.DataFrame(
+            {
+                "keep": self.base(),
+                "judge": [labels[name] for name in self.names],
+                "accuracy": judges.accuracy.value[columns],
+                "coverage": judges.coverage[columns],
+            }
+        )
+        if take.known_of(self.context).costs is not None:
+            frame["cost"] = _costs(self.context, self.names)
+        status = {row.judge: row.status for row in self.statuses}
+        if status:
+            frame["status"] = [status.get(name, "") for name in self.names]
+        return frame
+
+    def buttons(self, keep: Bools) -> None:
+        """Draw the buttons that change the ticks, and the one that opens a new analysis."""
+        first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
+        if first.button("Reset to recommended", width="stretch"):
+            st.query_params.pop(WITHOUT, None)
+            self.start_with(self.recommended)
+        statuses = ("could go", "fails a check")
+        spare = {row.judge for row in self.statuses if row.status in statuses}
+        going = np.array([name in spare for name in self.names])
+        if second.button(
+            "Leave out all that could go",
+            width="stretch",
+            disabled=not going.any() or bool(going.all()),
+            help="Those that fail a check, that the panel is better without, or that can go "
+            "together.",
+        ):
+            self.start_with(keep & ~going)
+        if take.known_of(self.context).costs is not None:
+            self.budget(keep, third, last)
+        else:
+            self.open(keep, third)
+
+    def budget(self, keep: Bools, where: DeltaGenerator, last: DeltaGenerator) -> None:
+        """Offer to leave out the most expensive judges."""
+        prices = _costs(self.context, self.names)
+        now = float(cost_of(keep[None], prices)[0])
+        most = where.number_input(
+            f"Max cost per item (now {sig(now)})",
+            min_value=0.0,
+            value=0.0,
+            format="%.4g",
+            key="what-if-cost",
+            help="Leaves out the most expensive judges first until an item costs no more than "
+            "this. Only cost decides: leaving judges out by accuracy would make the rest look too "
+            "good.",
+        )
+        if not (most and now > most):
+            self.open(keep, last)
+            return
+        fewer = keep.copy()
+        for j in np.argsort(-np.nan_to_num(prices), kind="stable"):
+            if float(cost_of(fewer[None], prices)[0]) <= most:
+                break
+            fewer[j] = False
+        if not fewer.any():
+            where.caption("None of these judges costs that little.")
+        elif last.button("Leave out until it fits", width="stretch"):
+            self.start_with(fewer)
+
+    def open(self, keep: Bools, where: DeltaGenerator) -> None:
+        """Offer an analysis of only these judges."""
+        if is_reader() or not where.button(
+            "Open as a new analysis", width="stretch", disabled=not keep.any()
+        ):
+            return
+        panel = tuple(name for name, stays in zip(self.names, keep, strict=True) if stays)
+        st.query_params.pop(WITHOUT, None)
+        analysis = self.context.analysis
+        open_with(analysis, replace(analysis.settings, judges=panel))
 
 
 @st.fragment
 @show_errors()
-def _editor(
-    context: PageContext,
-    spec: RecommendSpec,
-    recommendation: Recommendation,
-    names: tuple[str, ...],
-) -> None:
-    of_all = what_if_spec(spec, recommendation, names)
-    st.html(f'<p class="jp-note">{in_html(editor_sentence(spec, of_all))}</p>')
-    base = _base(context, recommendation, names)
+def _edit(editor: _Editor) -> None:
+    context, spec, recommendation = editor.context, editor.spec, editor.recommendation
+    of_all = value.what_if_spec(spec, recommendation, editor.names)
+    st.html(f'<p class="jp-note">{in_html(value.editor_sentence(spec, of_all))}</p>')
     version = st.session_state.setdefault(_VERSION, 0)
     edited = st.data_editor(
-        _rows(context, spec, recommendation, names, base),
+        editor.rows(),
         key=f"what-if-{hash(context.analysis.id)}-{version}",
         hide_index=True,
         height=300,
@@ -144,21 +226,21 @@ def _editor(
         },
     )
     keep = np.array(edited["keep"], dtype=bool)
-    _remember(recommendation, names, keep)
-    _buttons(context, spec, recommendation, names, keep)
+    editor.remember(keep)
+    editor.buttons(keep)
     if not keep.any():
         st.caption("Keep at least one judge.")
         return
-    remaining = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
+    remaining = tuple(name for name, stays in zip(editor.names, keep, strict=True) if stays)
     asked = replace(of_all, keep=remaining)
-    same = bool((keep == _recommended(recommendation, names)).all())
+    same = bool((keep == editor.recommended).all())
     if same or keep.all():
         panel = "taken" if recommendation.instead_of else "recommended"
         whose = f"the {panel} panel itself" if same else "the panel of all judges"
         st.caption(f"This is {whose}; untick a judge to compare with all judges.")
         return
-    known = Caveats(recommendation.warnings)
-    show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
+    known = render.Caveats(recommendation.warnings)
+    render.show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
     _export(context, spec, asked)
 
 
@@ -171,7 +253,7 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
         "recommended panel. It takes about as long.",
     ):
         return
-    asked = picked_spec(context.votes, spec, measured)
+    asked = value.picked_spec(context.votes, spec, measured)
     if asked.conformal:
         st.caption(
             f"{percent(asked.conformal)} of the labels are held out for sets, so its NLL is that "
@@ -180,18 +262,13 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, asked, general)
-        section_answer(picked_panel_sentence(result))
+        render.section_answer(value.picked_panel_sentence(result))
         if result.partial:
             st.caption("The panel can be exported when all splits are done.")
             return
-        download_button(
-            st.container(),
-            "Download this panel (panel.json)",
-            lambda: panel_text(context, asked, result),
-            "panel.json",
-            "application/json",
-            type="primary",
-        )
+        text = partial(take.panel_text, context, asked, result)
+        label = "Download this panel (panel.json)"
+        download_button(st.container(), label, text, "panel.json", type="primary")
         analysis, task = context.analysis, context.votes.task
         command = recommend_command(analysis.file, asked, task=task, columns=analysis.columns)
         st.code(command, language=None, wrap_lines=True)
@@ -199,168 +276,23 @@ def _export(context: PageContext, spec: RecommendSpec, measured: WhatIfSpec) -> 
     show_result(RECOMMEND, context, shared_run(asked), draw)
 
 
-def _base(context: PageContext, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
-    """Which judges the editor starts with: those in the URL, else the recommended panel."""
-    key = _base_key(context, recommendation)
-    if key not in st.session_state:
-        keep = _recommended(recommendation, names)
-        text = st.query_params.get(WITHOUT)
-        if text is not None:
-            places = {int(part) for part in text.split("-") if part.isdecimal()}
-            keep = np.array([place not in places for place in range(1, len(names) + 1)])
-        st.session_state[key] = keep
-    base: Bools = st.session_state[key]
-    return base
-
-
-def _base_key(context: PageContext, recommendation: Recommendation) -> str:
-    return f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"
-
-
-def _recommended(recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
-    judges = set(recommendation.model.judges)
-    return np.array([name in judges for name in names])
-
-
-def _set(context: PageContext, recommendation: Recommendation, keep: Bools) -> None:
-    """Start the editor again with these ticks."""
-    st.session_state[_base_key(context, recommendation)] = keep
-    st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
-
-
-def _remember(recommendation: Recommendation, names: tuple[str, ...], keep: Bools) -> None:
-    """Put the judges that are left out into the URL, unless the panel is the recommended one."""
-    same = bool((keep == _recommended(recommendation, names)).all())
-    text = "-".join(str(place + 1) for place in np.flatnonzero(~keep)) or "0"
-    if same:
-        if WITHOUT in st.query_params:
-            del st.query_params[WITHOUT]
-    elif st.query_params.get(WITHOUT) != text:
-        st.query_params[WITHOUT] = text
-
-
-def _rows(
-    context: PageContext,
-    spec: RecommendSpec,
-    recommendation: Recommendation,
-    names: tuple[str, ...],
-    keep: Bools,
-) -> pd.DataFrame:
-    judges, costs = judges_of(context.votes), known_of(context).costs
-    place = {name: j for j, name in enumerate(judges.judges)}
-    columns = [place[name] for name in names]
-    labels = labels_of(list(names))
-    status = {row.judge: row.status for row in known_statuses(context, spec, recommendation)}
-    frame = pd.DataFrame(
-        {
-            "keep": keep,
-            "judge": [labels[name] for name in names],
-            "accuracy": judges.accuracy.value[columns],
-            "coverage": judges.coverage[columns],
-        }
-    )
-    if costs is not None:
-        frame["cost"] = _costs(context, names)
-    if status:
-        frame["status"] = [status.get(name, "") for name in names]
-    return frame
-
-
 def _costs(context: PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
     prepared = prepare(context.votes, context.analysis.settings)
-    costs = known_judges(context.votes, prepared).costs or ()
-    by_name = dict(zip(prepared.judges, costs, strict=bool(costs)))
+    given = known_judges(context.votes, prepared).costs or ()
+    by_name = dict(zip(prepared.judges, given, strict=bool(given)))
     return np.array([by_name.get(name, np.nan) for name in names])
 
 
-def _buttons(
-    context: PageContext,
-    spec: RecommendSpec,
-    recommendation: Recommendation,
-    names: tuple[str, ...],
-    keep: Bools,
-) -> None:
-    first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
-    if first.button("Reset to recommended", width="stretch"):
-        _set(context, recommendation, _recommended(recommendation, names))
-        st.query_params.pop(WITHOUT, None)
-        st.rerun(scope="fragment")
-    statuses = known_statuses(context, spec, recommendation)
-    spare = {row.judge for row in statuses if row.status in ("could go", "fails a check")}
-    going = np.array([name in spare for name in names])
-    if second.button(
-        "Leave out all that could go",
-        width="stretch",
-        disabled=not going.any() or bool(going.all()),
-        help="Those that fail a check, that the panel is better without, or that can go together.",
-    ):
-        _set(context, recommendation, keep & ~going)
-        st.rerun(scope="fragment")
-    if known_of(context).costs is not None:
-        _budget(context, recommendation, names, keep, third, last)
-    else:
-        _open(context, names, keep, third)
-
-
-def _budget(
-    context: PageContext,
-    recommendation: Recommendation,
-    names: tuple[str, ...],
-    keep: Bools,
-    where: st.delta_generator.DeltaGenerator,
-    last: st.delta_generator.DeltaGenerator,
-) -> None:
-    costs = _costs(context, names)
-    now = float(cost_of(keep[None], costs)[0])
-    most = where.number_input(
-        f"Max cost per item (now {sig(now)})",
-        min_value=0.0,
-        value=0.0,
-        format="%.4g",
-        key="what-if-cost",
-        help="Leaves out the most expensive judges first until an item costs no more than this. "
-        "Only cost decides: leaving judges out by accuracy would make the rest look too good.",
-    )
-    if most and now > most:
-        fewer = keep.copy()
-        for j in np.argsort(-np.nan_to_num(costs), kind="stable"):
-            if float(cost_of(fewer[None], costs)[0]) <= most:
-                break
-            fewer[j] = False
-        if not fewer.any():
-            where.caption("None of these judges costs that little.")
-        elif last.button("Leave out until it fits", width="stretch"):
-            _set(context, recommendation, fewer)
-            st.rerun(scope="fragment")
-    else:
-        _open(context, names, keep, last)
-
-
-def _open(
-    context: PageContext,
-    names: tuple[str, ...],
-    keep: Bools,
-    where: st.delta_generator.DeltaGenerator,
-) -> None:
-    """Offer an analysis of only these judges."""
-    if is_reader() or not where.button(
-        "Open as a new analysis", width="stretch", disabled=not keep.any()
-    ):
-        return
-    panel = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
-    st.query_params.pop(WITHOUT, None)
-    open_with(context.analysis, replace(context.analysis.settings, judges=panel))
-
-
+@menu_page(RECOMMENDED_PAGE, "This page chooses a panel that holds up on items it has not seen.")
 def page(context: PageContext) -> None:
     """Draw both cards and the panel in use; what else there is stays closed until it is opened.
 
     One run serves all preferences and candidates: another choice is read from its result.
     """
     verdict = st.container()
-    ways = st.expander(WAYS_TITLE, key="ways", bind="query-params")
+    ways = st.expander(recommend.WAYS_TITLE, key="ways", bind="query-params")
     try:
-        spec = with_candidate(context, recommend_spec(context, ways), ways)
+        spec = take.with_candidate(context, take.recommend_spec(context, ways), ways)
         _recommendation(context, spec, verdict, ways)
     except InputError as error:  # The costs or the budget allow no panel.
         with verdict:
@@ -370,17 +302,17 @@ def page(context: PageContext) -> None:
 def _recommendation(
     context: PageContext, spec: RecommendSpec, place: DeltaGenerator, ways: ExpanderContainer
 ) -> None:
-    caveats, in_use = Caveats(), st.container()
+    caveats, in_use = render.Caveats(), st.container()
     run = shared_run(spec)
     blocks, how = list[Block](), list[Block]()
 
     def draw(general: Recommendation) -> None:
         result = as_asked(context.votes, spec, general)
         view = _view(context, spec, result)
-        blocks[:], how[:] = page_blocks(
+        blocks[:], how[:] = render.page_blocks(
             ENTRIES[RECOMMEND.name], context, spec, result, view, caveats=caveats
         )
-        if is_doubtful(result):
+        if recommend.is_doubtful(result):
             _answer(result)
         draw_cards(context, result, spec.price, spec.prefer)
         with in_use:
@@ -390,54 +322,55 @@ def _recommendation(
         ended = show_result(RECOMMEND, context, run, draw)
     if not blocks:
         return
-    parts = dict(parts_of(blocks))
-    first, listed = list(flat(parts.pop(""))), parts.pop(WAYS_TITLE)[1:]
+    parts = dict(render.parts_of(blocks))
+    first, listed = list(flat(parts.pop(""))), parts.pop(recommend.WAYS_TITLE)[1:]
     judges = [block for block in first if isinstance(block, Table)]
     if ways.open:
         with ways:
-            draw_blocks(listed, key="ways")
+            render.draw_blocks(listed, key="ways")
     general = stored_result(RECOMMEND, context, run) if ended else None
     if general is None or general.partial:
-        draw_blocks(judges, key=RECOMMEND.name)
-        draw_how(how, key=RECOMMEND.name)
+        render.draw_blocks(judges, key=RECOMMEND.name)
+        render.draw_how(how, key=RECOMMEND.name)
         return
     result = as_asked(context.votes, spec, general)
-    scope = safety(context, result)
-    draw_blocks(judges, key=RECOMMEND.name)
-    exports(context, spec, result, scope)
+    scope = take.safety(context, result)
+    render.draw_blocks(judges, key=RECOMMEND.name)
+    take.exports(context, spec, result, scope)
     why: list[Block] = [block for block in first if isinstance(block, Figure | Paragraph)]
     why += [block for part in parts.values() for block in part]
     folded = [block for block in why if isinstance(block, Table)]
-    closed(WHY_TITLE, partial(draw_blocks, why, key=_WHY, folded=folded), key=_WHY)
+    render.closed(WHY_TITLE, partial(render.draw_blocks, why, key=_WHY, folded=folded), key=_WHY)
     _more(context, spec, result, caveats)
-    draw_how(how, key=RECOMMEND.name)
+    render.draw_how(how, key=RECOMMEND.name)
 
 
 def _more(
-    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
+    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: render.Caveats
 ) -> None:
     """List what can be done with the panel, and what judges are worth and cost."""
     st.page_link(
-        NEW_VOTES_PAGE.file,
-        label="Score new votes",
-        query_params=link_parameters(context.analysis),
+        NEW_VOTES_PAGE.file, label="Score new votes", query_params=link_parameters(context.analysis)
     )
-    closed("What if", lambda: what_if(context, spec, result), key="what-if")
-    for name, draw in {VALUE.name: value, COST.name: costs, CURATORS_STUDY.name: curators}.items():
+    render.closed("What if", lambda: what_if(context, spec, result), key="what-if")
+    for name, draw in {
+        VALUE.name: take.value,
+        COST.name: take.costs,
+        CURATORS_STUDY.name: take.curators,
+    }.items():
         title = ENTRIES[name].study.title
-        closed(title, partial(draw, context, spec, result, caveats), key=name)
-    drawn = {RECOMMEND.name, WHAT_IF.name, *WORTH}
-    show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
+        render.closed(title, partial(draw, context, spec, result, caveats), key=name)
+    drawn = {RECOMMEND.name, WHAT_IF.name, *take.WORTH}
+    render.show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)
 
 
 def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
     if result.partial:
         return RecommendationView(context.votes)
-    value = known_value(context, spec, result)
-    worth = (
-        {} if value is None else {judge.judge: float(judge.value.value) for judge in value.judges}
-    )
-    return RecommendationView(context.votes, known_statuses(context, spec, result), worth)
+    worths = take.known_value(context, spec, result)
+    judges = () if worths is None else worths.judges
+    worth = {judge.judge: float(judge.value.value) for judge in judges}
+    return RecommendationView(context.votes, take.known_statuses(context, spec, result), worth)
 
 
 def _in_use(context: PageContext, result: Recommendation, notes: list[Block]) -> None:
@@ -446,26 +379,26 @@ def _in_use(context: PageContext, result: Recommendation, notes: list[Block]) ->
     used = result.instead_of is None and result.prefer == analysis.prefer
     used = used and result.price in (None, analysis.price)
     st.header("The panel in use" if used else "The panel shown")
-    if not is_doubtful(result):
+    if not recommend.is_doubtful(result):
         _answer(result)
     if not used:
         name = CARD_NAMES[analysis.prefer]
         caption(f"Downloads on this page have this panel. Other pages and Report use {name}.")
-    draw_blocks(notes, key=RECOMMEND.name)
+    render.draw_blocks(notes, key=RECOMMEND.name)
     if result.partial:
         st.caption("The panel can be exported when all splits are done.")
 
 
 def _answer(result: Recommendation) -> None:
-    answer(so_far(result) + recommendation_sentence(result), _tone(result))
+    answer(so_far(result) + recommend.recommendation_sentence(result), _tone(result))
 
 
 def _tone(result: Recommendation) -> str:
-    if is_doubtful(result):
+    if recommend.is_doubtful(result):
         return "open"
     if result.keeps_all:
         return "keep"
-    return "curate" if result.price is not None or curating_is_safe(result) else "open"
+    return "curate" if result.price is not None or recommend.curating_is_safe(result) else "open"
 
 
 _HELP = "All pages, downloads and the report then use it."
@@ -483,15 +416,12 @@ def draw_cards(
     cards = cards_of(result, price)
     columns = st.columns(2) if cards.lean is not None else [st.container()]
     for column, card in zip(columns, cards.all, strict=True):
-        with (
-            column,
-            st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"),
-        ):
+        with column, st.container(border=True, key=f"card-{card.name.lower()}", height="stretch"):
             _card(result, cards, card, prices_of(context.votes)[1], brief=brief)
             _choice(context, cards, card, shown, brief=brief)
-    lines = [] if brief and cards.lean is None else [rule_sentence(cards)]
+    lines = [] if brief and cards.lean is None else [words.rule_sentence(cards)]
     if cards.lean is not None and not brief:
-        lines.append(f"Lean against Best: {difference_words(cards)}")
+        lines.append(f"Lean against Best: {words.difference_words(cards)}")
     _notes([*lines, _alone(result, cards)])
 
 
@@ -499,15 +429,15 @@ def draw_only_card(result: Recommendation, cards: Cards) -> None:
     """Draw the panel that is Best and Lean where the answer above names its judges."""
     st.html(
         '<p class="jp-text"><span class="jp-badge">Recommended</span> '
-        f"<b>{with_terms(sure_words(result, cards.best), 1000)}</b> "
-        f"{with_terms(no_smaller_sentence(cards), 1000)}</p>"
+        f"<b>{with_terms(words.sure_words(result, cards.best), 1000)}</b> "
+        f"{with_terms(words.no_smaller_sentence(cards), 1000)}</p>"
     )
     _notes([_alone(result, cards)])
 
 
 def _alone(result: Recommendation, cards: Cards) -> str:
-    words = alone_words(result, cards, nll=False)
-    return words and f"{ALONE}: {words}"
+    sentence = words.alone_words(result, cards, nll=False)
+    return sentence and f"{words.ALONE}: {sentence}"
 
 
 def _notes(lines: list[str]) -> None:
@@ -517,28 +447,24 @@ def _notes(lines: list[str]) -> None:
 
 
 def _card(result: Recommendation, cards: Cards, card: Card, unit: str, *, brief: bool) -> None:
-    title, meaning = title_words(cards, card)
+    title, meaning = words.title_words(cards, card)
     badge = ' <span class="jp-badge">Recommended</span>' * (card.name == cards.marked)
-    use = use_words(result, card)
+    use = words.use_words(result, card)
     st.html(
         f'<p class="jp-note"><b>{in_html(title)}</b>: {in_html(meaning)}{badge}</p>'
-        f'<p class="jp-text">{with_terms(judges_words(result, card), 1000)}</p>'
+        f'<p class="jp-text">{with_terms(words.judges_words(result, card), 1000)}</p>'
         + f'<p class="jp-text"><b>{with_terms(use, 1000)}</b></p>' * bool(use)
-        + f'<p class="jp-reading">{with_terms(price_words(card, unit), 1000)}</p>' * (not brief)
+        + f'<p class="jp-reading">{with_terms(words.price_words(card, unit), 1000)}</p>'
+        * (not brief)
     )
-
-
-def _is_used(context: PageContext, cards: Cards, card: Card) -> bool:
-    """Whether the analysis uses the panel of this card."""
-    analysis, prefer = context.analysis, _PREFER[card.name]
-    return analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
 
 
 def _choice(context: PageContext, cards: Cards, card: Card, shown: str, *, brief: bool) -> None:
     if cards.lean is None:
         return  # There is nothing to choose.
     prefer = _PREFER[card.name]
-    used = _is_used(context, cards, card)
+    analysis = context.analysis
+    used = analysis.prefer == prefer and (prefer == "nll" or analysis.price == cards.price)
     if used:
         whose = "The owner's choice" if is_reader() else "In use"
         st.html(f'<p class="jp-note"><b>{whose}</b></p>')

@@ -7,7 +7,9 @@ Sections below the panel: what judges are worth, what panels cost, whether choos
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -49,12 +51,9 @@ from judgepanel.studies.panel.curator import Known, known_judges, prices_of, wit
 from judgepanel.studies.panel.recommended import AVERAGE, LISTS
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
-from judgepanel.ui.frame import PageContext, problem, show_errors
-from judgepanel.ui.pipeline import note_other
+from judgepanel.ui import pipeline, reporting, session, work
+from judgepanel.ui.frame import PageContext, link_to, problem, show_errors
 from judgepanel.ui.render import Caveats, draw_study, section_answer, show_study
-from judgepanel.ui.reporting import download_button
-from judgepanel.ui.session import is_reader, link_parameters, open_analysis, workspace
-from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.companions import judges_csv
 from judgepanel.votes.errors import listed
@@ -117,13 +116,12 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
         help="How much higher than Best's the expected NLL of Lean may be.",
     )
     # In its own container the row of preferences wraps if it does not fit.
-    prefer: Preference = ways.container().segmented_control(
+    prefer: Preference = pipeline.segmented(
+        ways.container(),
         "Prefer",
         offered,
         default=context.analysis.prefer,
-        required=True,
         key="prefer",
-        bind="query-params",
         format_func=WAYS.__getitem__,
         help="One pipeline: the heaviest member of Best's average alone. All judges: the average "
         "over pipelines that keep all judges. Robust: the lowest NLL while a family of judges is "
@@ -131,13 +129,12 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
         "the candidates that are at most one standard error of the difference behind the best.",
     )
     left, right = ways.columns(2)
-    listed = left.segmented_control(
+    listed = pipeline.segmented(
+        left,
         "Candidates",
         tuple(LISTS),
         default="default",
-        required=True,
         key="candidates",
-        bind="query-params",
         help="Wide adds every aggregator, isotonic calibration and searches for panels; it takes "
         "about ten times as long.",
     )
@@ -190,7 +187,7 @@ def value(
         view = ValueView(statuses_of(context.votes, asked, result))
         draw_study(entry, context, asked, result, view, caveats=caveats)
 
-    show_result(VALUE, context, asked, draw)
+    work.show_result(VALUE, context, asked, draw)
 
 
 def known_statuses(
@@ -207,7 +204,7 @@ def known_value(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation
 ) -> Value | None:
     """The value of the judges if it has been computed, else None."""
-    worth: Value | None = stored_result(VALUE, context, value_spec(spec, recommendation))
+    worth: Value | None = work.stored_result(VALUE, context, value_spec(spec, recommendation))
     return worth
 
 
@@ -222,7 +219,7 @@ def costs(
             "These votes have no cost of every judge. With costs this section has the price of "
             "better panels, and of asking all judges only when in doubt."
         )
-    if not is_reader():
+    if not session.is_reader():
         _edit_costs(context, known=known)
     if not known:
         return
@@ -246,13 +243,9 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
     file = csv_name(analysis.name, "judges.csv")
     left, right = st.columns([3, 1], vertical_alignment="center")
     if known:
-        download_button(
-            right,
-            "Download judge table",
-            lambda: judges_csv(votes).decode(),
-            file,
-            "text/csv",
-            help="The judge table with these costs, which the command reads.",
+        about = "The judge table with these costs, which the command reads."
+        reporting.download_button(
+            right, "Download judge table", lambda: judges_csv(votes).decode(), file, help=about
         )
     if not left.toggle("Change the costs" if known else "Add costs", key=f"costs-{analysis.id}"):
         return
@@ -272,11 +265,8 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
         )
         st.caption("A column can be pasted from a spreadsheet. A judge that is free costs 0.")
         named = st.text_input("Unit (optional)", unit, max_chars=20, placeholder="usd")
-        saves = st.form_submit_button(
-            "Save costs",
-            type="primary",
-            help="Opens a new analysis with these costs; this one stays as it is.",
-        )
+        about = "Opens a new analysis with these costs; this one stays as it is."
+        saves = st.form_submit_button("Save costs", type="primary", help=about)
     if not saves:
         return
     cost = edited[COST_COLUMN].to_numpy(dtype=np.float64)
@@ -285,7 +275,7 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
         problem(f"There is no cost of {listed(missing)}. Enter 0 if it is free.")
         return
     priced = with_costs(votes, cost, named.strip())
-    open_analysis(workspace().with_judge_table(analysis, priced, file))
+    session.open_analysis(session.workspace().with_judge_table(analysis, priced, file))
 
 
 def curators(
@@ -300,7 +290,7 @@ def curators(
 def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> None:
     """Say which pipeline a section shows, if it is not the panel above."""
     average = recommendation.chosen.panel == AVERAGE
-    note_other(entry, spec, replace(pipeline_of(recommendation), recommended=average))
+    pipeline.note_other(entry, spec, replace(pipeline_of(recommendation), recommended=average))
 
 
 def panel_text(
@@ -325,77 +315,48 @@ def exports(
     They are made when a button is clicked, by a thread without a session, so what needs the
     workspace is read now.
     """
+    votes, analysis = context.votes, context.analysis
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
-    left, middle, right, last = st.columns([1, 1, 1, 1])
-    download_button(
-        left,
-        "Download panel.json",
-        lambda: panel_text(context, spec, result, scope),
-        "panel.json",
-        "application/json",
-        type="primary",
-        width="stretch",
+    command = recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns)
+
+    def report() -> Document:
+        return recommendation_report(
+            analysis.name,
+            votes,
+            spec,
+            with_absence(votes, spec, result),
+            command=command,
+            worth=None if value is None else (value_spec(spec, result), value),
+            statuses=statuses,
+        )
+
+    of_scorer = (
+        "Needs panel.json beside it and no packages; agrees with the library to the last bit on "
+        "the same machine, with the same wheels."
     )
-    download_button(
-        middle,
-        "Download Python scorer",
-        script,
-        "score_panel.py",
-        "text/x-python",
-        width="stretch",
-        help="Needs panel.json beside it and no packages; agrees with the library to the last bit "
-        "on the same machine, with the same wheels.",
+    of_report = "One file with figures that opens anywhere, without a network."
+    weights, page = (csv_name(analysis.name, end) for end in ("panel-judges.csv", "report.html"))
+    panel = partial(panel_text, context, spec, result, scope)
+    files: tuple[tuple[str, Callable[[], str], str, str | None], ...] = (
+        ("Download panel.json", panel, "panel.json", None),
+        ("Download Python scorer", script, "score_panel.py", of_scorer),
+        ("Download weights (CSV)", lambda: csv_text(weights_frame(result)), weights, None),
+        ("Download report (HTML)", lambda: html_text(report()), page, of_report),
     )
-    download_button(
-        right,
-        "Download weights (CSV)",
-        lambda: csv_text(weights_frame(result)),
-        csv_name(context.analysis.name, "panel-judges.csv"),
-        "text/csv",
-        width="stretch",
-    )
-    download_button(
-        last,
-        "Download report (HTML)",
-        lambda: html_text(_report(context, spec, result, value, statuses)),
-        csv_name(context.analysis.name, "report.html"),
-        "text/html",
-        width="stretch",
-        help="One file with figures that opens anywhere, without a network.",
-    )
+    for place, (label, make, file, about) in zip(st.columns(4), files, strict=True):
+        kind = "primary" if make is panel else "secondary"
+        reporting.download_button(place, label, make, file, type=kind, width="stretch", help=about)
 
 
 def safety(context: PageContext, recommendation: Recommendation) -> Scope | None:
     """Say what the scope checks of this panel say, and return them, if they have been computed."""
     specs = ENTRIES[SCOPE.name].specs(context.votes, context.analysis.settings, recommendation)
     spec = cast(ScopeSpec, specs[0])
-    result: Scope | None = stored_result(SCOPE, context, spec)
-    filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
+    result: Scope | None = work.stored_result(SCOPE, context, spec)
+    filtered = work.stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
     if result is not None:
         sentence = scope_sentence(result, harmless=does_no_harm(filtered))
         section_answer(f"{so_far(result)}{first_sentence(sentence)}")
-    st.page_link(
-        SCOPE_PAGE.file,
-        label=f"{SCOPE_PAGE.title}: {'is it safe to use?' if result is None else 'all checks'}",
-        query_params=link_parameters(context.analysis),
-    )
+    what = "is it safe to use?" if result is None else "all checks"
+    link_to(context, SCOPE_PAGE, f"{SCOPE_PAGE.title}: {what}")
     return result
-
-
-def _report(
-    context: PageContext,
-    spec: RecommendSpec,
-    result: Recommendation,
-    value: Value | None,
-    statuses: tuple[JudgeStatus, ...],
-) -> Document:
-    votes, analysis = context.votes, context.analysis
-    return recommendation_report(
-        analysis.name,
-        votes,
-        spec,
-        with_absence(votes, spec, result),
-        command=recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns),
-        worth=None if value is None else (value_spec(spec, result), value),
-        statuses=statuses,
-    )

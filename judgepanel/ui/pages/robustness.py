@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
@@ -15,35 +14,15 @@ from judgepanel.kernels.evaluation import METHODS
 from judgepanel.present.pages import ROBUSTNESS_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import REFITTED, Entry, Pipeline, pipeline_of
+from judgepanel.present.trust import transfer
 from judgepanel.present.trust.corruption import SCENARIO_NAMES, CorruptionView
-from judgepanel.present.trust.transfer import (
-    CARRIED,
-    METHOD_NAMES,
-    TransferView,
-    first_feature,
-    slice_spec,
-    transfer_specs,
-    worst_finding,
-)
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.corruption import CORRUPTION, SCENARIOS
-from judgepanel.studies.trust.difficulty_transfer import (
-    DIFFICULTY_TRANSFER,
-    DifficultyTransfer,
-)
+from judgepanel.studies.trust.difficulty_transfer import DIFFICULTY_TRANSFER, DifficultyTransfer
 from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.ui.frame import PageContext, answer
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    calibrator_control,
-    features_of,
-    folded,
-    note_other,
-    offered_aggregators,
-    pipeline_note,
-    with_recommendation,
-)
+from judgepanel.ui import pipeline as controls
+from judgepanel.ui.frame import PageContext, answer, menu_page
 from judgepanel.ui.render import Caveats, draw_study, show_closed
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.sentences import so_far
@@ -52,29 +31,50 @@ from judgepanel.words.text import capital, plain
 _FEATURE = "slices"
 
 
-@with_recommendation
+@menu_page(
+    ROBUSTNESS_PAGE, "This page shows how a panel fares on other items and on damaged votes."
+)
+@controls.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix; the other studies are closed until they are opened."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
-    fold = folded()
+    fold = controls.folded()
     with fold:
         pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
-    (spec,) = transfer_specs(context.votes, context.analysis.settings, pipeline)
-    view = TransferView(_calibrator(pipeline), method)
-    pipeline_note(
-        context,
-        recommendation,
-        spec.aggregator,
-        pipeline.calibrator,
-        splits=spec.settings.most_splits,
-        average=True,
-        fold=fold,
+    (spec,) = transfer.transfer_specs(context.votes, context.analysis.settings, pipeline)
+    view = transfer.TransferView(_calibrator(pipeline), method)
+    splits = spec.settings.most_splits
+    controls.pipeline_note(
+        context, recommendation, spec.aggregator, pipeline.calibrator, fold, splits
     )
     caveats = Caveats()
     drawn: list[DifficultyTransfer] = []
 
+    def ask(entry: Entry) -> tuple[Spec, Any]:
+        if draw := _CONTROLS.get(entry.name):
+            spec, view = draw(context, pipeline)
+        else:
+            spec, view = _spec(context, pipeline, entry), None
+        controls.note_other(entry, spec, pipeline)
+        return spec, view
+
+    def banner(matrix: DifficultyTransfer | None) -> str:
+        """Draw the worst known result: that of the matrix below, or of what is stored of the rest.
+
+        Returns the sentence, so that the matrix does not repeat it.
+        """
+        finding = transfer.worst_finding(
+            matrix,
+            _calibrator(pipeline),
+            stored_result(SLICE_TRANSFER, context, _slice_spec(context, pipeline)),
+            recommendation if pipeline == pipeline_of(recommendation) else None,
+        )
+        sentence = finding.sentence if matrix is None else so_far(matrix) + finding.sentence
+        answer(sentence, finding.tone)
+        return sentence
+
     def draw(result: DifficultyTransfer) -> None:
-        sentence = _banner(context, result, pipeline, recommendation)
+        sentence = banner(result)
         st.header(entry.study.title)
         draw_study(
             entry, context, spec, result, view, caveats=caveats, skip=(sentence,), quiet=True
@@ -83,23 +83,9 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
 
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
         if not drawn:
-            _banner(context, None, pipeline, recommendation)
-        _sections(context, pipeline, caveats)
-
-
-def _sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
-    """List the other studies, each of which is computed when it is opened."""
-
-    def ask(entry: Entry) -> tuple[Spec, Any]:
-        if controls := _CONTROLS.get(entry.name):
-            spec, view = controls(context, pipeline)
-        else:
-            spec, view = _spec(context, pipeline, entry), None
-        note_other(entry, spec, pipeline)
-        return spec, view
-
-    study_names = {DIFFICULTY_TRANSFER.name}
-    show_closed(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
+            banner(None)
+        study_names = {DIFFICULTY_TRANSFER.name}
+        show_closed(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
 
 
 def _calibrator(pipeline: Pipeline) -> Calibrator:
@@ -110,52 +96,29 @@ def _calibrator(pipeline: Pipeline) -> Calibrator:
 def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipeline, str]:
     """The pipeline of the page, and how its calibrator is transferred."""
     left, middle, right = st.columns([2, 2, 3])
-    aggregator = aggregator_control(
+    aggregator = controls.aggregator_control(
         left,
         default.of_panel,
-        offered_aggregators(context.analysis.settings),
+        controls.offered_aggregators(context.analysis.settings),
         help="How votes are summed, on the whole page. The recommended panel is chosen again, and "
         "Dawid–Skene, stacking and joint are refitted, for every figure; they take "
         f"{REFITTED} splits at most.",
     )
-    calibrator = calibrator_control(
-        middle, default.calibrator, CARRIED, average=aggregator == AVERAGE
+    calibrator = controls.calibrator_control(
+        middle, default.calibrator, transfer.CARRIED, average=aggregator == AVERAGE
     )
     if aggregator == AVERAGE:
         return replace(default, recommended=True), METHODS[0]
-    method = right.segmented_control(
+    method = controls.segmented(
+        right,
         "Transfer method",
         METHODS,
-        default=METHODS[0],
-        required=True,
         key="method",
-        bind="query-params",
-        format_func=METHOD_NAMES.__getitem__,
+        format_func=transfer.METHOD_NAMES.__getitem__,
         help="Plain: one calibrator for all. Stratified: one for clear and one for contested "
         "items. Importance-weighted: labels count by how similar their items are to those scored.",
     )
     return Pipeline(aggregator, calibrator), method
-
-
-def _banner(
-    context: PageContext,
-    transfer: DifficultyTransfer | None,
-    pipeline: Pipeline,
-    recommendation: Recommendation | None,
-) -> str:
-    """Draw the worst known result: that of the matrix below, or of what is stored of the rest.
-
-    Returns the sentence, so that the matrix does not repeat it.
-    """
-    finding = worst_finding(
-        transfer,
-        _calibrator(pipeline),
-        stored_result(SLICE_TRANSFER, context, _slice_spec(context, pipeline)),
-        recommendation if pipeline == pipeline_of(recommendation) else None,
-    )
-    sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
-    answer(sentence, finding.tone)
-    return sentence
 
 
 def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
@@ -164,14 +127,14 @@ def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
 
 def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
-    if chosen not in features_of(context):
-        chosen = first_feature(context.votes, context.analysis.settings)
-    return slice_spec(context.analysis.settings, pipeline, chosen)
+    if chosen not in controls.features_of(context):
+        chosen = transfer.first_feature(context.votes, context.analysis.settings)
+    return transfer.slice_spec(context.analysis.settings, pipeline, chosen)
 
 
 def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
-    names = features_of(context)
-    first = first_feature(context.votes, context.analysis.settings)
+    names = controls.features_of(context)
+    first = transfer.first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
         st.selectbox(
             "Slices by",
@@ -198,10 +161,8 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
     return _spec(context, pipeline, ENTRIES[CORRUPTION.name]), CorruptionView(scenario)
 
 
-_CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = MappingProxyType(
-    {
-        SLICE_TRANSFER.name: _slices,
-        CORRUPTION.name: _damage,
-    }
-)
+_CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = {
+    SLICE_TRANSFER.name: _slices,
+    CORRUPTION.name: _damage,
+}
 """By study, the function that draws its controls and returns the spec and the view."""

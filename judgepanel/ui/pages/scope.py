@@ -2,62 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.blocks import Command, Figure, Paragraph, paragraphs
+from judgepanel.present.blocks import Block, Command, Figure, Paragraph, paragraphs
 from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline, pipeline_of
+from judgepanel.present.trust import scope
 from judgepanel.present.trust.group_change import group_spec
-from judgepanel.present.trust.scope import (
-    ScopeView,
-    check_figures,
-    default_specs,
-    does_no_harm,
-    filter_sentence,
-    kept_all_the_same,
-    safe,
-    scope_decision,
-    scope_sentence,
-)
 from judgepanel.studies.panel.recommended import AVERAGE
-from judgepanel.studies.trust.group_change import (
-    GROUP_CHANGE,
-    KINDS,
-    By,
-    GroupChange,
-    GroupChangeSpec,
-    group_names,
-)
+from judgepanel.studies.trust import group_change
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui import pipeline as controls
+from judgepanel.ui import render
+from judgepanel.ui.frame import PageContext, menu_page
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.pipeline import (
-    aggregator_control,
-    calibrator_control,
-    folded,
-    offered_aggregators,
-    pipeline_note,
-    with_recommendation,
-)
-from judgepanel.ui.render import (
-    Caveats,
-    check_card,
-    closed,
-    draw_blocks,
-    inspection_of,
-    offer_grouping,
-    section_answer,
-    section_title,
-    show_closed,
-    show_study,
-    small,
-)
 from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
@@ -72,79 +35,72 @@ _LABELS = {
 }
 
 
-@with_recommendation
+@menu_page(SCOPE_PAGE, "This page checks whether keeping all judges is safe on your votes.")
+@controls.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the checks as they are computed; groups of judges follow when they have ended."""
     entry = ENTRIES[SCOPE.name]
-    fold = folded()
+    fold = controls.folded()
     with fold:
         spec = _controls(context, pipeline_of(recommendation))
-    caveats = Caveats()
+    caveats = render.Caveats()
     drawn: list[Scope] = []
     filter_spec = group_spec(spec, "filter")
-    filtered = stored_result(GROUP_CHANGE, context, filter_spec)
-    pipeline_note(
-        context,
-        recommendation,
-        spec.aggregator,
-        spec.calibrator,
-        splits=spec.settings.most_splits,
-        average=True,
-        fold=fold,
-    )
+    filtered = stored_result(group_change.GROUP_CHANGE, context, filter_spec)
+    splits = spec.settings.most_splits
+    controls.pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, fold, splits)
 
     def banner(result: Scope) -> tuple[str, str]:
         drawn.append(result)
-        tone = "keep" if safe(result) else "open"
-        return scope_sentence(result, harmless=does_no_harm(filtered)), tone
+        tone = "keep" if scope.safe(result) else "open"
+        return scope.scope_sentence(result, harmless=scope.does_no_harm(filtered)), tone
 
-    view = ScopeView(False, False, recommendation, filtered)
+    view = scope.ScopeView(False, False, recommendation, filtered)
     cards = partial(_cards, context, recommendation, filtered)
-    if not show_study(entry, context, spec, view, caveats=caveats, banner=banner, below=cards):
+    if not render.show_study(
+        entry, context, spec, view, caveats=caveats, banner=banner, below=cards
+    ):
         return
     if drawn:
         result = drawn[-1]
-        changed = ENTRIES[GROUP_CHANGE.name]
-        known = not kept_all_the_same(result, recommendation) or _is_known(context, filter_spec)
-        stored = stored_result(GROUP_CHANGE, context, filter_spec)
+        changed = ENTRIES[group_change.GROUP_CHANGE.name]
+        known = not scope.kept_all_the_same(result, recommendation) or show_result(
+            group_change.GROUP_CHANGE, context, filter_spec, lambda _: None
+        )
+        stored = stored_result(group_change.GROUP_CHANGE, context, filter_spec)
         if known and filtered is None and stored is not None:
             st.rerun()  # The answer above can now tell what the filter changes.
-        closed(
-            section_title(changed),
-            partial(groups, context, spec, result, caveats),
-            key=GROUP_CHANGE.name,
-        )
-    show_closed(context, SCOPE_PAGE, {SCOPE.name, GROUP_CHANGE.name}, caveats=caveats)
-
-
-def _is_known(context: PageContext, spec: GroupChangeSpec) -> bool:
-    """Compute what the filter changes, for the answer; whether that has ended."""
-    return show_result(GROUP_CHANGE, context, spec, lambda _: None)
+        show = partial(groups, context, spec, result, caveats)
+        render.closed(render.section_title(changed), show, key=changed.name)
+    render.show_closed(
+        context, SCOPE_PAGE, {SCOPE.name, group_change.GROUP_CHANGE.name}, caveats=caveats
+    )
 
 
 def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     left, right = st.columns(2)
-    aggregator = aggregator_control(
+    aggregator = controls.aggregator_control(
         left,
         default.of_panel,
-        offered_aggregators(context.analysis.settings),
+        controls.offered_aggregators(context.analysis.settings),
         help="The aggregator in use: its curve is drawn, and the others are compared with it. "
         "The recommended panel is chosen again for every point. Dawid–Skene, stacking and joint "
         "are refitted for every point and take longer.",
     )
-    calibrator = calibrator_control(right, default.calibrator, average=aggregator == AVERAGE)
-    if aggregator == AVERAGE:
-        pipeline = Pipeline(recommended=True)
-    else:
+    calibrator = controls.calibrator_control(
+        right, default.calibrator, average=aggregator == AVERAGE
+    )
+    pipeline = Pipeline(recommended=True)
+    if aggregator != AVERAGE:
         pipeline = Pipeline(aggregator, calibrator)
-    (spec,) = default_specs(context.votes, context.analysis.settings, pipeline)
+    (spec,) = scope.default_specs(context.votes, context.analysis.settings, pipeline)
     return spec
 
 
 def _cards(
     context: PageContext,
     recommendation: Recommendation | None,
-    filtered: GroupChange | None,
+    filtered: group_change.GroupChange | None,
     result: Scope,
 ) -> None:
     """Draw a card per check, and one for items that repeat, the worst first.
@@ -162,54 +118,52 @@ def _cards(
     with st.container(key="checks"):
         places = [place for row in rows for place in st.columns(len(row), gap="medium")]
     for place, card in zip(places, [card for row in rows for card in row], strict=True):
-        harmless = card.code == "P1" and card.outcome == "fail" and does_no_harm(filtered)
+        harmless = card.code == "P1" and card.outcome == "fail" and scope.does_no_harm(filtered)
         check = replace(card, advice=_HARMLESS) if harmless else card
         with place:
             if check is repeats:
-                check_card(check, partial(offer_grouping, context))
+                render.check_card(check, partial(render.offer_grouping, context))
                 continue
             evidence = partial(_evidence, context, result, recommendation, check)
             mark = "fails, with no measurable loss" if harmless else ""
-            check_card(check, partial(_figures, result, check), evidence, mark)
+            render.check_card(check, partial(_figures, result, check), evidence, mark)
 
 
 def _drawn(result: Scope, check: Check) -> list[Figure]:
-    return [part for part in check_figures(result, check) if isinstance(part, Figure)]
+    return [part for part in scope.check_figures(result, check) if isinstance(part, Figure)]
 
 
 def _figures(result: Scope, check: Check) -> None:
     """Draw the figure of a check; a phone has no room for those that pass."""
-    figures = [small(figure) for figure in _drawn(result, check)]
-    draw_blocks(figures, key=f"{check.code}-figure-{check.outcome}")
+    figures = [render.small(figure) for figure in _drawn(result, check)]
+    render.draw_blocks(figures, key=f"{check.code}-figure-{check.outcome}")
 
 
 def _evidence(
     context: PageContext, result: Scope, recommendation: Recommendation | None, check: Check
 ) -> None:
     """Draw what belongs to a check besides its sentences and its figure."""
-    decision = paragraphs(scope_decision(result, recommendation)) if check.code == "P2" else []
-    parts = [part for part in check_figures(result, check) if not isinstance(part, Figure)]
-    draw_blocks([*decision, *parts], key=check.code)
+    parts: list[Block] = []
+    if check.code == "P2":
+        parts += paragraphs(scope.scope_decision(result, recommendation))
+    figures = scope.check_figures(result, check)
+    parts += [part for part in figures if not isinstance(part, Figure)]
+    render.draw_blocks(parts, key=check.code)
     if check.code == "P0":
-        draw_blocks(
-            [
-                Paragraph("The command for this check only:", quiet=True),
-                Command(inspection_of(context)),
-            ],
-            key="P0",
-        )
+        words = Paragraph("The command for this check only:", quiet=True)
+        render.draw_blocks([words, Command(render.inspection_of(context))], key="P0")
 
 
-def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveats) -> None:
+def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: render.Caveats) -> None:
     """Draw the filter and its button, then the comparison that the user asks for."""
-    entry = ENTRIES[GROUP_CHANGE.name]
-    section_answer(filter_sentence(result))
+    entry = ENTRIES[group_change.GROUP_CHANGE.name]
+    render.section_answer(scope.filter_sentence(result))
     if result.suggested:
         dropped = [drop.judge for drop in result.suggested]
         _apply(context, dropped, "Apply the filter as a new analysis", "apply-filter")
     by = st.segmented_control(
         "Compare the panel with and without",
-        KINDS,
+        group_change.KINDS,
         default="filter" if result.suggested else None,
         key="group",
         bind="query-params",
@@ -219,14 +173,16 @@ def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveat
     chosen = None if by is None else _spec(context, spec, by)
     if chosen is not None:
         button = partial(_without, context, chosen)
-        show_study(entry, context, chosen, caveats=caveats, below=button)
+        render.show_study(entry, context, chosen, caveats=caveats, below=button)
 
 
-def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
+def _spec(
+    context: PageContext, spec: ScopeSpec, by: group_change.By
+) -> group_change.GroupChangeSpec | None:
     """The spec of the chosen comparison; None, and a sentence, while no judge is chosen."""
     group: tuple[str, ...] | None = None
     if by in ("family", "cluster"):
-        names = group_names(context.votes, spec.settings, by)
+        names = group_change.group_names(context.votes, spec.settings, by)
         if not names:
             st.caption(
                 "These votes have no families: add a judge table with a column `family`."
@@ -234,7 +190,12 @@ def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | No
                 else "No judges err together more than others do."
             )
             return None
-        group = (_pick("Family" if by == "family" else "Cluster", names, f"named-{by}"),)
+        # By default the one in the URL, else the first.
+        label, labels = "Family" if by == "family" else "Cluster", labels_of(list(names))
+        chosen = st.selectbox(
+            label, names, key=f"named-{by}", bind="query-params", format_func=labels.__getitem__
+        )
+        group = (str(chosen) if chosen in names else names[0],)
     if by == "judges":
         everyone = list(context.votes.judges)
         picked = st.multiselect(
@@ -253,19 +214,9 @@ def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | No
     return group_spec(spec, by, group)
 
 
-def _pick(label: str, names: Sequence[str], key: str) -> str:
-    """One of these names, by default the one in the URL, else the first."""
-    chosen = st.selectbox(
-        label,
-        names,
-        key=key,
-        bind="query-params",
-        format_func=labels_of(list(names)).__getitem__,
-    )
-    return str(chosen) if chosen in names else names[0]
-
-
-def _without(context: PageContext, spec: GroupChangeSpec, change: GroupChange) -> None:
+def _without(
+    context: PageContext, spec: group_change.GroupChangeSpec, change: group_change.GroupChange
+) -> None:
     """Offer the analysis without the group, where it is part of it and not the filter's."""
     if not change.partial and change.members and spec.by != "filter" and not change.added:
         members = list(change.members)

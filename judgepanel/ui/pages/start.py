@@ -6,14 +6,11 @@ imported. :mod:`judgepanel.ui.pages.start_votes` draws votes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from judgepanel.ui.access import warn_without_cookies
-from judgepanel.ui.frame import show_errors
-from judgepanel.ui.preload import QUIET, stand_by
-from judgepanel.ui.session import open_analysis, workspace
+from judgepanel.ui import access, frame, server, session
 from judgepanel.ui.uploads import file_upload, kept_upload
 from judgepanel.votes import limits
 
@@ -41,14 +38,14 @@ _TEMPLATES = {
 """Templates to download: file name and text by title."""
 
 
-@show_errors()
+@frame.show_errors()
 def fresh() -> None:
     """Draw the page without an analysis: upload votes, or open a sample."""
     recent = st.container()
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.header("Your votes")
-        warn_without_cookies("no file can be uploaded")
+        access.warn_without_cookies("no file can be uploaded")
         upload = file_upload(
             "Votes with labels, or judges' outputs: CSV, .csv.gz, Excel, Parquet, Arrow, "
             f"JSON, JSON Lines or results of another tool, up to {limits.MAX_UPLOAD_MB} MB",
@@ -80,11 +77,11 @@ def fresh() -> None:
             _example()
         samples = st.container()
         known = False
-        with recent, show_errors():
+        with recent, frame.show_errors():
             known = home()
         with samples:
             _samples(named=known)
-        QUIET.add(stand_by)
+        server.QUIET.add(server.stand_by)
 
 
 def _example() -> None:
@@ -119,16 +116,10 @@ def _samples(*, named: bool) -> None:
     st.header("Or a sample")
     for column, sample in zip(st.columns(len(SAMPLES)), SAMPLES, strict=True):
         with column:
-            about = sample.what_it_shows
-            button = st.button(
-                sample.title,
-                key=f"sample-{sample.name}",
-                help=about,
-                width="stretch",
-                type="tertiary" if named else "secondary",
-            )
-            if button:
-                open_analysis(_sample(sample.name, sample.title))
+            key, about = f"sample-{sample.name}", sample.what_it_shows
+            kind: Literal["tertiary", "secondary"] = "tertiary" if named else "secondary"
+            if st.button(sample.title, key=key, help=about, width="stretch", type=kind):
+                session.open_analysis(_sample(sample.name, sample.title))
             if not named:
                 st.caption(f"{about.split(': ')[0].rstrip('.')}.")
 
@@ -138,9 +129,6 @@ def _sample(name: str, title: str) -> Analysis:
     from judgepanel.votes.load import load_votes, open_table  # noqa: PLC0415
     from judgepanel.votes.simulate import sample_bytes, sample_judge_bytes  # noqa: PLC0415
 
-    loaded = load_votes(
-        sample_bytes(name),
-        name=f"{name}_votes.csv",
-        judge_table=open_table(sample_judge_bytes(name), f"{name}_judges.csv"),
-    )
-    return workspace().create(loaded, Settings(), title)
+    table = open_table(sample_judge_bytes(name), f"{name}_judges.csv")
+    loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv", judge_table=table)
+    return session.workspace().create(loaded, Settings(), title)

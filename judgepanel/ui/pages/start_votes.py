@@ -26,45 +26,15 @@ from judgepanel.figures.judges import coverage_strip, level_bars
 from judgepanel.intake.answer import Answer, ColumnPreview, Preview, Refusal
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import COVERAGE_PAGE, OVERVIEW_PAGE
-from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
-from judgepanel.ui.frame import (
-    PageContext,
-    answer,
-    caption,
-    next_question,
-    notes,
-    problem,
-    show_errors,
-)
+from judgepanel.ui import frame, render, session
 from judgepanel.ui.pages.home import choose_two, manage, outcome
 from judgepanel.ui.pages.start import JUDGES, LABELS, VOTES
-from judgepanel.ui.render import (
-    ROW,
-    chart,
-    check_card,
-    how,
-    inspection_of,
-    judge_rows,
-    offer_grouping,
-    section_answer,
-)
 from judgepanel.ui.render import table as draw_table
-from judgepanel.ui.session import (
-    PARAMETER,
-    is_reader,
-    judges_of,
-    link_parameters,
-    open_with,
-    workspace,
-)
 from judgepanel.ui.uploads import Upload, forget_uploads, keep_source, read_uploads
-from judgepanel.votes import TASKS, InputError, Loaded, VoteMatrix
-from judgepanel.votes.checks import Check, item_checks
+from judgepanel.votes import TASKS, InputError, Loaded, VoteMatrix, checks, grades, matrix
 from judgepanel.votes.choices import ROLES_FILE, Choices, Thresholds
 from judgepanel.votes.errors import quote_value
-from judgepanel.votes.grades import GradedJudge, likely_cuts
-from judgepanel.votes.matrix import POLICIES, orient
 from judgepanel.votes.roles import UNUSED
 from judgepanel.words.outputs import coverage_sentence, coverage_table
 from judgepanel.words.sentences import votes_sentence
@@ -90,13 +60,7 @@ ROLES = {
     "beside": "about a verdict",
 }
 """Names of roles on the page; the last two are never chosen, only guessed."""
-_SINGLE = {
-    "label": "label_column",
-    "group": "group_column",
-    "verdict": "verdict_column",
-    "order": "order_column",
-    "run": "run_column",
-}
+_SINGLE = {role: f"{role}_column" for role in ("label", "group", "verdict", "order", "run")}
 _SEVERAL = {
     "id": "id_column",
     "judge": "judge_columns",
@@ -173,20 +137,21 @@ def _identity(upload: Upload | None) -> object:
     return None if upload is None else (id(upload), upload.name, len(upload.data))
 
 
-def choose_records(answer: Answer, chosen: FileChoices) -> None:
+def choose_records(read: Answer, chosen: FileChoices) -> None:
     """Offer the lists of a document of which one has to be chosen."""
-    refusal = answer.refusal
-    if refusal is None or answer.preview is not None or not refusal.choices:
-        return
-    _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
+    refusal = read.refusal
+    if refusal is not None and read.preview is None and refusal.choices:
+        _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
+
+
+def _take(choices: dict[str, Any], name: str, key: str) -> None:
+    """Keep what the control with this key was changed to."""
+    choices[name] = st.session_state[key]
 
 
 def _selected(
     title: str, option: str, options: tuple[str, ...], chosen: FileChoices, placeholder: str
 ) -> None:
-    def changed() -> None:
-        chosen.options[option] = st.session_state[option]
-
     st.selectbox(
         title,
         options,
@@ -194,17 +159,14 @@ def _selected(
         key=option,
         placeholder=placeholder,
         format_func=lambda text: plain(text, 60),
-        on_change=changed,
+        on_change=_take,
+        args=(chosen.options, option, option),
     )
 
 
 def choose_task(preview: Preview, chosen: FileChoices) -> None:
     """Ask what an item is; nothing is chosen where the file does not say it."""
     key = f"task-{preview.task}-{preview.sure}"
-
-    def changed() -> None:
-        chosen.options["task"] = st.session_state[key]
-
     st.radio(
         "What is an item?",
         TASKS,
@@ -212,7 +174,8 @@ def choose_task(preview: Preview, chosen: FileChoices) -> None:
         format_func=lambda name: TASK_NAMES[name],
         key=key,
         horizontal=True,
-        on_change=changed,
+        on_change=_take,
+        args=(chosen.options, "task", key),
         help="The order of the two responses of a pair is arbitrary. The file does not always say "
         "whether there are two.",
     )
@@ -223,7 +186,13 @@ def choose_roles(preview: Preview, chosen: FileChoices, refusal: Refusal | None 
 
     Columns beyond the first few fold away. The cell that was refused is marked.
     """
-    first = _first_columns(preview)
+    # Those with a role, and some of the judges.
+    judges = [column for column in preview.columns if column.role == "judge"]
+    others = sorted(
+        (column for column in preview.columns if column.role != "judge"),
+        key=lambda column: column.role in UNUSED,
+    )
+    first = [*others[: max(_FEW, _FIRST - len(judges))], *judges][:_FIRST]
     with st.container(horizontal=True, gap="small", key="file-table"):
         for column in first:
             with st.container(width=_COLUMN, gap="small"):
@@ -239,23 +208,8 @@ def choose_roles(preview: Preview, chosen: FileChoices, refusal: Refusal | None 
     )
 
 
-def _first_columns(preview: Preview) -> list[ColumnPreview]:
-    """Return the columns that are shown first: those with a role, and some of the judges."""
-    judges = [column for column in preview.columns if column.role == "judge"]
-    others = sorted(
-        (column for column in preview.columns if column.role != "judge"),
-        key=lambda column: column.role in UNUSED,
-    )
-    n_others = max(_FEW, _FIRST - len(judges))
-    first = [*others[:n_others], *judges]
-    return first[:_FIRST]
-
-
 def _other_columns(
-    columns: list[ColumnPreview],
-    preview: Preview,
-    chosen: FileChoices,
-    refusal: Refusal | None,
+    columns: list[ColumnPreview], preview: Preview, chosen: FileChoices, refusal: Refusal | None
 ) -> None:
     if len(columns) > _AT_ONCE:
         n_pages = -(-len(columns) // _AT_ONCE)
@@ -319,24 +273,10 @@ def _label(name: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", name))[:_LABEL_LENGTH] or "unnamed"
 
 
-def _named(where: Any, name: str, about: str, *, beside: str = "") -> None:
-    """Draw the name of a control as HTML: a label is Markdown, which would make links of a name."""
-    meaning = in_html(f"{plain(name, 200)}: {about}", 300)
-    shown = f"<b>{in_html(name, 40)}</b> {beside}"
-    where.html(f'<p class="jp-cells" title="{meaning}">{shown}</p>')
-
-
 def _switch(where: Any, title: str, option: str, chosen: FileChoices, about: str) -> None:
-    def changed() -> None:
-        chosen.options[option] = st.session_state[f"switch-{option}"]
-
-    where.checkbox(
-        title,
-        chosen.options.get(option, False),
-        key=f"switch-{option}",
-        on_change=changed,
-        help=about,
-    )
+    key, options = f"switch-{option}", chosen.options
+    given, args = options.get(option, False), (options, option, key)
+    where.checkbox(title, given, key=key, on_change=_take, args=args, help=about)
 
 
 def choose_label_column(preview: Preview, chosen: FileChoices) -> None:
@@ -350,7 +290,9 @@ def choose_words(preview: Preview, chosen: FileChoices) -> None:
     if not preview.words:
         return
     with st.expander("Words", expanded=True):
-        caption("The meaning of these words is not known. Say it, for votes and labels alike.")
+        frame.caption(
+            "The meaning of these words is not known. Say it, for votes and labels alike."
+        )
         for start in range(0, len(preview.words), _IN_A_ROW):
             row = preview.words[start : start + _IN_A_ROW]
             for place, (word, count) in zip(st.columns(_IN_A_ROW), row, strict=False):
@@ -359,19 +301,18 @@ def choose_words(preview: Preview, chosen: FileChoices) -> None:
 
 def _meaning_of(where: Any, word: str, count: int, chosen: FileChoices) -> None:
     key = f"word-{word}"
-
-    def changed() -> None:
-        chosen.words[word] = st.session_state[key]
-
     cells = counted(count, "cell") if count else "chosen before"
-    _named(where, word, cells, beside=cells)
+    # As HTML: a label is Markdown, which would make links of a word.
+    meaning = in_html(f"{plain(word, 200)}: {cells}", 300)
+    where.html(f'<p class="jp-cells" title="{meaning}"><b>{in_html(word, 40)}</b> {cells}</p>')
     where.selectbox(
         _label(word),
         list(_MEANINGS),
         index=list(_MEANINGS).index(chosen.words.get(word, "")),
         key=key,
         format_func=lambda code: _MEANINGS[code],
-        on_change=changed,
+        on_change=_take,
+        args=(chosen.words, word, key),
         label_visibility="collapsed",
     )
 
@@ -395,17 +336,14 @@ def _label_cut(levels: tuple[tuple[float, int], ...], chosen: FileChoices) -> No
         cut = levels[place - 1][0] / 2.0 + levels[place][0] / 2.0
         share = sum(count for _, count in levels[place:]) / total
         names[cut] = f"{levels[place][0]:g} and more ({100 * share:.0f} %)"
-
-    def changed() -> None:
-        chosen.options["label_threshold"] = st.session_state["label-cut"]
-
     st.select_slider(
         "Labels that count as 1",
         list(names),
         value=chosen.options.get("label_threshold"),
         key="label-cut",
         format_func=lambda cut: names.get(cut, ""),
-        on_change=changed,
+        on_change=_take,
+        args=(chosen.options, "label_threshold", "label-cut"),
         help="Labels: " + ", ".join(f"{value:g} ({count:,})" for value, count in levels),
     )
 
@@ -422,11 +360,11 @@ def _proposal(
     use: Callable[[float], None],
 ) -> None:
     """Draw how often each grade occurs; while there is no threshold, propose a likely one."""
-    cuts = likely_cuts(levels)
+    cuts = grades.likely_cuts(levels)
     if not cuts:
         return
     cut, share = cuts[0]
-    chart(
+    render.chart(
         level_bars(levels, cut if current is None else current),
         key=f"levels-{what}",
         alt=f"How often each grade of a {what} occurs, and which count as 1.",
@@ -440,7 +378,7 @@ def _proposal(
         )
 
 
-def _pooled(graded: tuple[GradedJudge, ...]) -> tuple[tuple[float, int], ...]:
+def _pooled(graded: tuple[grades.GradedJudge, ...]) -> tuple[tuple[float, int], ...]:
     """Return the grades of all judges with their counts, if they share a scale; else nothing."""
     lowest, highest = [judge.lowest for judge in graded], [judge.highest for judge in graded]
     widths = [high - low for low, high in zip(lowest, highest, strict=True)]
@@ -452,8 +390,11 @@ def _pooled(graded: tuple[GradedJudge, ...]) -> tuple[tuple[float, int], ...]:
     return tuple(sorted(counts.items()))
 
 
-def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
-    """Ask where grades are cut into votes: for all judges, and for each that differs."""
+def _thresholds(graded: tuple[grades.GradedJudge, ...], chosen: FileChoices) -> None:
+    """Ask where grades are cut into votes: for all judges, and for each that differs.
+
+    The table has a threshold to type, the one without it, and the range of the judge's grades.
+    """
     is_open = any(judge.scale is None for judge in graded)
     of_all: float | None = st.number_input(
         "Threshold of all grades",
@@ -464,11 +405,17 @@ def _thresholds(graded: tuple[GradedJudge, ...], chosen: FileChoices) -> None:
     )
     _proposal("judge", _pooled(graded), of_all, partial(setitem, st.session_state, "threshold"))
     names = tuple(judge.judge for judge in graded)
+    rows = {
+        "judge": [plain(name, 60) for name in names],
+        "threshold": np.full(len(graded), np.nan),
+        "if blank": [_if_blank(judge, of_all) for judge in graded],
+        "grades": [f"{judge.lowest:.3g} to {judge.highest:.3g}" for judge in graded],
+    }
     edited = st.data_editor(
-        _grade_rows(graded, of_all),
+        pd.DataFrame(rows),
         key=f"thresholds-{hash(names)}",
         hide_index=True,
-        height=ROW * (1 + min(len(graded), _MOST_ROWS)) + 3,
+        height=render.ROW * (1 + min(len(graded), _MOST_ROWS)) + 3,
         disabled=["judge", "grades", "if blank"],
         placeholder="–",
         column_config={
@@ -493,19 +440,7 @@ def thresholds_of(of_all: float | None, of_judges: Mapping[str, float | None]) -
     return Thresholds(of_all, typed)
 
 
-def _grade_rows(graded: tuple[GradedJudge, ...], of_all: float | None) -> pd.DataFrame:
-    """One row per judge: a threshold to type, the one without it, and the range of its grades."""
-    return pd.DataFrame(
-        {
-            "judge": [plain(judge.judge, 60) for judge in graded],
-            "threshold": np.full(len(graded), np.nan),
-            "if blank": [_if_blank(judge, of_all) for judge in graded],
-            "grades": [f"{judge.lowest:.3g} to {judge.highest:.3g}" for judge in graded],
-        }
-    )
-
-
-def _if_blank(judge: GradedJudge, of_all: float | None) -> str:
+def _if_blank(judge: grades.GradedJudge, of_all: float | None) -> str:
     """How a judge's numbers are read without a threshold of its own."""
     if of_all is not None and judge.has_grades:
         return f"{of_all:g}"
@@ -525,71 +460,57 @@ _ORIENTATION_HELP = (
 )
 
 
-@show_errors()
-def existing(context: PageContext) -> None:
+@frame.show_errors()
+def existing(context: frame.PageContext) -> None:
     """Draw the page of an analysis: its votes, the checks and the settings."""
     votes = context.votes
     outcome()
-    grouped = context.analysis.settings.group_duplicates
-    sentence = votes_sentence(votes, group_duplicates=grouped)
-    answer(sentence, "keep" if votes.minority_share > 0 else "open")
-    if context.analysis.coverage is not None:
-        section_answer(coverage_sentence(context.analysis.coverage))
-        st.page_link(
-            COVERAGE_PAGE.file,
-            label="See what was read from the outputs",
-            query_params=link_parameters(context.analysis),
-        )
     settings = context.analysis.settings
-    order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
-    notes((*context.analysis.notes, *_notices(votes, settings)))
+    sentence = votes_sentence(votes, group_duplicates=settings.group_duplicates)
+    frame.answer(sentence, "keep" if votes.minority_share > 0 else "open")
+    if context.analysis.coverage is not None:
+        render.section_answer(coverage_sentence(context.analysis.coverage))
+        frame.link_to(context, COVERAGE_PAGE, "See what was read from the outputs")
+    order, repeats = checks.item_checks(votes, group_duplicates=settings.group_duplicates)
+    frame.notes((*context.analysis.notes, *_notices(votes, settings)))
     left, right = st.columns(2)
     with left:
-        check_card(order)
+        render.check_card(order)
     with right:
-        check_card(repeats, lambda: offer_grouping(context))
+        render.check_card(repeats, lambda: render.offer_grouping(context))
     _strip(votes)
-    if not is_reader():
+    if not session.is_reader():
         with st.expander("Settings of this analysis"):
             changed = _settings_form(votes, settings)
             if changed is not None and changed != settings:
-                open_with(context.analysis, changed)
-        _compare(context.analysis)
+                session.open_with(context.analysis, changed)
+        analyses = session.workspace().list()
+        others = [other.id for other in analyses if other.id != context.analysis.id]
+        if others:
+            with st.expander("Compare with another analysis"):
+                choose_two(analyses, context.analysis.id, others[0])
         with st.container(horizontal=True, key="manage"):
             manage(context.analysis)
-    how(
+    render.how(
         "Votes and labels are validated once and stored under the hash of their content. Accuracy "
         "is the share of correct verdicts on labelled items, with a Wilson 95 % interval.",
-        inspection_of(context),
+        render.inspection_of(context),
     )
-    next_question(context.analysis)
+    frame.next_question(context.analysis)
 
 
 def _notices(votes: VoteMatrix, settings: Settings) -> tuple[str, ...]:
     """What reading these votes set aside; votes that no study can use keep their settings."""
+    policy, protocol = settings.orientation, settings.protocol
     try:
-        return orient(
-            votes, settings.orientation, protocol=settings.protocol, seed=settings.seed
-        ).notices
+        return matrix.orient(votes, policy, protocol=protocol, seed=settings.seed).notices
     except InputError as error:
-        problem(str(error))
+        frame.problem(str(error))
         return ()
 
 
-def _compare(analysis: Analysis) -> None:
-    """Offer a comparison with the newest of the other analyses, if there is one."""
-    analyses = workspace().list()
-    others = [other.id for other in analyses if other.id != analysis.id]
-    if others:
-        with st.expander("Compare with another analysis"):
-            choose_two(analyses, analysis.id, others[0])
-
-
 def uploaded(
-    upload: Upload,
-    labels: Upload | None,
-    judges: Upload | None,
-    beside: DeltaGenerator,
+    upload: Upload, labels: Upload | None, judges: Upload | None, beside: DeltaGenerator
 ) -> None:
     """Read an upload; what was read, or why nothing was, is one sentence ``beside`` the files."""
     chosen = choices_for(upload, labels)
@@ -598,22 +519,30 @@ def uploaded(
         try:
             read = read_uploads(upload, labels, judges, chosen.choices())
         except InputError as error:
-            problem(str(error))
+            frame.problem(str(error))
             return
         preview, loaded = read.preview, read.loaded
         if loaded is not None:
-            section_answer(loaded.reading.sentence)
+            render.section_answer(loaded.reading.sentence)
         if read.refusal is not None:
-            problem(str(read.refusal.error()))
+            frame.problem(str(read.refusal.error()))
         choose_records(read, chosen)
     if preview is None:
         return
     if loaded is None and preview.coverage is not None:
-        section_answer(coverage_sentence(preview.coverage))
+        render.section_answer(coverage_sentence(preview.coverage))
         outputs = coverage_table(preview.coverage)
         draw_table(Table(outputs, "Outputs by judge", height=380), key="outputs")
-    if loaded is not None:
-        _offer_group(loaded.group, preview, chosen)
+    group = "" if loaded is None else loaded.group
+    if group and any(group == column.name for column in preview.columns):
+        render.section_answer(f"Judges err alike on items with the same {quote_value(group)}.")
+        st.button(
+            "Keep these items together",
+            key="group-by",
+            type="primary",
+            on_click=chosen.set_role,
+            args=(group, "group", preview),
+        )
     choose_task(preview, chosen)
     choose_words(preview, chosen)
     choose_cuts(preview, chosen)
@@ -634,55 +563,38 @@ def uploaded(
         _analyse(loaded, upload, labels, repeats, ready=preview.sure)
         for place, check in zip(st.columns(2), read.checks, strict=True):
             with place:
-                check_card(check)
+                render.check_card(check)
         _strip(loaded.votes)
 
 
 def _analyse(
-    loaded: Loaded, upload: Upload, labels: Upload | None, repeats: Check, *, ready: bool
+    loaded: Loaded, upload: Upload, labels: Upload | None, repeats: checks.Check, *, ready: bool
 ) -> None:
     """Say what was read, and offer to analyse it once it is known what an item is."""
     sentence = votes_sentence(loaded.votes, repeats=repeats)
-    answer(sentence, "keep" if loaded.votes.minority_share > 0 else "open")
+    frame.answer(sentence, "keep" if loaded.votes.minority_share > 0 else "open")
     if loaded.coverage is not None:
-        section_answer(coverage_sentence(loaded.coverage))
+        render.section_answer(coverage_sentence(loaded.coverage))
     elif loaded.forms != "0/1":
-        caption(f"Verdicts are written as {loaded.forms}.")
-    notes(loaded.warnings)
+        frame.caption(f"Verdicts are written as {loaded.forms}.")
+    frame.notes(loaded.warnings)
     if not ready:
-        caption("Say above whether an item is a pair of responses or a single one.")
+        frame.caption("Say above whether an item is a pair of responses or a single one.")
     if st.button("Analyse", type="primary", key="analyse", width="stretch", disabled=not ready):
         stem = plain(upload.name.split(".", maxsplit=1)[0] or upload.name, 60)
-        analysis = workspace().create(loaded, Settings(), stem)
+        analysis = session.workspace().create(loaded, Settings(), stem)
         forget_uploads(VOTES, LABELS, JUDGES)
         if not loaded.votes.labelled.all():
             keep_source(analysis.votes_sha256, upload, labels, loaded.choices)
-        st.switch_page(OVERVIEW_PAGE.file, query_params={PARAMETER: analysis.id})
-
-
-def _offer_group(column: str, preview: Preview, chosen: FileChoices) -> None:
-    """Offer to keep items together that share a value of a column."""
-    if column and any(column == shown.name for shown in preview.columns):
-        section_answer(f"Judges err alike on items with the same {quote_value(column)}.")
-        st.button(
-            "Keep these items together",
-            key="group-by",
-            type="primary",
-            on_click=chosen.set_role,
-            args=(column, "group", preview),
-        )
+        st.switch_page(OVERVIEW_PAGE.file, query_params={session.PARAMETER: analysis.id})
 
 
 def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
     """New settings if the form was sent; if they do not fit, an error beside the form."""
     with st.form("settings", border=False):
         first, second, third = st.columns(3)
-        orientation = first.selectbox(
-            "Orientation",
-            POLICIES,
-            index=POLICIES.index(settings.orientation),
-            help=_ORIENTATION_HELP,
-        )
+        place = matrix.POLICIES.index(settings.orientation)
+        orientation = first.selectbox("Orientation", matrix.POLICIES, place, help=_ORIENTATION_HELP)
         splits = second.number_input(
             "Splits",
             min(10, settings.most_splits),
@@ -719,20 +631,17 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             group_duplicates=grouped,
         )
         picked = votes.with_judges(chosen) if chosen else votes
-        orient(picked, changed.orientation, protocol=changed.protocol, seed=changed.seed)
+        matrix.orient(picked, changed.orientation, protocol=changed.protocol, seed=changed.seed)
     except InputError as error:
-        problem(str(error))
+        frame.problem(str(error))
         return None
     return changed
 
 
 def _strip(votes: VoteMatrix) -> None:
     st.header("Votes by judge")
-    judges = judges_of(votes)
-    chart(
-        coverage_strip(judges),
-        key="coverage",
-        alt="Share of items with a correct, incorrect or missing verdict, one bar per judge.",
-    )
+    judges = session.judges_of(votes)
+    alt = "Share of items with a correct, incorrect or missing verdict, one bar per judge."
+    render.chart(coverage_strip(judges), key="coverage", alt=alt)
     with st.expander("Table of the judges"):
-        draw_table(Table(judge_rows(judges)), key="judges")
+        draw_table(Table(render.judge_rows(judges)), key="judges")
