@@ -11,7 +11,7 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.cli import main
-from judgepanel.decision.panel_file import SNIPPET, export_panel, load_panel, panel_json
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
@@ -21,10 +21,7 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, InputError, load_votes, write_votes
 from judgepanel.votes.matrix import turned_around
-from tests.helpers import codes_of, make_votes, panel_from, with_grades
-
-_GIVEN: dict = {}
-exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
+from tests.helpers import OF_SNIPPET, codes_of, make_votes, panel_from, with_grades
 
 SPEC = RecommendSpec(settings=Settings(splits=2), folds=3, conformal=0.2)
 OLD, NEW = (
@@ -238,6 +235,6 @@ def test_half_of_alpacaeval_scores_the_other_half_to_the_bit_of_the_snippet(real
     content = export_panel(run(RECOMMEND, past, spec, jobs=1), past, spec, ())
     scored = score(load_panel(panel_json(content)), fresh)
     rows = (dict(zip(fresh.judges, row, strict=True)) for row in fresh.grades.tolist())
-    assert scored.p.tolist() == [_GIVEN["probability"](content, row) for row in rows]
+    assert scored.p.tolist() == [OF_SNIPPET["probability"](content, row) for row in rows]
     p = np.where(fresh.labels == 1, scored.p, 1.0 - scored.p)
     assert -np.log(p).mean() < 0.48
