@@ -86,16 +86,10 @@ def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(genera
     assert json.dumps(to_plain(again)) == json.dumps(to_plain(read))
 
 
-@pytest.fixture(scope="module")
-def related():
-    """The votes with families: two of two judges, and one that is not known."""
-    families = ["a", "a", "b", "b"] + [""] * (len(VOTES.judges) - 4)
-    table = pd.DataFrame({"family": families}, index=list(VOTES.judges))
-    return replace(VOTES, judge_table=table)
-
-
-def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates(related):
-    spec = replace(SPEC, prefer="robust")
+def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates():
+    """Families are two of two judges, and one that is not known."""
+    table = pd.DataFrame({"family": ["a", "a", "b", "b"] + [""] * 8}, index=list(VOTES.judges))
+    related, spec = replace(VOTES, judge_table=table), replace(SPEC, prefer="robust")
     result = run(recommend.RECOMMEND, related, spec, jobs=1)
     others = run(recommend.RECOMMEND, related, SPEC, jobs=1)
     assert shared_run(spec) == spec
@@ -118,13 +112,9 @@ def test_a_robust_panel_needs_families_of_which_one_can_be_absent(families):
     if families is not None:
         names = (families * len(VOTES.judges))[: len(VOTES.judges)]
         table = pd.DataFrame({"family": names}, index=list(VOTES.judges))
+    related = replace(VOTES, judge_table=table)
     with pytest.raises(InputError, match=r"families of the judges are not known.*column `family`"):
-        run(
-            recommend.RECOMMEND,
-            replace(VOTES, judge_table=table),
-            replace(SPEC, prefer="robust"),
-            jobs=1,
-        )
+        run(recommend.RECOMMEND, related, replace(SPEC, prefer="robust"), jobs=1)
 
 
 @pytest.mark.parametrize("prefer", ["single", "fewest"])

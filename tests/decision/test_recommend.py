@@ -50,11 +50,6 @@ def result():
     return run(RECOMMEND, VOTES, spec_of(), jobs=1)
 
 
-@pytest.fixture(scope="module")
-def partial():
-    return list(steps(RECOMMEND, VOTES, spec_of(), jobs=1))[-1].partial
-
-
 def by_hand(votes, spec):
     """Per split: the rows, what is chosen, and the scores of candidates on the rows."""
     ballots = prepare(votes, spec.settings).ballots
@@ -104,7 +99,8 @@ def test_a_large_run_adds_to_one_set_of_sums_on_threads_with_the_same_bits(monke
     assert to_plain(states[-1].result()) == to_plain(wanted)
 
 
-def test_what_is_chosen_does_not_depend_on_evaluation_labels(partial):
+def test_what_is_chosen_does_not_depend_on_evaluation_labels():
+    partial = list(steps(RECOMMEND, VOTES, spec_of(), jobs=1))[-1].partial
     ballots = prepare(VOTES, Settings()).ballots
     assert len(set(VOTES.item_ids)) == ballots.n_items
     for number in range(3):
@@ -490,14 +486,10 @@ def carded(result, *, judges, loss, cost=(None, None)):
         lean, taken=0, judges=best.judges[:judges], against_best=Interval(*(nll * np.array(loss)))
     )
     first = replace(best, average=replace(best.average, cost=cost[0]))
-    readings = tuple(
-        changed if reading is lean else first if reading is best else reading
-        for reading in result.readings
-    )
-    return cards_of(
-        replace(result, readings=readings, candidates=(panel, *result.candidates[1:])),
-        PRICE,
-    )
+    other = {id(lean): changed, id(best): first}
+    readings = tuple(other.get(id(reading), reading) for reading in result.readings)
+    candidates = (panel, *result.candidates[1:])
+    return cards_of(replace(result, readings=readings, candidates=candidates), PRICE)
 
 
 def test_lean_is_marked_where_it_saves_enough_and_its_loss_is_within_the_price(result):

@@ -124,10 +124,8 @@ def test_too_few_labels_make_full_sets_and_say_how_many_are_needed():
     votes = make_votes(1, 40, 4)
     spec = RecommendSpec(settings=Settings(splits=2), conformal=0.15)
     recommendation = run(RECOMMEND, votes, spec, jobs=1)
-    assert any(
-        f"has 6 labels, and sets at 90% need {labels_needed(0.9)}" in line
-        for line in recommendation.warnings
-    )
+    sentence = f"has 6 labels, and sets at 90% need {labels_needed(0.9)}"
+    assert any(sentence in line for line in recommendation.warnings)
     panel = panel_of(votes, recommendation, spec)
     low, high = panel.content["conformal"]["levels"]
     assert low["threshold"] is not None
@@ -199,10 +197,8 @@ def test_seen_items_never_count_in_the_nll(panel):
     )
     n = int(scored.seen.rows.sum())
     assert any(line.startswith(f"{n} of 180 items have the id") for line in scored.warnings)
-    assert any(
-        line.startswith(f"{60 - n} of 180 items were held out to make the sets")
-        for line in scored.warnings
-    )
+    held_out = f"{60 - n} of 180 items were held out to make the sets"
+    assert any(line.startswith(held_out) for line in scored.warnings)
     assert "60 labelled items that took part in making it left out" in labelled_sentence(
         scored.labelled
     )

@@ -38,14 +38,8 @@ def with_judge(goes=1, **changes):
     first = replace(result().judges[0], **(plain | changes))
     delta = Interval.single(0.0, -0.001, 0.002)
     row = replace(result().removal[0], m=goes, delta=delta)
-    return replace(
-        result(),
-        judges=(first, *result().judges[1:]),
-        removal=(row,),
-        droppable=goes,
-        margin=0.004,
-        n_items=100,
-    )
+    judges, measured = (first, *result().judges[1:]), {"margin": 0.004, "n_items": 100}
+    return replace(result(), judges=judges, removal=(row,), droppable=goes, **measured)
 
 
 def status(**changes):
@@ -83,10 +77,8 @@ def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth(value):
     judge = with_judge(value=Interval.single(*value))
     name = judge.judges[0].judge
     rows = statuses(judge, {name: "below chance", "gone": "always 1"})
-    assert (rows[0].status, rows[0].reason) == (
-        "fails a check",
-        "It fails the checks: below chance.",
-    )
+    assert rows[0].status == "fails a check"
+    assert rows[0].reason == "It fails the checks: below chance."
     assert (rows[-1].judge, rows[-1].status) == ("gone", "fails a check")
     assert len(rows) == len(judge.judges) + 1
 
