@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.decision.panel_file import SNIPPET
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.studies.codec import stored_fields
@@ -250,6 +251,23 @@ def transcripts(n_items: int = 60) -> bytes:
                 for judge, text in sentence.items()
             ]
     return "\n".join(map(json.dumps, rows)).encode()
+
+
+OF_SNIPPET: dict = {}
+exec(compile(SNIPPET, "snippet", "exec"), OF_SNIPPET)  # noqa: S102 - our own text
+
+
+def snippet_scores(content, votes):
+    """What the snippet of a panel file makes of every item: of votes, or of their grades."""
+    scores = []
+    for row, verdicts in enumerate(votes.votes.tolist()):
+        cells = zip(votes.judges, verdicts, strict=True)
+        cast = {name: vote for name, vote in cells if vote != MISSING}
+        if votes.grades is not None:
+            grades = zip(votes.judges, votes.grades[row].tolist(), strict=True)
+            cast |= {name: grade for name, grade in grades if not math.isnan(grade)}
+        scores.append(OF_SNIPPET["probability"](content, cast))
+    return scores
 
 
 def single_panel(ballots, names, k, **pipeline):

@@ -261,10 +261,6 @@ with Journal(out) as journal:
 """
 
 
-def child(*arguments):
-    return subprocess.Popen([sys.executable, "-c", CHILD, *map(str, arguments)])
-
-
 def test_a_killed_run_loses_no_finished_call_and_repeats_none(tmp_path, served):
     pairs = pairs_file(tmp_path, [f"say {n}" for n in range(60)])
     judges = judges_file(tmp_path, served.url, "x", "y", more="concurrency = 4")
@@ -272,7 +268,7 @@ def test_a_killed_run_loses_no_finished_call_and_repeats_none(tmp_path, served):
     assert run(pairs, judges, tmp_path / "whole").complete
     served.prompts.clear()
     served.barrier = threading.Semaphore(40)
-    process = child(pairs, judges, out)
+    process = subprocess.Popen([sys.executable, "-c", CHILD, *map(str, (pairs, judges, out))])
     while not ((out / "outputs.jsonl").exists() and len(entries_so_far(out)) >= 35):
         assert process.poll() is None
     with pytest.raises(InputError, match="another run is collecting into this folder"):

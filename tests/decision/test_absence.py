@@ -18,13 +18,12 @@ from judgepanel.decision.absence import (
 )
 from judgepanel.decision.score import on_items
 from judgepanel.kernels.aggregation import KERNELS, Graded
-from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import folds
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.results import flat_row
 from judgepanel.votes import MISSING
-from tests.helpers import codes_of, make_votes, panel_from, single_panel, with_grades
+from tests.helpers import codes_of, make_votes, panel_from, with_grades
 
 SETTINGS = Settings(splits=3)
 
@@ -48,56 +47,31 @@ def test_scores_without_judges_are_those_of_votes_set_missing(aggregator):
     assert (scores_without(model, matrix, absent)[-1] == model.prior).all()
 
 
-def test_the_nll_of_a_panel_of_grades_without_a_judge_is_that_of_a_plain_loop():
-    votes = with_grades(make_votes(1, 80, 4, missing=0.2))
-    prepared, model = panel_of(votes, 4, "one_coin_graded")
+@pytest.mark.parametrize("aggregator", ["one_coin", "one_coin_graded"])
+def test_the_nll_without_a_judge_is_that_of_a_plain_loop(aggregator):
+    votes = make_votes(1, 80, 5, missing=0.2)
+    votes = with_grades(votes) if aggregator == "one_coin_graded" else votes
+    prepared, model = panel_of(votes, 4, aggregator)
     absence = measure_absence(prepared, SETTINGS, model)
+    of_panel = votes.with_judges(sorted(model.judges))
     losses = np.empty((5, 80))
     for drawn in folds(prepared.ballots.units, np.arange(80), 3, seed=0, key=(61,)):
-        part, new = votes.with_items(drawn.calibration), votes.with_items(drawn.evaluation)
-        _, fitted = panel_of(part, 4, "one_coin_graded")
+        part, new = of_panel.with_items(drawn.calibration), of_panel.with_items(drawn.evaluation)
+        _, fitted = panel_of(part, 4, aggregator)
         for arm, name in enumerate([None, *model.judges]):
             codes = codes_of(fitted, new)
             if name is not None:
                 codes[:, fitted.judges.index(name)] = MISSING
             p = fitted.score(codes)
             losses[arm, drawn.evaluation] = -np.log(np.where(new.labels == 1, p, 1.0 - p))
-    assert absence.nll == pytest.approx(losses[0].mean())
-    for figures, arm in zip(absence.single, losses[1:], strict=True):
-        assert figures.main_nll == pytest.approx(arm.mean())
-
-
-def test_the_nll_without_a_judge_is_that_of_a_plain_loop():
-    votes = make_votes(1, 80, 5, missing=0.2)
-    prepared, model = panel_of(votes, 4)
-    absence = measure_absence(prepared, SETTINGS, model)
-    names = sorted(model.judges)
-    columns = [prepared.judges.index(name) for name in names]
-    whole = prepared.ballots
-    sums, times = np.zeros((2, 80)), np.zeros(80)
-    for drawn in folds(whole.units, np.arange(80), 3, seed=0, key=(61,)):
-        rows = drawn.calibration
-        ballots = Ballots(
-            whole.votes[rows][:, columns], whole.signs[rows], np.arange(len(rows)), whole.symmetric
-        )
-        fitted = single_panel(
-            ballots, tuple(names), 4, aggregator="one_coin", calibrator="temperature"
-        )
-        cast = votes.with_judges(fitted.judges).votes[drawn.evaluation].copy()
-        labels = votes.labels[drawn.evaluation]
-        for arm in range(2):
-            if arm:
-                cast[:, fitted.judges.index(model.judges[1])] = MISSING
-            p = fitted.score(cast)
-            sums[arm, drawn.evaluation] -= np.log(np.where(labels == 1, p, 1 - p))
-        times[drawn.evaluation] += 1
-    seen = times > 0
-    nobody, without = (sums[:, seen] / times[seen]).mean(axis=1)
-    assert absence.fallback is None
-    assert absence.nll == pytest.approx(nobody, abs=1e-12)
-    assert absence.single[1].nll == pytest.approx(without, abs=1e-12)
-    assert absence.single[1].delta.value == pytest.approx(without - nobody, abs=1e-12)
     assert absence.n_splits == 3 <= FOLDS
+    assert absence.nll == pytest.approx(losses[0].mean(), abs=1e-12)
+    for figures, arm in zip(absence.single, losses[1:], strict=True):
+        assert figures.main_nll == pytest.approx(arm.mean(), abs=1e-12)
+        if absence.fallback is None:
+            assert figures.nll == figures.main_nll
+            assert figures.delta.value == pytest.approx((arm - losses[0]).mean(), abs=1e-12)
+    assert absence.fallback is None or aggregator == "one_coin_graded"
 
 
 def test_a_good_judge_is_missed_more_than_a_bad_one():
@@ -225,12 +199,9 @@ def test_the_interval_allows_for_another_rule_than_the_one_that_was_measured():
         losses.append(Losses(rows, rows, np.array([0, 1]), part, part, n_items - len(rows)))
     cross = np.where(np.arange(n_items) % 2 == 0, 0.1, 0.9)
 
-    def measured(beyond):
-        return figures_of(losses, Threshold(beyond, cross), np.arange(n_items), [1], 4)[0][0]
-
     beyond_both, alike = (
-        measured(0.1),
-        figures_of(losses, Threshold(0.1, np.full(n_items, 0.1)), np.arange(n_items), [1], 4)[0][0],
+        figures_of(losses, Threshold(0.1, chosen), np.arange(n_items), [1], 4)[0][0]
+        for chosen in (cross, np.full(n_items, 0.1))
     )
     assert beyond_both.delta.value == pytest.approx(-0.1, abs=0.01)
     assert beyond_both.delta.lo < alike.delta.value < beyond_both.delta.hi

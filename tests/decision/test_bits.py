@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.cli import main
-from judgepanel.decision.panel_file import SNIPPET, export_panel, load_panel, panel_json
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
 from judgepanel.kernels.aggregation import KERNELS, Graded
@@ -24,11 +24,7 @@ from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, write_votes
 from judgepanel.votes.matrix import constant_judges
-from tests.helpers import codes_of, flip_items, make_votes, with_grades
-
-_GIVEN: dict = {}
-exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
-plain_score = _GIVEN["probability"]
+from tests.helpers import codes_of, flip_items, make_votes, snippet_scores, with_grades
 
 PIPELINES = [
     *((aggregator, name) for aggregator in CLOSED_FORMS for name in CALIBRATORS),
@@ -69,17 +65,12 @@ def fitted(draw):
     assume(policy == "as_given" or not constant_judges(votes).all())
     prepared = prepare(votes, Settings(orientation=policy, judges=votes.judges))
     raw = draw(st.lists(st.floats(0.05, 1.0), min_size=1, max_size=3))
-    models = [
-        fit_panel(
-            prepared.ballots,
-            prepared.judges,
-            draw(st.integers(1, prepared.ballots.n_judges)),
-            **dict(
-                zip(("aggregator", "calibrator"), draw(st.sampled_from(PIPELINES)), strict=True)
-            ),
-        )
-        for _ in raw
-    ]
+    models = []
+    for _ in raw:
+        k = draw(st.integers(1, prepared.ballots.n_judges))
+        aggregator, calibrator = draw(st.sampled_from(PIPELINES))
+        of_pipeline = {"aggregator": aggregator, "calibrator": calibrator}
+        models.append(fit_panel(prepared.ballots, prepared.judges, k, **of_pipeline))
     model = mixture_of(models, (np.array(raw) / sum(raw)).tolist())
     beyond = draw(st.sampled_from((None, 0.2, 0.6)))
     if beyond is not None:
@@ -102,16 +93,6 @@ def new_votes(seed, judges, missing):
     return with_grades(made.with_judges([str(name) for name in rng.permutation(remaining)]), seed)
 
 
-def given_to_snippet(votes, row):
-    """What the judges of an item gave: a vote, or the grade of a judge that gives grades."""
-    cells = zip(votes.judges, votes.votes[row], strict=True)
-    cast = {name: int(vote) for name, vote in cells if vote >= 0}
-    if votes.grades is None:
-        return cast
-    grades = zip(votes.judges, votes.grades[row].tolist(), strict=True)
-    return cast | {name: grade for name, grade in grades if not math.isnan(grade)}
-
-
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(panel=fitted(), seed=st.integers(0, 99), missing=st.sampled_from((0.0, 0.5, 0.9)))
 def test_library_file_and_plain_python_agree_to_the_bit(result, panel, seed, missing):
@@ -120,8 +101,7 @@ def test_library_file_and_plain_python_agree_to_the_bit(result, panel, seed, mis
     votes = new_votes(seed, model.judges, missing)
     library = model.score(codes_of(model, votes))
     from_file = score(load_panel(text), votes).p
-    content = json.loads(text)
-    plain = [plain_score(content, given_to_snippet(votes, row)) for row in range(votes.n_items)]
+    plain = snippet_scores(json.loads(text), votes)
     assert from_file.tolist() == library.tolist() == plain
 
 
@@ -208,11 +188,6 @@ def test_a_panel_file_reads_back_and_fits_its_schema(result):
     assert panel.content["figures"]["n_cal"] == result.n_calibration
     remaining = {*panel.content["judges"], *panel.content["left_out"], *panel.content["set_aside"]}
     assert remaining == set(TRAINING.judges)
-
-
-def alone(result):
-    """The heaviest pipeline alone and without a fallback, as versions before 5 had panels."""
-    return replace(result, model=mixture_of([result.model.main], [1.0]))
 
 
 @pytest.mark.parametrize("version", [1, 5])

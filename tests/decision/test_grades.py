@@ -11,7 +11,7 @@ import pytest
 
 import judgepanel as jp
 from judgepanel.cli import main
-from judgepanel.decision.panel_file import SNIPPET, export_panel, load_panel, panel_json
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
@@ -21,16 +21,11 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, InputError, load_votes, write_votes
 from judgepanel.votes.matrix import turned_around
-from tests.helpers import codes_of, make_votes, panel_from, with_grades
-
-_GIVEN: dict = {}
-exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
+from tests.helpers import OF_SNIPPET, codes_of, make_votes, panel_from, with_grades
 
 SPEC = RecommendSpec(settings=Settings(splits=2), folds=3, conformal=0.2)
-OLD, NEW = (
-    with_grades(make_votes(0, 180, 6)).with_items(rows)
-    for rows in (np.arange(120), np.arange(120, 180))
-)
+VOTES = with_grades(make_votes(0, 180, 6))
+OLD, NEW = VOTES.with_items(np.arange(120)), VOTES.with_items(np.arange(120, 180))
 
 
 @pytest.fixture(scope="module")
@@ -165,17 +160,11 @@ def test_a_panel_of_votes_reads_grades_as_the_votes_cut_from_them():
 
 def test_grades_that_tell_are_in_the_average_and_lower_its_nll(recommended):
     votes = run(RECOMMEND, replace(OLD, grades=None, thresholds=None), SPEC, jobs=1)
-    weight = sum(
-        member.weight
-        for member in recommended.model.members
-        if member.model.aggregator in get_args(Graded)
-    )
-    assert weight > 0.5
+    by_member = [(each.model.aggregator, each.weight) for each in recommended.model.members]
+    assert sum(weight for name, weight in by_member if name in get_args(Graded)) > 0.5
     assert float(recommended.nll.value) < float(votes.nll.value)
-    assert {row.aggregator for row in recommended.candidates} == {
-        *(row.aggregator for row in votes.candidates),
-        *get_args(Graded),
-    }
+    plain = {row.aggregator for row in votes.candidates}
+    assert {row.aggregator for row in recommended.candidates} == plain | set(get_args(Graded))
     assert not any("grade" in warning for warning in recommended.warnings)
 
 
@@ -238,6 +227,6 @@ def test_half_of_alpacaeval_scores_the_other_half_to_the_bit_of_the_snippet(real
     content = export_panel(run(RECOMMEND, past, spec, jobs=1), past, spec, ())
     scored = score(load_panel(panel_json(content)), fresh)
     rows = (dict(zip(fresh.judges, row, strict=True)) for row in fresh.grades.tolist())
-    assert scored.p.tolist() == [_GIVEN["probability"](content, row) for row in rows]
+    assert scored.p.tolist() == [OF_SNIPPET["probability"](content, row) for row in rows]
     p = np.where(fresh.labels == 1, scored.p, 1.0 - scored.p)
     assert -np.log(p).mean() < 0.48

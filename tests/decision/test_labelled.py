@@ -19,14 +19,8 @@ def figures_of(labels, p, seen=None, groups=None, symmetric=False):
         make_votes(0, n, 3), task="pairwise", labels=np.asarray(labels, np.int8), groups=groups
     )
     none = np.zeros(n, bool)
-    return labelled_figures(
-        votes,
-        np.asarray(p, float),
-        Seen(rows, none, wholly=False, checked=True),
-        none,
-        null=0.5,
-        symmetric=symmetric,
-    )
+    known, p = Seen(rows, none, wholly=False, checked=True), np.asarray(p, float)
+    return labelled_figures(votes, p, known, none, null=0.5, symmetric=symmetric)
 
 
 def test_only_the_labels_that_the_figures_use_say_whether_they_are_alike():

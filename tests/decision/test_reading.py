@@ -21,30 +21,27 @@ SPEC = recommend.RecommendSpec(settings=Settings(splits=2), folds=3)
 TAKEN = "top-3, one_coin, temperature"
 
 
-@pytest.fixture(scope="module")
-def votes():
-    return make_votes(3, 80, 12)
+VOTES = make_votes(3, 80, 12)
 
 
-@pytest.fixture(scope="module")
-def priced(votes):
-    return with_costs(votes, [1.0 + 0.25 * j for j in range(12)])
-
-
-def with_costs(votes, costs):
+def with_costs(votes):
+    costs = [1.0 + 0.25 * j for j in range(votes.n_judges)]
     return replace(votes, judge_table=pd.DataFrame({"cost": costs}, index=list(votes.judges)))
 
 
+PRICED = with_costs(VOTES)
+
+
 @pytest.mark.parametrize("prefer", ["simplest", "fewest", "cheapest"])
-def test_what_is_preferred_is_taken_among_the_tied(priced, prefer):
-    recommendation = run(recommend.RECOMMEND, priced, replace(SPEC, prefer=prefer), jobs=1)
+def test_what_is_preferred_is_taken_among_the_tied(prefer):
+    recommendation = run(recommend.RECOMMEND, PRICED, replace(SPEC, prefer=prefer), jobs=1)
     assert recommendation.chosen in recommendation.tied
     assert recommendation.lowest in recommendation.tied
     if prefer == "fewest":
         assert recommendation.chosen.k == min(candidate.k for candidate in recommendation.tied)
     if prefer == "cheapest":
         assert recommendation.cost == min(candidate.cost for candidate in recommendation.tied)
-    assert recommendation.cost == pytest.approx(cost_of_judges(priced, recommendation.model.judges))
+    assert recommendation.cost == pytest.approx(cost_of_judges(PRICED, recommendation.model.judges))
 
 
 def cost_of_judges(votes, judges):
@@ -53,7 +50,7 @@ def cost_of_judges(votes, judges):
 
 def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
     """Few judges: subsets within a budget are searched for again in every fold."""
-    few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
+    few = with_costs(make_votes(3, 60, 4))
     spec = replace(SPEC, budget=3.0)
     for progress in steps(recommend.RECOMMEND, few, spec, jobs=1):
         outcome = progress.result()
@@ -68,39 +65,31 @@ def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
 
 
 @pytest.fixture(scope="module")
-def general(priced):
-    return run(recommend.RECOMMEND, priced, SPEC, jobs=1)
+def general():
+    return run(recommend.RECOMMEND, PRICED, SPEC, jobs=1)
 
 
 @pytest.mark.parametrize(
     ("prefer", "price"),
     [*((p, PRICE) for p in PREFERENCES if p != "robust"), ("lean", min(PRICES))],
 )
-def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(
-    priced, general, prefer, price
-):
+def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(general, prefer, price):
     spec = replace(SPEC, prefer=prefer, price=price)
-    asked = run(recommend.RECOMMEND, priced, spec, jobs=1)
-    read = recommend.preferring(priced, spec, general, prefer)
+    asked = run(recommend.RECOMMEND, PRICED, spec, jobs=1)
+    read = recommend.preferring(PRICED, spec, general, prefer)
     assert (read.prefer, read.price) == (prefer, price if prefer == "lean" else None)
-    assert json.dumps(to_plain(recommend.with_absence(priced, spec, read))) == json.dumps(
+    assert json.dumps(to_plain(recommend.with_absence(PRICED, spec, read))) == json.dumps(
         to_plain(asked)
     )
     stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(general))))
-    again = recommend.preferring(priced, spec, stored, prefer)
+    again = recommend.preferring(PRICED, spec, stored, prefer)
     assert json.dumps(to_plain(again)) == json.dumps(to_plain(read))
 
 
-@pytest.fixture(scope="module")
-def related(votes):
-    """The votes with families: two of two judges, and one that is not known."""
-    families = ["a", "a", "b", "b"] + [""] * (len(votes.judges) - 4)
-    table = pd.DataFrame({"family": families}, index=list(votes.judges))
-    return replace(votes, judge_table=table)
-
-
-def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates(related):
-    spec = replace(SPEC, prefer="robust")
+def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates():
+    """Families are two of two judges, and one that is not known."""
+    table = pd.DataFrame({"family": ["a", "a", "b", "b"] + [""] * 8}, index=list(VOTES.judges))
+    related, spec = replace(VOTES, judge_table=table), replace(SPEC, prefer="robust")
     result = run(recommend.RECOMMEND, related, spec, jobs=1)
     others = run(recommend.RECOMMEND, related, SPEC, jobs=1)
     assert shared_run(spec) == spec
@@ -118,93 +107,87 @@ def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates(related):
 
 
 @pytest.mark.parametrize("families", [None, ["a"] * 6, [""] * 6])
-def test_a_robust_panel_needs_families_of_which_one_can_be_absent(votes, families):
+def test_a_robust_panel_needs_families_of_which_one_can_be_absent(families):
     table = None
     if families is not None:
-        names = (families * len(votes.judges))[: len(votes.judges)]
-        table = pd.DataFrame({"family": names}, index=list(votes.judges))
+        names = (families * len(VOTES.judges))[: len(VOTES.judges)]
+        table = pd.DataFrame({"family": names}, index=list(VOTES.judges))
+    related = replace(VOTES, judge_table=table)
     with pytest.raises(InputError, match=r"families of the judges are not known.*column `family`"):
-        run(
-            recommend.RECOMMEND,
-            replace(votes, judge_table=table),
-            replace(SPEC, prefer="robust"),
-            jobs=1,
-        )
+        run(recommend.RECOMMEND, related, replace(SPEC, prefer="robust"), jobs=1)
 
 
 @pytest.mark.parametrize("prefer", ["single", "fewest"])
-def test_the_heaviest_pipeline_is_the_same_under_every_preference(priced, general, prefer):
-    read = recommend.preferring(priced, SPEC, general, prefer)
+def test_the_heaviest_pipeline_is_the_same_under_every_preference(general, prefer):
+    read = recommend.preferring(PRICED, SPEC, general, prefer)
     assert read.heaviest.name == general.members[0].name
 
 
-def test_what_a_preference_does_not_take_is_not_measured_until_asked_for(priced, general):
-    read = recommend.preferring(priced, SPEC, general, "simplest")
+def test_what_a_preference_does_not_take_is_not_measured_until_asked_for(general):
+    read = recommend.preferring(PRICED, SPEC, general, "simplest")
     assert general.absence is not None
     assert read.absence is None
     assert read.model.fallback is None
 
 
-def test_a_preference_that_the_costs_do_not_allow_cannot_be_read(votes):
-    result = run(recommend.RECOMMEND, votes, SPEC, jobs=1)
+def test_a_preference_that_the_costs_do_not_allow_cannot_be_read():
+    result = run(recommend.RECOMMEND, VOTES, SPEC, jobs=1)
     with pytest.raises(InputError, match="a cost for every judge"):
-        recommend.preferring(votes, SPEC, result, "cheapest")
+        recommend.preferring(VOTES, SPEC, result, "cheapest")
     assert "cheapest" not in {reading.prefer for reading in result.readings}
 
 
-def test_finished_splits_serve_every_preference(votes):
+def test_finished_splits_serve_every_preference():
     chunk = recommend.RECOMMEND.plan(SPEC)[0]
     first, other = (
-        recommend.run_chunk(votes, replace(SPEC, prefer=prefer), chunk)
+        recommend.run_chunk(VOTES, replace(SPEC, prefer=prefer), chunk)
         for prefer in ("nll", "fewest")
     )
     assert to_plain(first) == to_plain(other)
 
 
 @pytest.mark.parametrize("prefer", ["nll", "single"])
-def test_another_candidate_is_taken_as_if_it_had_been_asked_for(priced, general, prefer):
+def test_another_candidate_is_taken_as_if_it_had_been_asked_for(general, prefer):
     spec = replace(SPEC, prefer=prefer, candidate=TAKEN)
-    asked = run(recommend.RECOMMEND, priced, spec, jobs=1)
-    read = recommend.with_absence(priced, spec, recommend.as_asked(priced, spec, general))
+    asked = run(recommend.RECOMMEND, PRICED, spec, jobs=1)
+    read = recommend.with_absence(PRICED, spec, recommend.as_asked(PRICED, spec, general))
     assert json.dumps(to_plain(read)) == json.dumps(to_plain(asked))
 
 
-def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_recommended(
-    priced, general
-):
+def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_recommended(general):
     spec = replace(SPEC, candidate=TAKEN)
-    read = recommend.as_asked(priced, spec, general)
+    read = recommend.as_asked(PRICED, spec, general)
     (row,) = (row for row in general.candidates if row.name == TAKEN)
     assert read.chosen == row
     assert (read.nll, read.delta, read.cost) == (row.nll, row.delta, row.cost)
     assert read.recommended.name == general.chosen.name
     assert row.behind.value == pytest.approx(row.nll.value - read.recommended.nll.value, abs=1e-11)
-    prepared = prepare(priced, Settings())
+    prepared = prepare(PRICED, Settings())
     fitted = fit_panel(
         prepared.ballots, prepared.judges, 3, aggregator="one_coin", calibrator="temperature"
     )
     assert read.model == mixture_of([fitted], [1.0])
-    assert set(read.left_out) == set(priced.judges) - set(fitted.judges)
+    assert set(read.left_out) == set(PRICED.judges) - set(fitted.judges)
 
 
-def test_a_panel_file_of_a_candidate_is_valid_and_says_that_it_was_picked(priced, general):
+def test_a_panel_file_of_a_candidate_is_valid_and_says_that_it_was_picked(general):
     spec = replace(SPEC, candidate=TAKEN)
-    read = recommend.with_absence(priced, spec, recommend.as_asked(priced, spec, general))
-    content = load_panel(panel_json(export_panel(read, priced, spec, ()))).content
+    read = recommend.with_absence(PRICED, spec, recommend.as_asked(PRICED, spec, general))
+    content = load_panel(panel_json(export_panel(read, PRICED, spec, ()))).content
     assert content["spec"]["candidate"] == TAKEN
     assert content["judges"] == list(read.model.judges)
     assert content["figures"]["nll"] == float(read.chosen.nll.value)
     assert "picked among many candidates" in content["figures"]["note"]
 
 
-def test_an_unknown_candidate_is_refused_with_names_that_are_near(votes):
+def test_an_unknown_candidate_is_refused_with_names_that_are_near():
     spec = replace(SPEC, candidate="top-3, one-coin, temperature")
     with pytest.raises(InputError, match=r"no candidate has this name.*top-3, one_coin, temp"):
-        run(recommend.RECOMMEND, votes, spec, jobs=1)
+        run(recommend.RECOMMEND, VOTES, spec, jobs=1)
 
 
 def test_a_candidate_beyond_the_budget_is_refused():
-    few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
+    few = with_costs(make_votes(3, 60, 4))
     spec = replace(SPEC, budget=3.0)
     result = run(recommend.RECOMMEND, few, spec, jobs=1)
     with pytest.raises(InputError, match="the candidate exceeds the budget"):
@@ -212,17 +195,17 @@ def test_a_candidate_beyond_the_budget_is_refused():
 
 
 @pytest.mark.parametrize("option", [{"prefer": "cheapest"}, {"budget": 3.0}])
-def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(votes, option):
+def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(option):
     with pytest.raises(InputError, match="a cost for every judge"):
-        run(recommend.RECOMMEND, votes, replace(SPEC, **option), jobs=1)
+        run(recommend.RECOMMEND, VOTES, replace(SPEC, **option), jobs=1)
 
 
-def test_a_budget_that_no_judge_keeps_within_names_the_cheapest(priced):
+def test_a_budget_that_no_judge_keeps_within_names_the_cheapest():
     with pytest.raises(InputError, match=r"no judge keeps within.*allowed: 1 or more"):
-        run(recommend.RECOMMEND, priced, replace(SPEC, budget=0.5), jobs=1)
+        run(recommend.RECOMMEND, PRICED, replace(SPEC, budget=0.5), jobs=1)
 
 
-def test_keeping_everyone_beyond_the_budget_is_refused(priced):
+def test_keeping_everyone_beyond_the_budget_is_refused():
     spec = replace(SPEC, prefer="everyone", budget=3.0)
     with pytest.raises(InputError, match=r"keeping everyone exceeds the budget.*raise the budget"):
-        run(recommend.RECOMMEND, priced, spec, jobs=1)
+        run(recommend.RECOMMEND, PRICED, spec, jobs=1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.decision.panel_file import SNIPPET, export_panel, load_panel, panel_json, script
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json, script
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
 from judgepanel.decision.training_items import SETS, slices
@@ -18,12 +18,9 @@ from judgepanel.scoring.conformal import LEVELS, SET_NAMES, labels_needed
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError, load_votes, write_votes
+from judgepanel.votes import load_votes, write_votes
 from judgepanel.words.outputs import labelled_sentence, scored_text
-from tests.helpers import flip_items, make_votes, panel_from
-
-_GIVEN: dict = {}
-exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
+from tests.helpers import OF_SNIPPET, flip_items, make_votes, panel_from, snippet_scores
 
 SHARE = 0.3
 
@@ -37,39 +34,32 @@ def panel_of(votes, result, spec, model=None):
     return load_panel(panel_json(export_panel(result, votes, spec, ())))
 
 
-@pytest.fixture(scope="module")
-def votes():
-    """Training rows first, then as many from the same judges."""
-    return make_votes(0, 240, 14, missing=0.05, low=0.6, high=0.75)
+VOTES = make_votes(0, 240, 14, missing=0.05, low=0.6, high=0.75)
+"""Training rows first, then as many from the same judges."""
+
+
+OLD = VOTES.with_items(np.arange(120))
+
+
+NEW = VOTES.with_items(np.arange(120, 240))
+
+
+SPEC = RecommendSpec(settings=Settings(splits=2), conformal=SHARE)
 
 
 @pytest.fixture(scope="module")
-def old(votes):
-    return votes.with_items(np.arange(120))
+def result():
+    return run(RECOMMEND, OLD, SPEC, jobs=1)
 
 
 @pytest.fixture(scope="module")
-def new(votes):
-    return votes.with_items(np.arange(120, 240))
-
-
-@pytest.fixture(scope="module")
-def spec():
-    return RecommendSpec(settings=Settings(splits=2), conformal=SHARE)
-
-
-@pytest.fixture(scope="module")
-def result(old, spec):
-    return run(RECOMMEND, old, spec, jobs=1)
-
-
-@pytest.fixture(scope="module")
-def panel(old, result, spec):
-    return panel_of(old, result, spec)
+def panel(result):
+    return panel_of(OLD, result, SPEC)
 
 
 def plain_sets(panel, p):
-    return [[_GIVEN["label_set"](panel.content, entry, level) for entry in p] for level in LEVELS]
+    label_set = OF_SNIPPET["label_set"]
+    return [[label_set(panel.content, entry, level) for entry in p] for level in LEVELS]
 
 
 @pytest.mark.parametrize("policy", ["as_given", "randomized", "symmetric"])
@@ -77,13 +67,11 @@ def plain_sets(panel, p):
     ("aggregator", "calibrator"),
     [("majority", "beta"), ("one_coin", "isotonic"), *((name, "temperature") for name in KERNELS)],
 )
-def test_sets_agree_in_library_snippet_and_estimator(
-    old, new, result, spec, policy, aggregator, calibrator
-):
-    parts = slices(old, SHARE, 0)
+def test_sets_agree_in_library_snippet_and_estimator(result, policy, aggregator, calibrator):
+    parts = slices(OLD, SHARE, 0)
     model = panel_from(parts.fitted, 6, aggregator, calibrator, orientation=policy)
-    panel = panel_of(old, replace(result, orientation=policy), spec, model)
-    scored = score(panel, new)
+    panel = panel_of(OLD, replace(result, orientation=policy), SPEC, model)
+    scored = score(panel, NEW)
     assert [list(prediction_set) for prediction_set in scored.sets] == plain_sets(
         panel, scored.p.tolist()
     )
@@ -94,26 +82,26 @@ def test_sets_agree_in_library_snippet_and_estimator(
     assert [name.replace(" ", "") for name in SET_NAMES] == list(SETS)
 
 
-def test_under_symmetric_a_swap_has_the_mirrored_set(old, new, result, spec):
-    fitted = slices(old, SHARE, 0).fitted
+def test_under_symmetric_a_swap_has_the_mirrored_set(result):
+    fitted = slices(OLD, SHARE, 0).fitted
     model = panel_from(fitted, 7, "joint", orientation="symmetric")
-    panel = panel_of(old, replace(result, orientation="symmetric"), spec, model)
+    panel = panel_of(OLD, replace(result, orientation="symmetric"), SPEC, model)
     mirror = {"{}": "{}", "{0}": "{1}", "{1}": "{0}", "{0,1}": "{0,1}"}
-    turned = flip_items(new, np.ones(new.n_items, bool))
-    for first, other in zip(score(panel, new).sets, score(panel, turned).sets, strict=True):
+    turned = flip_items(NEW, np.ones(NEW.n_items, bool))
+    for first, other in zip(score(panel, NEW).sets, score(panel, turned).sets, strict=True):
         assert [mirror[text] for text in first] == list(other)
-    flipped = flip_items(old, np.arange(old.n_items) % 2 == 0)
-    again = panel_of(flipped, replace(result, orientation="symmetric"), spec, model)
+    flipped = flip_items(OLD, np.arange(OLD.n_items) % 2 == 0)
+    again = panel_of(flipped, replace(result, orientation="symmetric"), SPEC, model)
     levels = [entry.content["conformal"]["levels"] for entry in (panel, again)]
     assert levels[0] == levels[1]
 
 
-def test_what_is_held_out_moves_nothing_that_is_chosen_or_fitted(old, result, spec):
-    held = slices(old, SHARE, 0).held_out
+def test_what_is_held_out_moves_nothing_that_is_chosen_or_fitted(result):
+    held = slices(OLD, SHARE, 0).held_out
     assert held.n_items == 36
     assert result.model.n_fit == result.n_items == 84
-    plain = replace(spec, conformal=0.0)
-    fitted = run(RECOMMEND, slices(old, SHARE, 0).fitted, plain, jobs=1)
+    plain = replace(SPEC, conformal=0.0)
+    fitted = run(RECOMMEND, slices(OLD, SHARE, 0).fitted, plain, jobs=1)
     # Copies of items are looked for among all that are labelled.
     alike = replace(fitted, warnings=result.warnings, repeats=result.repeats)
     assert to_plain(alike) == to_plain(result)
@@ -132,25 +120,17 @@ def test_groups_are_held_out_whole_and_unlabelled_companions_leave_too():
     assert slices(votes, 0.25, 1).held_out.item_ids != parts.held_out.item_ids
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
-def test_a_share_that_is_none_is_refused(share):
-    with pytest.raises(InputError, match="share held out"):
-        RecommendSpec(conformal=share)
-
-
-def test_too_few_labels_make_full_sets_and_say_how_many_are_needed(new):
+def test_too_few_labels_make_full_sets_and_say_how_many_are_needed():
     votes = make_votes(1, 40, 4)
     spec = RecommendSpec(settings=Settings(splits=2), conformal=0.15)
     recommendation = run(RECOMMEND, votes, spec, jobs=1)
-    assert any(
-        f"has 6 labels, and sets at 90% need {labels_needed(0.9)}" in line
-        for line in recommendation.warnings
-    )
+    sentence = f"has 6 labels, and sets at 90% need {labels_needed(0.9)}"
+    assert any(sentence in line for line in recommendation.warnings)
     panel = panel_of(votes, recommendation, spec)
     low, high = panel.content["conformal"]["levels"]
     assert low["threshold"] is not None
     assert (high["threshold"], high["labels_needed"]) == (None, 9)
-    scored = score(panel, new.with_judges(votes.judges))
+    scored = score(panel, NEW.with_judges(votes.judges))
     assert set(scored.sets[1]) == {"{0,1}"}
     assert plain_sets(panel, scored.p.tolist())[1] == list(scored.sets[1])
 
@@ -171,19 +151,19 @@ def test_sets_hold_the_label_as_often_as_they_promise():
     assert inside[1] > 0.87
 
 
-def test_without_a_share_sets_stay_blank(old, new, result):
+def test_without_a_share_sets_stay_blank(result):
     plain = RecommendSpec(settings=Settings(splits=2))
-    panel = panel_of(old, result, plain)
+    panel = panel_of(OLD, result, plain)
     assert panel.content["conformal"] is None
-    scored = score(panel, new)
+    scored = score(panel, NEW)
     assert set(scored.sets[0]) == set(scored.sets[1]) == {""}
     assert plain_sets(panel, [0.5]) == [[""], [""]]
 
 
-def test_new_labels_give_an_nll_with_interval_and_null(panel, new):
-    scored = score(panel, renamed(new))
+def test_new_labels_give_an_nll_with_interval_and_null(panel):
+    scored = score(panel, renamed(NEW))
     figures = scored.labelled.figures
-    p_true = np.where(new.labels == 1, scored.p, 1 - scored.p)
+    p_true = np.where(NEW.labels == 1, scored.p, 1 - scored.p)
     losses = -np.log(p_true)
     assert figures.nll.value == pytest.approx(losses.mean())
     own = np.mean(scored.p * (1 - scored.p) * np.log(scored.p / (1 - scored.p)) ** 2)
@@ -192,22 +172,22 @@ def test_new_labels_give_an_nll_with_interval_and_null(panel, new):
         1.98 * (spread / 120) ** 0.5, rel=0.01
     )
     prior = panel.model.prior
-    null = np.where(new.labels == 1, prior, 1 - prior)
+    null = np.where(NEW.labels == 1, prior, 1 - prior)
     assert figures.null_nll == pytest.approx(-np.log(null).mean())
     assert (scored.labelled.n, scored.labelled.n_seen, scored.labelled.checked) == (120, 0, True)
     assert scored_text(scored, "s.csv").startswith("120 items scored")
     sentence = labelled_sentence(scored.labelled)
     assert sentence.startswith("On 120 labelled items that the panel has not seen: NLL ")
-    assert score(panel, replace(new, labels=np.full(120, -1, np.int8))).labelled is None
+    assert score(panel, replace(NEW, labels=np.full(120, -1, np.int8))).labelled is None
 
 
-def test_seen_items_never_count_in_the_nll(panel, old, new):
-    both = renamed(new)
+def test_seen_items_never_count_in_the_nll(panel):
+    both = renamed(NEW)
     mixed = replace(
         both,
-        votes=np.concatenate([both.votes, old.votes[:60]]),
-        labels=np.concatenate([both.labels, old.labels[:60]]),
-        item_ids=(*both.item_ids, *old.item_ids[:60]),
+        votes=np.concatenate([both.votes, OLD.votes[:60]]),
+        labels=np.concatenate([both.labels, OLD.labels[:60]]),
+        item_ids=(*both.item_ids, *OLD.item_ids[:60]),
     )
     scored = score(panel, mixed)
     assert not scored.seen.rows[:120].any()
@@ -217,25 +197,23 @@ def test_seen_items_never_count_in_the_nll(panel, old, new):
     )
     n = int(scored.seen.rows.sum())
     assert any(line.startswith(f"{n} of 180 items have the id") for line in scored.warnings)
-    assert any(
-        line.startswith(f"{60 - n} of 180 items were held out to make the sets")
-        for line in scored.warnings
-    )
+    held_out = f"{60 - n} of 180 items were held out to make the sets"
+    assert any(line.startswith(held_out) for line in scored.warnings)
     assert "60 labelled items that took part in making it left out" in labelled_sentence(
         scored.labelled
     )
 
 
-def test_the_votes_of_the_fit_give_no_nll(panel, old):
-    for file in (old, old.with_judges(old.judges[::-1]), renamed(old)):
+def test_the_votes_of_the_fit_give_no_nll(panel):
+    for file in (OLD, OLD.with_judges(OLD.judges[::-1]), renamed(OLD)):
         scored = score(panel, file)
         assert scored.labelled.figures is None
         assert "it would flatter" in labelled_sentence(scored.labelled)
         assert any("seen items flatter" in line for line in scored.warnings)
 
 
-def test_one_class_labels_are_marked_unless_the_panel_cannot_profit(panel, new):
-    turned = renamed(flip_items(new, new.labels == 0))
+def test_one_class_labels_are_marked_unless_the_panel_cannot_profit(panel):
+    turned = renamed(flip_items(NEW, NEW.labels == 0))
     assert score(panel, turned).labelled.measures_coding
     assert "measures the coding" in labelled_sentence(score(panel, turned).labelled)
     even = load_panel(panel_json({**panel.content, "orientation": "symmetric"}))
@@ -251,16 +229,16 @@ def without(votes, judges):
     return votes.with_judges([name for name in votes.judges if name not in set(judges)])
 
 
-def test_absent_judges_come_with_the_nll_measured_without_them(panel, new):
+def test_absent_judges_come_with_the_nll_measured_without_them(panel):
     judges = panel.model.judges
     default = panel.content["figures"]["nll"]
     rise = panel.content["absence"]["single"][1]["delta"]
-    line = absent_line(panel, without(new, [judges[1]]))
+    line = absent_line(panel, without(NEW, [judges[1]]))
     assert f"1 of {len(judges)} panel judges" in line
     assert f"measured with only it absent, the NLL changes by {rise:+.3f}" in line
     assert f"to about {default + rise:.3f} from {default:.3f}." in line
     bare = load_panel(panel_json({**panel.content, "absence": None}))
-    line = absent_line(bare, without(new, judges[:3]))
+    line = absent_line(bare, without(NEW, judges[:3]))
     assert line.endswith("the panel's figures do not hold for this loss.")
 
 
@@ -298,48 +276,48 @@ def vendors(panel):
         (range(5, 13), "this absence was not measured, and the panel's figures do not hold for it"),
     ],
 )
-def test_the_nearest_absence_that_was_measured_is_quoted(vendors, new, gone, says):
+def test_the_nearest_absence_that_was_measured_is_quoted(vendors, gone, says):
     """Exactly these; else the worst of those that are near; else it was not measured."""
     judges = vendors.model.judges
     assert len(judges) == 14
-    assert says in absent_line(vendors, without(new, [judges[j] for j in gone]))
+    assert says in absent_line(vendors, without(NEW, [judges[j] for j in gone]))
 
 
-def test_worse_than_the_base_rate_is_said_in_so_many_words(vendors, new):
+def test_worse_than_the_base_rate_is_said_in_so_many_words(vendors):
     judges = vendors.model.judges
-    above = absent_line(vendors, without(new, judges[9:13]))
+    above = absent_line(vendors, without(NEW, judges[9:13]))
     assert "That is worse than the base rate alone (0.693)" in above
-    below = absent_line(vendors, without(new, judges[:5]))
+    below = absent_line(vendors, without(NEW, judges[:5]))
     assert "base rate" not in below
-    few = without(new, judges[:5]).with_items(np.arange(10))
+    few = without(NEW, judges[:5]).with_items(np.arange(10))
     assert "That may be worse than the base rate alone (0.693)" in absent_line(vendors, few)
 
 
-def test_sets_promise_nothing_with_judges_absent(panel, new):
+def test_sets_promise_nothing_with_judges_absent(panel):
     sentence = "nothing promises how often they hold the label"
-    line = " ".join(score(panel, without(new, panel.model.judges[:2])).warnings)
+    line = " ".join(score(panel, without(NEW, panel.model.judges[:2])).warnings)
     assert sentence in line
-    assert sentence not in " ".join(score(panel, new).warnings)
+    assert sentence not in " ".join(score(panel, NEW).warnings)
 
 
-def test_judges_whose_column_is_there_but_silent_are_absent(panel, new):
+def test_judges_whose_column_is_there_but_silent_are_absent(panel):
     judges = panel.model.judges
-    cast = new.votes.copy()
-    cast[:, new.judges.index(judges[1])] = -1
-    silent = absent_line(panel, replace(new, votes=cast))
-    assert silent == absent_line(panel, without(new, [judges[1]]))
+    cast = NEW.votes.copy()
+    cast[:, NEW.judges.index(judges[1])] = -1
+    silent = absent_line(panel, replace(NEW, votes=cast))
+    assert silent == absent_line(panel, without(NEW, [judges[1]]))
 
 
-def test_the_fallback_is_used_item_by_item_and_said(panel, new):
+def test_the_fallback_is_used_item_by_item_and_said(panel):
     judges = panel.model.judges
-    weights = [1.0] * len(judges)
-    content = {**panel.content, "fallback": FALLBACK | {"weights": weights}}
+    fallback = {"kind": "one_coin", "few": 1.0, "all": 3.0, "beyond": 0.4}
+    content = {**panel.content, "fallback": fallback | {"weights": [1.0] * len(judges)}}
     held = load_panel(panel_json(content))
-    assert not score(held, new).fallback.any()
-    cast = new.votes.copy()
-    columns = [new.judges.index(name) for name in judges[:8]]
+    assert not score(held, NEW).fallback.any()
+    cast = NEW.votes.copy()
+    columns = [NEW.judges.index(name) for name in judges[:8]]
     cast[np.ix_(np.arange(30), columns)] = -1
-    partly = replace(new, votes=cast)
+    partly = replace(NEW, votes=cast)
     scored = score(held, partly)
     plain = score(panel, partly)
     assert scored.fallback[:30].all()
@@ -350,35 +328,28 @@ def test_the_fallback_is_used_item_by_item_and_said(panel, new):
     assert any(
         f"{n} of 120 items were scored by the panel's fallback" in w for w in scored.warnings
     )
-    rows = (dict(zip(partly.judges, row, strict=True)) for row in partly.votes.tolist())
-    assert scored.p.tolist() == [
-        _GIVEN["probability"](content, {name: v for name, v in row.items() if v >= 0})
-        for row in rows
-    ]
+    assert scored.p.tolist() == snippet_scores(content, partly)
 
 
-FALLBACK = {"kind": "one_coin", "few": 1.0, "all": 3.0, "beyond": 0.4}
-
-
-def test_drifted_votes_are_named(panel, new):
-    cast = new.votes.copy()
-    place = new.judges.index(panel.model.judges[0])
+def test_drifted_votes_are_named(panel):
+    cast = NEW.votes.copy()
+    place = NEW.judges.index(panel.model.judges[0])
     cast[:, place] = 1
-    scored = score(panel, replace(renamed(new), votes=cast))
+    scored = score(panel, replace(renamed(NEW), votes=cast))
     assert any(line.startswith("These votes are not like") for line in scored.warnings)
     assert scored.drift.significant[0].judge == panel.model.judges[0]
-    assert not score(panel, renamed(new)).drift.significant
+    assert not score(panel, renamed(NEW)).drift.significant
 
 
 def test_the_command_line_writes_the_same_sets_and_says_the_same(
-    panel, old, new, tmp_path, capsys, monkeypatch
+    panel, tmp_path, capsys, monkeypatch
 ):
     (tmp_path / "panel.json").write_text(panel_json(panel.content), encoding="utf-8")
-    write_votes(renamed(new), tmp_path / "new.csv")
+    write_votes(renamed(NEW), tmp_path / "new.csv")
     files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "s.csv")]
     assert main(["score", *files[:2], "--out", files[2]]) == 0
     printed = capsys.readouterr().out
-    scored = score(panel, renamed(new))
+    scored = score(panel, renamed(NEW))
     assert printed == scored_text(scored, "s.csv") + "\n"
     with (tmp_path / "s.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -392,8 +363,8 @@ def test_the_command_line_writes_the_same_sets_and_says_the_same(
     assert len(sets) == 2
 
 
-def test_recommend_takes_the_share_on_the_command_line(old, tmp_path, capsys):
-    write_votes(old, tmp_path / "old.csv")
+def test_recommend_takes_the_share_on_the_command_line(tmp_path, capsys):
+    write_votes(OLD, tmp_path / "old.csv")
     out = tmp_path / "panel.json"
     options = ["--splits", "2", "--jobs", "1", "--conformal", "0.3", "--out", str(out)]
     assert main(["recommend", str(tmp_path / "old.csv"), *options]) == 0
@@ -414,7 +385,7 @@ def test_recommend_takes_the_share_on_the_command_line(old, tmp_path, capsys):
         ("joint_monotone", "none", 65),
     ],
 )
-def test_llmbar_halves_round_trip_bit_for_bit(real_votes, result, spec, aggregator, calibrator, k):
+def test_llmbar_halves_round_trip_bit_for_bit(real_votes, result, aggregator, calibrator, k):
     votes = load_votes(real_votes("llmbar_votes.csv")).votes
     half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
     past, fresh = votes.with_items(half), votes.with_items(~half)
@@ -422,16 +393,12 @@ def test_llmbar_halves_round_trip_bit_for_bit(real_votes, result, spec, aggregat
     model = panel_from(fitted, k, aggregator, calibrator)
     left = tuple(name for name in votes.judges if name not in set(model.judges))
     export = replace(result, left_out=left, orientation=prepare(fitted, Settings()).oriented.policy)
-    panel = panel_of(past, export, spec, model)
+    panel = panel_of(past, export, SPEC, model)
     assert panel_json(panel.content) == panel_json(load_panel(panel_json(panel.content)).content)
     assert panel.model == model or aggregator == "joint" or calibrator == "isotonic"
     scored = score(panel, fresh)
     assert scored.p.tolist() == model.score(fresh.with_judges(model.judges).votes).tolist()
-    rows = (dict(zip(fresh.judges, row, strict=True)) for row in fresh.votes.tolist())
-    plain = [
-        _GIVEN["probability"](panel.content, {name: v for name, v in row.items() if v >= 0})
-        for row in rows
-    ]
+    plain = snippet_scores(panel.content, fresh)
     assert scored.p.tolist() == plain
     assert [list(prediction_set) for prediction_set in scored.sets] == plain_sets(panel, plain)
     assert not scored.seen.rows.any()

@@ -35,14 +35,12 @@ def halves(votes, seed=0):
     return votes.with_items(order[:half]), votes.with_items(order[half:])
 
 
-@pytest.fixture(scope="module")
-def votes():
-    return make_votes(0, 200, 20, missing=0.1)
+VOTES = make_votes(0, 200, 20, missing=0.1)
 
 
-def test_items_are_known_again_whatever_was_done_to_the_file(votes):
-    past, new = halves(votes)
-    mixed = votes.with_items(np.arange(votes.n_items))
+def test_items_are_known_again_whatever_was_done_to_the_file():
+    past, new = halves(VOTES)
+    mixed = VOTES.with_items(np.arange(VOTES.n_items))
     old = np.array([name in set(past.item_ids) for name in mixed.item_ids])
     swapped = flip_items(mixed, np.random.default_rng(1).random(mixed.n_items) < 0.5)
     more = replace(
@@ -60,18 +58,18 @@ def test_items_are_known_again_whatever_was_done_to_the_file(votes):
     assert not compared(past, new).rows.any()
 
 
-def test_pointwise_items_have_no_swap(votes):
-    past = votes.with_task("pointwise")
+def test_pointwise_items_have_no_swap():
+    past = VOTES.with_task("pointwise")
     flipped = flip_items(past, np.ones(past.n_items, bool))
     assert not compared(past, flipped).rows.any()
     assert compared(past, past).wholly
 
 
-def test_a_few_items_are_enough_where_id_and_rare_votes_agree(votes):
-    past, new = halves(votes)
+def test_a_few_items_are_enough_where_id_and_rare_votes_agree():
+    past, new = halves(VOTES)
     again = past.item_ids[3:6]
-    remaining = [n for n, name in enumerate(votes.item_ids) if name in {*new.item_ids, *again}]
-    file = votes.with_items(np.array(remaining))
+    remaining = [n for n, name in enumerate(VOTES.item_ids) if name in {*new.item_ids, *again}]
+    file = VOTES.with_items(np.array(remaining))
     seen = compared(past, file)
     assert {file.item_ids[i] for i in np.flatnonzero(seen.rows)} == set(again)
     assert not seen.wholly
@@ -97,43 +95,43 @@ def test_few_judges_and_all_the_same_ids_are_evidence():
     assert not compared(votes, renamed(votes)).rows.any()
 
 
-def test_judges_left_out_help_to_tell_items_apart(votes):
-    past, _ = halves(votes)
-    judges, everyone = votes.judges[:2], votes.judges
-    file = renamed(votes)
-    old = np.array([name in set(past.item_ids) for name in votes.item_ids])
+def test_judges_left_out_help_to_tell_items_apart():
+    past, _ = halves(VOTES)
+    judges, everyone = VOTES.judges[:2], VOTES.judges
+    file = renamed(VOTES)
+    old = np.array([name in set(past.item_ids) for name in VOTES.item_ids])
     assert (compared(past, file, judges, everyone).rows == old).all()
     assert not compared(past, file.with_judges(judges), judges, everyone).rows.any()
 
 
-def test_nothing_is_known_without_hashes_or_with_judges_absent(votes):
+def test_nothing_is_known_without_hashes_or_with_judges_absent():
     for seen in (
-        training_items.seen_items(None, votes, votes.judges, votes.judges, SALT),
-        compared(votes, votes.with_judges(votes.judges[1:]), judges=votes.judges),
+        training_items.seen_items(None, VOTES, VOTES.judges, VOTES.judges, SALT),
+        compared(VOTES, VOTES.with_judges(VOTES.judges[1:]), judges=VOTES.judges),
     ):
         assert not seen.checked
         assert not seen.rows.any()
 
 
-def test_items_without_votes_are_never_known_again(votes):
-    blank = replace(votes, votes=np.full_like(votes.votes, -1))
+def test_items_without_votes_are_never_known_again():
+    blank = replace(VOTES, votes=np.full_like(VOTES.votes, -1))
     seen = compared(blank, blank)
     assert not seen.rows.any()
     assert not seen.wholly
 
 
-def test_hashes_are_sorted_bounded_and_tell_no_order(votes, monkeypatch):
-    rows = training_items.rows_content(votes, votes.judges, votes.judges, SALT)
+def test_hashes_are_sorted_bounded_and_tell_no_order(monkeypatch):
+    rows = training_items.rows_content(VOTES, VOTES.judges, VOTES.judges, SALT)
     assert rows["votes_of_all"] is None
     assert rows["votes"] == sorted(rows["votes"])
     assert {len(entry) for entry in rows["votes"] + rows["id_and_votes"]} == {16}
-    shuffled = votes.with_items(np.random.default_rng(0).permutation(votes.n_items))
-    assert training_items.rows_content(shuffled, votes.judges[::-1], votes.judges, SALT) == rows
-    other = training_items.rows_content(votes, votes.judges, votes.judges, "1" * 64)
+    shuffled = VOTES.with_items(np.random.default_rng(0).permutation(VOTES.n_items))
+    assert training_items.rows_content(shuffled, VOTES.judges[::-1], VOTES.judges, SALT) == rows
+    other = training_items.rows_content(VOTES, VOTES.judges, VOTES.judges, "1" * 64)
     assert not set(other["votes"]) & set(rows["votes"])
     assert MOST_ROWS == 20_000
     monkeypatch.setattr("judgepanel.decision.training_items.MOST_ROWS", 50)
-    few = training_items.rows_content(votes, votes.judges, votes.judges, SALT)
+    few = training_items.rows_content(VOTES, VOTES.judges, VOTES.judges, SALT)
     assert few["n_items"] == 200
     assert few["votes"] == rows["votes"][:50]
 
@@ -229,13 +227,9 @@ def test_sets_of_items_of_new_groups_hold_the_label_as_often_as_they_promise(n_g
         texts = training_items.set_texts(
             content, model.score(fresh.with_judges(model.judges).votes)
         )
-        held = [
-            np.mean(
-                [str(label) in text for label, text in zip(fresh.labels, one_text, strict=True)]
-            )
-            for one_text in texts
-        ]
-        inside.append(held)
+        labels = [str(label) for label in fresh.labels]
+        covered = [list(map(str.__contains__, sets, labels)) for sets in texts]
+        inside.append(np.mean(covered, axis=1))
     mean, se = np.mean(inside, axis=0), np.std(inside, axis=0) / 60**0.5
     assert (mean + 2 * se >= LEVELS).all()
 
@@ -292,11 +286,8 @@ def test_p_values_are_fishers_and_holms():
 
 def test_votes_an_item_are_compared_by_wilcoxons_test():
     past, new = make_votes(0, 80, 4, missing=0.2), make_votes(1, 60, 4, missing=0.4)
-    (change,) = [
-        one_change
-        for one_change in drift_compared(past, new).changes
-        if one_change.measure == "n_votes"
-    ]
+    changes = drift_compared(past, new).changes
+    (change,) = [change for change in changes if change.measure == "n_votes"]
     new_items = np.repeat([0.0, 1.0], [80, 60])
     assert change.p == pytest.approx(rank_p(new_items, np.append(past.n_votes, new.n_votes)))
     assert change.before == pytest.approx(past.n_votes.mean())
@@ -390,10 +381,8 @@ def test_groups_of_copies_count_once():
     assert drift_compared(replace(past, groups=None), replace(new, groups=None)).significant
     assert not drift_compared(past, replace(new, groups=None)).significant
     once = replace(past, groups=None)
-    assert (
-        drift_compared(past, new).expected
-        > 3 * drift_compared(once, replace(new, groups=None)).expected
-    )
+    of_items = drift_compared(once, replace(new, groups=None)).expected
+    assert drift_compared(past, new).expected > 3 * of_items
 
 
 def in_groups(rng, n_groups, size=25, n_judges=8):

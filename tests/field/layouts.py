@@ -123,61 +123,27 @@ def ratings_collected_in_a_list() -> Case:
     )  # fmt: skip
 
 
-def _graded(world: World, gone: np.ndarray, failed: Callable[[str], Any]) -> list[dict[str, Any]]:
-    samples = []
-    for i, label, votes in world:
-        scores: dict[str, Any] = {"human": {"value": _right(label)}}
-        for j, vote in enumerate(votes):
-            name = f"graded{j or ''}"
-            scores[name] = {
-                "value": _right(vote),
-                "explanation": f"{world.text()} GRADE: {_right(vote)}",
-            }
-            if gone[i, j]:
-                scores[name] = failed(_right(vote))
-        samples.append({"scores": scores})
-    return samples
-
-
-_GRADERS = ["lab-a/large", "lab-b/mid", "lab-c/small"]
-
-
-def _scorers() -> list[dict[str, Any]]:
-    graders = [{"name": "graded", "options": {"model": grader}} for grader in _GRADERS]
-    return [*graders, {"name": "human", "options": {}}]
-
-
 @case
 def grades_that_are_not_a_number() -> Case:
     """An archive of samples: what a grader could not say is NaN."""
+    graders = ["lab-a/large", "lab-b/mid", "lab-c/small"]
     world = World.of(4, 100, [0.9, 0.82, 0.78], 0.55)
     gone = lost(world, [0.01, 0.03, 0.35])
-    log = json.loads(
-        _inspect(world, _scorers(), _graded(world, gone, lambda _: {
-            "value": float("nan"), "explanation": "Grade not found in model output: none"}))
-    )  # fmt: skip
+    failed = {"value": float("nan"), "explanation": "Grade not found in model output: none"}
+    graded = []
+    for i, label, votes in world:
+        scores: dict[str, Any] = {"human": {"value": _right(label)}}
+        for j, vote in enumerate(votes):
+            given = {"value": _right(vote), "explanation": f"Well. GRADE: {_right(vote)}"}
+            scores[f"graded{j or ''}"] = failed if gone[i, j] else given
+        graded.append({"scores": scores})
+    scorers = [{"name": "graded", "options": {"model": grader}} for grader in graders]
+    log = json.loads(_inspect(world, [*scorers, {"name": "human", "options": {}}], graded))
     samples = {f"samples/{s['id']}_epoch_1.json": json.dumps(s) for s in log.pop("samples")}
     return Case(
         "log.eval", archive({**samples, "header.json": json.dumps(log)}), ids("i{}", 100),
-        tuple(f"graded/{grader}" for grader in _GRADERS),
+        tuple(f"graded/{grader}" for grader in graders),
         without(world.votes, gone), world.labels, task="pointwise",
-    )  # fmt: skip
-
-
-@case
-def failures_stored_as_incorrect() -> Case:
-    """A log in which what could not be parsed is stored as incorrect."""
-    world = World.of(5, 120, [0.9, 0.85, 0.8], 0.6)
-    gone = lost(world, [0.0, 0.0, 0.3])
-
-    def failed(said: str) -> dict[str, Any]:
-        return {"value": "I", "explanation": f"Grade not found in model output: GRID: {said}"}
-
-    data = _inspect(world, _scorers(), _graded(world, gone, failed))
-    return Case(
-        "log.json", data, ids("i{}", 120), tuple(f"graded/{grader}" for grader in _GRADERS),
-        without(world.votes, gone), world.labels, task="pointwise",
-        notes=("answers that failed: ",),
     )  # fmt: skip
 
 

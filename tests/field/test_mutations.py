@@ -52,17 +52,10 @@ class Draft:
 def drafted(seed):
     accuracy = np.random.default_rng(seed).uniform(0.62, 0.92, 3 + seed % 3).tolist()
     world = World.of(seed, N, accuracy)
-    draft = Draft(
-        world,
-        tuple(NAMES[: len(accuracy)]),
-        WORDS[seed % len(WORDS)],
-        world.pick(*ID_NAMES),
-        world.pick(*LABEL_NAMES),
-        world.votes.copy(),
-        [],
-        long=seed % 2 == 1,
-    )
-    draft.truth[world.rng.random(draft.truth.shape) < 0.05] = MISSING
+    judges, words = tuple(NAMES[: len(accuracy)]), WORDS[seed % len(WORDS)]
+    id_name, label_name, truth = world.pick(*ID_NAMES), world.pick(*LABEL_NAMES), world.votes.copy()
+    truth[world.rng.random(truth.shape) < 0.05] = MISSING
+    draft = Draft(world, judges, words, id_name, label_name, truth, [], long=seed % 2 == 1)
     for i, label, _ in world:
         item = {draft.id_name: f"q{i:03}", draft.label_name: draft.say(label)}
         votes = zip(draft.judges, draft.truth[i].tolist(), strict=True)

@@ -52,22 +52,14 @@ def _parquet(columns: dict[str, pa.Array], compression: str) -> bytes:
 
 def parquet_of_long_values(compression: str = "none", rows: int = 10_000) -> bytes:
     """One value of 100 kB, shared by all rows of 16 columns through the file's dictionaries."""
-    indices = pa.array(np.zeros(rows, np.int32))
+    indices = np.zeros(rows)
     if compression == "none":  # One column holds its value; 159 kB in all.
         random = np.random.default_rng(7)
         values = [bytes(random.integers(97, 122, 9_000, np.uint8)).decode() for _ in range(16)]
     else:
         values = ["x" * 100_000] * 16
-    return _parquet(
-        {
-            **votes_of(rows),
-            **{
-                f"feat_{k}": pa.DictionaryArray.from_arrays(indices, pa.array([value]))
-                for k, value in enumerate(values)
-            },
-        },
-        compression,
-    )
+    features = {f"feat_{k}": shared([value], indices) for k, value in enumerate(values)}
+    return _parquet({**votes_of(rows), **features}, compression)
 
 
 def shared(values: list[str], codes: np.ndarray) -> pa.DictionaryArray:

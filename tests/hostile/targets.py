@@ -156,8 +156,8 @@ def _member(name: str) -> Callable[[bytes], object]:
     return lambda data: _file("v.zip")(attacks.zipped(**{name.replace(".", "__"): [data]}))
 
 
-def _tool(name: str) -> bytes:
-    return (_TOOLS / name).read_bytes()
+def _tools(folder: str, *names: str, form: str = "json") -> tuple[bytes, ...]:
+    return tuple((_TOOLS / folder / f"{name}.{form}").read_bytes() for name in names)
 
 
 def _answer(data: bytes) -> None:
@@ -184,9 +184,11 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
                 attacks.zipped(log__json=[INSPECT], o__jsonl=[OUTPUTS]),
             ),
         ),
-        "eval": Target(_file("v.eval"), (_tool("inspect-0.3.60/pairs-hasty.eval"),)),
-        "Inspect AI": Target(_file("v.json"), (INSPECT, _tool("inspect-0.3.60/pairs-hasty.json"))),
-        "promptfoo": Target(_file("v.json"), (_tool("promptfoo-0.121.20/pairs.json"),)),
+        "eval": Target(_file("v.eval"), _tools("inspect-0.3.60", "pairs-hasty", form="eval")),
+        "Inspect AI": Target(
+            _file("v.json"), (INSPECT, *_tools("inspect-0.3.60", "pairs-hasty", "sums"))
+        ),
+        "promptfoo": Target(_file("v.json"), _tools("promptfoo-0.121.20", "pairs", "rubric")),
         "LLMBar": Target(_member("Natural/evaluators/j/Vanilla/result.json"), (LLMBAR,)),
         "JudgeBench": Target(
             _file("dataset=judgebench,response_model=x,judge_name=arena_hard,judge_model=m.jsonl"),

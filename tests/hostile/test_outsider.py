@@ -21,15 +21,8 @@ from streamlit.web.server.starlette.starlette_app_utils import (
 )
 from websockets.asyncio.client import connect
 
+from judgepanel.ui import guard
 from judgepanel.ui.access import RANDOM_COMMAND, SIGNED_IN_SECONDS, weakness
-from judgepanel.ui.guard import (
-    MESSAGES_AT_ONCE,
-    MESSAGES_PER_SECOND,
-    ON_THIS_MACHINE,
-    SIGN_IN_FIRST,
-    Guard,
-    Pace,
-)
 from tests.browser.conftest import ROOT, free_port, serving
 from tests.hostile.test_web import PUBLIC, ask, port_of, start
 
@@ -76,13 +69,13 @@ def upload(server, method, **cookies):
     ids=range(10),
 )
 def test_who_has_not_signed_in_sends_no_file(server, method, value):
-    assert upload(server, method, **({USER: value} if value else {})) == (403, SIGN_IN_FIRST)
+    assert upload(server, method, **({USER: value} if value else {})) == (403, guard.SIGN_IN_FIRST)
 
 
 def test_an_upload_without_sign_in_is_refused_however_its_path_is_written(server):
     for path in (UPLOAD.replace("upload_file", "upload%5ffile"), f"{UPLOAD}?x=1"):
         status, _, body = ask(server, "PUT", path, **HERE)
-        assert (status, body.decode()) == (403, SIGN_IN_FIRST)
+        assert (status, body.decode()) == (403, guard.SIGN_IN_FIRST)
 
 
 def test_who_has_signed_in_sends_files_to_sessions_that_exist(server):
@@ -108,7 +101,7 @@ def test_files_that_were_made_are_kept_by_no_proxy_and_no_browser(server):
 
 def test_how_busy_the_server_is_is_told_on_its_machine_alone(server):
     status, _, body = ask(server, path="/_stcore/metrics", **HERE)
-    assert (status, body.decode()) == (404, ON_THIS_MACHINE)
+    assert (status, body.decode()) == (404, guard.ON_THIS_MACHINE)
     status, _, body = ask(server, path="/_stcore/metrics")
     assert status == 200
     assert b"active_sessions" in body
@@ -141,7 +134,7 @@ def through_the_guard(*sent):
             received.append(message["bytes"])
 
     scope = {"type": "websocket", "path": "/_stcore/stream", "headers": [(b"host", b"localhost")]}
-    asyncio.run(Guard(app)(scope, receive, send))
+    asyncio.run(guard.Guard(app)(scope, receive, send))
     return received, answers
 
 
@@ -203,15 +196,15 @@ def test_a_websocket_that_sends_too_much_waits_so_that_others_are_answered(monke
 
     monkeypatch.setattr("judgepanel.ui.guard.asyncio.sleep", sleep)
     monkeypatch.setattr("judgepanel.ui.guard.time.monotonic", lambda: 0.0)
-    received, _ = through_the_guard(*[in_bytes("stop_script")] * (MESSAGES_AT_ONCE + 40))
-    assert len(received) == len(pauses) == MESSAGES_AT_ONCE + 40
-    assert pauses[:MESSAGES_AT_ONCE] == pytest.approx([0.0] * MESSAGES_AT_ONCE)
-    assert pauses[-1] == pytest.approx(40 / MESSAGES_PER_SECOND)
+    received, _ = through_the_guard(*[in_bytes("stop_script")] * (guard.MESSAGES_AT_ONCE + 40))
+    assert len(received) == len(pauses) == guard.MESSAGES_AT_ONCE + 40
+    assert pauses[: guard.MESSAGES_AT_ONCE] == pytest.approx([0.0] * guard.MESSAGES_AT_ONCE)
+    assert pauses[-1] == pytest.approx(40 / guard.MESSAGES_PER_SECOND)
 
 
 def test_what_a_page_asks_in_its_own_time_never_waits():
-    pace = Pace()
-    waits = [pace.wait(n / MESSAGES_PER_SECOND) for n in range(500)]
+    pace = guard.Pace()
+    waits = [pace.wait(n / guard.MESSAGES_PER_SECOND) for n in range(500)]
     assert waits == pytest.approx([0.0] * 500)
 
 

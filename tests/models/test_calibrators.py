@@ -14,7 +14,6 @@ from judgepanel.votes import InputError
 from tests.kernels.calibrate.test_calibration import column, separated
 
 MAY_BE_REPLACED = ("platt", "beta_free", "isotonic", "auto")
-RISING = tuple(name for name in CALIBRATORS if name not in ("platt", "auto", "beta_clipped"))
 WIDE = np.linspace(-700.0, 700.0, 281)
 
 
@@ -64,12 +63,6 @@ class TestEveryCalibrator:
         assert ((p >= 0) & (p <= 1)).all()
         np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-15)
 
-    def test_a_symmetric_map_is_odd(self, name, symmetric):
-        logits, labels, _ = data()
-        model = calibrator(name, symmetric=symmetric).fit(logits, labels)
-        odd = np.array_equal(model.transform(WIDE), -model.transform(-WIDE))
-        assert odd or not symmetric
-
     @pytest.mark.parametrize("kind", AWKWARD)
     def test_awkward_labels_give_finite_logits_and_a_flag_where_temperature_stands_in(
         self, name, symmetric, kind
@@ -101,17 +94,6 @@ class TestEveryCalibrator:
         assert entry.shape_.kind == other.shape_.kind
         new = np.linspace(-9.0, 9.0, 51)
         np.testing.assert_allclose(entry.transform(new), other.transform(new), rtol=1e-7, atol=1e-7)
-
-    def test_an_item_of_weight_zero_is_left_out(self, name, symmetric):
-        logits, labels, _ = data()
-        remaining = np.random.default_rng(0).random(120) < 0.6
-        kernel_calibrator = calibrator(name, symmetric=symmetric)
-        kernel_calibrator.fit(logits, labels, sample_weight=remaining.astype(float))
-        other = calibrator(name, symmetric=symmetric).fit(logits[remaining], labels[remaining])
-        assert kernel_calibrator.shape_.kind == other.shape_.kind
-        np.testing.assert_allclose(
-            kernel_calibrator.transform(WIDE), other.transform(WIDE), rtol=1e-7, atol=1e-7
-        )
 
     def test_it_clones_prints_and_keeps_its_parameters(self, name, symmetric):
         logits, labels, _ = data()
@@ -148,35 +130,6 @@ class TestEveryCalibrator:
         model = calibrator(name, symmetric=symmetric).fit(known, labels)
         with pytest.raises(InputError, match="flat list of finite logits"):
             model.transform(logits)
-
-
-@pytest.mark.parametrize("name", RISING)
-@pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("shift", [0.5, 0.0, -0.5])
-def test_a_higher_score_is_never_a_lower_probability(name, symmetric, shift):
-    logits, signs = column(2, n=120, scale=6.0, shift=shift)
-    model = calibrator(name, symmetric=symmetric).fit(logits, (signs > 0).astype(int))
-    fine = np.sort(np.r_[WIDE, np.linspace(-5.0, 5.0, 1001)])
-    transform = model.transform(fine)
-    assert (np.diff(transform) >= -1e-12 * (1.0 + np.abs(transform[1:]))).all()
-
-
-@pytest.mark.parametrize("name", ["platt", "beta_free"])
-def test_what_has_no_finite_optimum_is_temperature_and_says_so(name):
-    for kind in ("separated", "separated, huge", "all ones", "all zeros", "1 label"):
-        logits, labels = awkward(kind)
-        model = calibrator(name).fit(logits, labels)
-        temperature = calibrator("temperature").fit(logits, labels)
-        assert model.replaced_, kind
-        np.testing.assert_array_equal(model.params_, temperature.params_)
-
-
-def test_isotonic_learns_nothing_from_one_class():
-    for kind in ("all ones", "all zeros"):
-        model = calibrator("isotonic").fit(*awkward(kind))
-        assert model.replaced_
-        assert model.knots_ is None
-        assert model.shape_.kind == "temperature"
 
 
 def test_isotonic_shows_its_knots_and_stays_inside_the_clip():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -26,8 +27,8 @@ def test_it_is_its_array_functions():
     assert model.thresholds_.tolist() == [[limit], [limit]]
     assert model.n_.tolist() == [[80], [80]]
     kinds = set_kinds(new, limit, limit)
-    np.testing.assert_array_equal(model.predict_kinds(new), kinds)
-    np.testing.assert_array_equal(
+    assert_array_equal(model.predict_kinds(new), kinds)
+    assert_array_equal(
         model.predict_sets(new) @ np.array([1, 2]), kinds, err_msg="label 0, label 1"
     )
 
@@ -45,7 +46,7 @@ def test_under_symmetric_swapping_items_moves_no_threshold():
     flip = np.random.default_rng(0).random(61) < 0.5
     entry = SplitConformal(symmetric=True).fit(p, y)
     other = SplitConformal(symmetric=True).fit(np.where(flip, 1.0 - p, p), np.where(flip, 1 - y, y))
-    np.testing.assert_array_equal(entry.thresholds_, other.thresholds_)
+    assert_array_equal(entry.thresholds_, other.thresholds_)
     assert entry.n_.tolist() == [[61], [61]]
 
 
@@ -60,9 +61,7 @@ class TestTooFew:
 
     def test_a_class_without_labels_is_in_every_set(self):
         model = SplitConformal(level=0.8, mondrian="class").fit([0.9] * 20, [1] * 20)
-        np.testing.assert_array_equal(
-            model.predict_sets([0.99, 0.01]), [[True, True], [True, False]]
-        )
+        assert_array_equal(model.predict_sets([0.99, 0.01]), [[True, True], [True, False]])
         assert model.warnings_ == (
             "Label 0 of the held-out slice has 0 labels, and sets at 80% need 4: until then label 0"
             " is in every set.",
@@ -78,9 +77,7 @@ class TestStrata:
         for name in model.strata_:
             own = strata == name
             alone = SplitConformal(level=0.8).fit(p[own], y[own])
-            np.testing.assert_array_equal(
-                model.predict_sets(p[own], strata[own]), alone.predict_sets(p[own])
-            )
+            assert_array_equal(model.predict_sets(p[own], strata[own]), alone.predict_sets(p[own]))
 
     def test_an_unseen_stratum_gets_every_label_and_is_named(self):
         p, y = draws(4, 40)

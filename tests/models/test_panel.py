@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.ballots import Ballots
@@ -34,7 +32,6 @@ from judgepanel.models.panel import (
     fit_panels,
     in_order,
     judge_weights,
-    pooled,
 )
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
@@ -113,15 +110,6 @@ def test_an_item_without_votes_gets_the_base_rate_or_one_half(symmetric, prior):
     assert model.score(np.full((1, 6), MISSING, np.int8))[0] == pytest.approx(wanted)
 
 
-def test_swapping_an_item_swaps_its_probability_under_symmetric():
-    ballots = make_ballots(4, 60, 6, symmetric=True)
-    votes = unseen(6)
-    swapped = np.where(votes == MISSING, MISSING, 1 - votes).astype(np.int8)
-    for name in MAPS:
-        model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator=name)
-        np.testing.assert_allclose(model.score(votes), 1 - model.score(swapped), atol=1e-12)
-
-
 def test_counts_of_the_chosen_judges_go_with_the_panel():
     ballots = make_ballots(5, 30, 6)
     model = fit_panel(ballots, NAMES, 4, aggregator="majority", calibrator="none")
@@ -185,12 +173,10 @@ def test_without_grades_an_aggregator_of_grades_is_that_of_votes_to_the_bit():
     ballots = make_ballots(2, 80, 6, missing=0.1)
     votes = unseen(6)
     for graded, plain in (("one_coin_graded", "one_coin"), ("joint_graded", "joint")):
-        models = [
-            fit_panel(ballots, NAMES, 6, aggregator=name, calibrator="temperature")
-            for name in (graded, plain)
-        ]
-        assert models[0].judges == models[1].judges
-        assert models[0].score(votes).tolist() == models[1].score(votes).tolist()
+        first = fit_panel(ballots, NAMES, 6, aggregator=graded, calibrator="temperature")
+        other = fit_panel(ballots, NAMES, 6, aggregator=plain, calibrator="temperature")
+        assert first.judges == other.judges
+        assert first.score(votes).tolist() == other.score(votes).tolist()
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -315,18 +301,11 @@ def test_counts_and_shares_are_told_by_judge():
 
 
 def test_grades_are_cut_into_the_same_bands_for_all_members():
-    graded, other = (
-        prepare(with_grades(VOTES, seed), Settings(orientation="as_given")).ballots
-        for seed in (0, 1)
-    )
-    first, second, odd = (
-        fit_panel(ballots, VOTES.judges, k, aggregator=name, calibrator="none")
-        for ballots, k, name in (
-            (graded, 3, "one_coin_graded"),
-            (graded, 5, "joint_graded"),
-            (other, 5, "one_coin_graded"),
-        )
-    )
+    graded, other = (ballots_of(with_grades(VOTES, seed)) for seed in (0, 1))
+    one_coin, of = "one_coin_graded", {"calibrator": "none"}
+    first = fit_panel(graded, VOTES.judges, 3, aggregator=one_coin, **of)
+    second = fit_panel(graded, VOTES.judges, 5, aggregator="joint_graded", **of)
+    odd = fit_panel(other, VOTES.judges, 5, aggregator=one_coin, **of)
     mixture = mixture_of((first, second), (0.6, 0.4))
     edges = dict(zip(second.judges, second.rule.edges, strict=True))
     assert mixture.edges == tuple(edges[name] for name in mixture.judges)
@@ -351,20 +330,6 @@ def test_an_item_without_votes_gets_the_prior_and_the_fallback_scores_absences()
     assert guarded.score(votes)[2] == mixture.score(votes)[2]
     assert guarded.score(votes)[1] != mixture.score(votes)[1]
     assert not mixture.falls_back(votes).any()
-
-
-@given(
-    st.lists(st.floats(-7, 7), min_size=2, max_size=5),
-    st.lists(st.floats(0.01, 1.0), min_size=5, max_size=5),
-)
-def test_averages_of_an_item_and_its_swap_add_up_to_exactly_one(logits, weights):
-    shares = (np.array(weights[: len(logits)]) / sum(weights[: len(logits)])).tolist()
-    small = np.exp(-np.abs(logits)) / (1.0 + np.exp(-np.abs(logits)))
-    p = np.where(np.array(logits) < 0, small, 1.0 - small)
-    q = np.where(np.array(logits) < 0, 1.0 - small, small)
-    sides = [pooled([np.array([value]) for value in side], shares)[0] for side in (p, q)]
-    assert sides[0] + sides[1] == 1.0
-    assert sides[0] == pytest.approx(np.clip(np.dot(shares, p), 0.001, 0.999), abs=1e-12)
 
 
 @pytest.mark.parametrize("weights", [(0.5, 0.6, 0.1), (1.0, 0.0, 0.0), ()])

@@ -65,12 +65,8 @@ def test_with_platts_soft_targets_as_weights_platt_is_scikit_learns_sigmoid(seed
     labels = (signs > 0).astype(int)
     n_one, n_zero = labels.sum(), (1 - labels).sum()
     target = np.where(labels == 1, (n_one + 1) / (n_one + 2), 1 / (n_zero + 2))
-    fitted = fit(
-        ("platt",),
-        np.r_[logits, logits][None],
-        np.r_[np.ones(200), -np.ones(200)],
-        np.r_[target, 1 - target][None],
-    )["platt"]
+    both, sides = np.r_[logits, logits][None], np.r_[np.ones(200), -np.ones(200)]
+    fitted = fit(("platt",), both, sides, np.r_[target, 1 - target][None])["platt"]
     new = np.linspace(-9.0, 9.0, 37)
     theirs = calibrated_by_sklearn("sigmoid", logits, labels, new)
     np.testing.assert_allclose(sigmoid(fitted(new[None])[0]), theirs, rtol=0, atol=1e-4)
@@ -118,18 +114,13 @@ def test_stacking_without_an_intercept_is_scikit_learn_s_ridge(C, n_judges):
 @pytest.mark.parametrize("groups", [0, 12])
 def test_joint_is_the_optimum_of_its_objective(C, symmetric, agreement, groups):
     ballots = make_ballots(2, 70, 5, symmetric=symmetric, groups=groups)
-    (panel,) = Form(one_coin=True, agreement=agreement).panels(
-        ballots, one_fit(ballots), 5, Cs=(C,)
-    )
-    one_features = features(
-        ballots, np.arange(70), panel.judges, one_coin=True, agreement=agreement
-    )
+    form = {"one_coin": True, "agreement": agreement}
+    (panel,) = Form(**form).panels(ballots, one_fit(ballots), 5, Cs=(C,))
+    one_features = features(ballots, np.arange(70), panel.judges, **form)
     r = one_features.span.shape[1]
-    centre = (
-        one_features.middle(one_features.votes),
-        one_features.middle(one_features.span),
-        one_features.middle(one_features.score[:, None])[0],
-    )
+    parts_of_logit = (one_features.votes, one_features.span, one_features.score[:, None])
+    *centre, (of_score,) = map(one_features.middle, parts_of_logit)
+    centre.append(of_score)
     assert symmetric <= (not centre[0].any())
 
     def parts(theta):
@@ -143,12 +134,8 @@ def test_joint_is_the_optimum_of_its_objective(C, symmetric, agreement, groups):
         loss = softplus(-one_features.signs * logits)[one_features.signs != 0].sum()
         ridge = (delta @ delta + gamma @ gamma) / (2.0 * C)
         prior = one_features.rate * tau - SHAPE * np.log(tau)
-        return (
-            loss
-            + ridge
-            + prior
-            + PRECISION * (level - one_features.level) ** 2 / 2.0 * (not symmetric)
-        )
+        of_level = PRECISION * (level - one_features.level) ** 2 / 2.0 * (not symmetric)
+        return loss + ridge + prior + of_level
 
     start = np.zeros(5 + r + 2 - symmetric)
     solution = minimize(objective, start, method="BFGS", options={"gtol": 1e-4, "maxiter": 2000})

@@ -100,9 +100,7 @@ def test_under_symmetric_the_fit_is_that_of_items_and_their_swaps():
     logits, signs, weights = draw(1, slope=0.5)
     odd = metrics.recalibrate(logits, signs, weights, symmetric=True)
     both = metrics.recalibrate(
-        np.concatenate([logits, -logits]),
-        np.concatenate([signs, -signs]),
-        np.concatenate([weights, weights]),
+        np.r_[logits, -logits], np.r_[signs, -signs], np.r_[weights, weights]
     )
     assert odd.slope == pytest.approx(both.slope, abs=1e-8)
     assert both.intercept == pytest.approx(0.0, abs=1e-8)

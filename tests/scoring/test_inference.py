@@ -18,23 +18,15 @@ def draws(seed=0, n=3, n_items=40, n_splits=12, spread=0.3):
     return items, splits
 
 
-def formula(items, splits, v_of_mean, n_cal, n_eval):
-    """Standard error of one value: s_tr^2 and Var as docs/inference.md writes them, v/N given."""
-    n = len(items)
-    v = v_of_mean * n
-    s2 = np.var(splits, ddof=1)
-    s_tr2 = max(0.0, s2 - v * (1 / n_eval - 1 / n))
-    return math.sqrt(v / n + s_tr2 * (1 / len(splits) + n_cal / (n - n_cal)))
-
-
 @pytest.mark.parametrize("spread", [0.0, 0.05, 0.5])
 @pytest.mark.parametrize("n_cal", [8, 20, 30])
 def test_the_standard_error_is_the_formula(spread, n_cal):
     items, splits = draws(spread=spread)
     interval = inference.estimate(items, splits, np.arange(40), n_cal, 40 - n_cal)
-    for i in range(3):
-        v_of_mean = np.var(items[i], ddof=1) / 40
-        wanted = formula(items[i], splits[:, i], v_of_mean, n_cal, 40 - n_cal)
+    for i in range(3):  # The formula of docs/inference.md.
+        v = np.var(items[i], ddof=1)
+        s_tr2 = max(0.0, np.var(splits[:, i], ddof=1) - v * (1 / (40 - n_cal) - 1 / 40))
+        wanted = math.sqrt(v / 40 + s_tr2 * (1 / len(splits) + n_cal / (40 - n_cal)))
         assert interval.value[i] == pytest.approx(items[i].mean(), abs=1e-15)
         assert interval.se[i] == pytest.approx(wanted, rel=1e-12)
 
@@ -110,12 +102,7 @@ def test_more_splits_of_the_same_spread_never_make_up_for_few_items():
 
 def test_identical_arms_have_no_spread_and_p_one():
     interval = inference.estimate(np.zeros((1, 10)), np.zeros((5, 1)), np.arange(10), 5, 5)
-    assert (interval.value[0], interval.se[0], interval.lo[0], interval.hi[0]) == (
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-    )
+    assert [interval.value[0], interval.se[0], interval.lo[0], interval.hi[0]] == [0.0] * 4
     assert interval.p[0] == 1.0
     assert math.isfinite(interval.df[0])
 
@@ -185,12 +172,8 @@ def test_values_without_spread_do_not_widen_the_band():
 
 def test_the_band_depends_on_the_seed_alone():
     result = fixed(np.eye(3), 20.0)
-    assert inference.simultaneous_reach(result, seed=1) == inference.simultaneous_reach(
-        result, seed=1
-    )
-    assert inference.simultaneous_reach(result, seed=1) != inference.simultaneous_reach(
-        result, seed=2
-    )
+    first, again, other = (inference.simultaneous_reach(result, seed=seed) for seed in (1, 1, 2))
+    assert first == again != other
 
 
 @pytest.mark.parametrize(
@@ -223,19 +206,14 @@ def test_the_degrees_of_freedom_never_exceed_what_clusters_allow_and_never_colla
         redraw = 100 / n_evaluation - 1
         spread = np.sqrt(redraw * item_means.var(axis=1, ddof=1) / 100)
         split_means = rng.normal(size=(30, 400)) * spread
-        interval = inference.estimate(
-            item_means, split_means, np.arange(100), n_calibration, n_evaluation, joint=False
+        interval, few = (
+            inference.estimate(
+                item_means, split_means, units, n_calibration, n_evaluation, joint=False
+            )
+            for units in (np.arange(100), np.repeat(np.arange(5), 20))
         )
         assert (interval.df >= 29 - 1e-9).all()
         assert (interval.df <= 99).all()
-        few = inference.estimate(
-            item_means,
-            split_means,
-            np.repeat(np.arange(5), 20),
-            n_calibration,
-            n_evaluation,
-            joint=False,
-        )
         assert (few.df <= 4).all()
 
 
@@ -254,10 +232,8 @@ def test_values_of_several_numbers_of_labels_have_their_own_formula():
 
 
 def shifted(value, correlation, df=1e7):
-    n = len(correlation)
     result = fixed(correlation, df)
     result.value[:] = value
-    assert result.value.shape == (n,)
     return result
 
 

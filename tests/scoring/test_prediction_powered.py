@@ -130,11 +130,8 @@ def test_copies_of_items_narrow_no_interval():
     proxy, labels, _ = world(300, 60, seed=8)
     units = np.arange(300)
     once = estimate_rates(proxy, Sample.of(labels, units=units), target="population")
-    twice = estimate_rates(
-        np.tile(proxy, 2),
-        Sample.of(np.tile(labels, 2), units=np.tile(units, 2)),
-        target="population",
-    )
+    doubled = Sample.of(np.tile(labels, 2), units=np.tile(units, 2))
+    twice = estimate_rates(np.tile(proxy, 2), doubled, target="population")
     assert float(twice.rate.lo[0]) == pytest.approx(float(once.rate.lo[0]), abs=0.005)
 
 
@@ -151,19 +148,17 @@ def test_inverse_probabilities_undo_a_sample_of_strata():
     assert float(rate.lo[0]) < truth.mean() < float(rate.hi[0])
 
 
-def paired(seed, n=200):
-    """Two groups that answer the same prompts, half of which are labelled for both."""
-    rng = np.random.default_rng(seed)
-    hard = rng.random(n)
-    proxy = np.concatenate([hard, np.clip(hard + 0.05, 0.0, 1.0)])
-    truth = (np.tile(rng.random(n), 2) < proxy).astype(float)
-    labels = np.where(np.tile(np.arange(n) % 2, 2) == 0, truth, np.nan)
-    return proxy, labels, np.repeat([0, 1], n), np.tile(np.arange(n), 2)
-
-
 def test_shared_prompts_narrow_a_difference():
-    proxy, labels, groups, prompts = paired(1)
-    pairs = np.array([[1, 0]])
+    """Two groups answer the same 200 prompts, half of which are labelled for both."""
+    rng, prompts, groups = (
+        np.random.default_rng(1),
+        np.tile(np.arange(200), 2),
+        np.repeat([0, 1], 200),
+    )
+    hard = rng.random(200)
+    proxy = np.concatenate([hard, np.clip(hard + 0.05, 0.0, 1.0)])
+    truth = (np.tile(rng.random(200), 2) < proxy).astype(float)
+    labels, pairs = np.where(prompts % 2 == 0, truth, np.nan), np.array([[1, 0]])
     reach = []
     for units in (prompts, None):
         rates = estimate_rates(proxy, Sample.of(labels, groups, units), tuned=False)

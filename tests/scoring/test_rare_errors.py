@@ -100,22 +100,15 @@ def test_a_difference_widens_alike_on_both_sides_and_its_test_follows():
 
 
 def test_a_difference_needs_both_panels_to_be_accurate():
-    assert between(np.array([0.1, 0.0, 0.1, 0.2]), np.array([0.3, 0.1, 0.0, 0.1])).tolist() == [
-        0.3,
-        0.0,
-        0.0,
-        0.2,
-    ]
+    first, other = np.array([[0.1, 0.0, 0.1, 0.2], [0.3, 0.1, 0.0, 0.1]])
+    assert between(first, other).tolist() == [0.3, 0.0, 0.0, 0.2]
 
 
 def panel(n_items, accuracy, rng, n_judges=9):
     labels = 2 * rng.integers(0, 2, n_items) - 1
     right = rng.random((n_items, n_judges)) < accuracy
-    return Ballots(
-        votes=np.where(right, labels[:, None], -labels[:, None]).astype(np.int8),
-        signs=labels.astype(np.int8),
-        units=np.arange(n_items),
-    )
+    votes = np.where(right, labels[:, None], -labels[:, None]).astype(np.int8)
+    return Ballots(votes, labels.astype(np.int8), np.arange(n_items))
 
 
 @pytest.mark.simulation
@@ -143,15 +136,12 @@ def test_intervals_of_very_accurate_panels_hold():
         level = estimate(items, splits, own, 50, 50)
         gap = estimate(items[:1] - items[1:], splits[:, :1] - splits[:, 1:], own, 50, 50)
         extra = one_more_error(items, own)
+        wider = allow_difference(gap, between(extra[:1], extra[1:]))
+        delta = truth[0] - truth[1]
         for results, wide, other in (
             (before, level, gap),
-            (
-                after,
-                allow_level(level, extra),
-                allow_difference(gap, between(extra[:1], extra[1:])),
-            ),
+            (after, allow_level(level, extra), wider),
         ):
-            delta = truth[0] - truth[1]
             held = (wide.lo - 1e-6 <= truth) & (truth <= wide.hi)
             results.append([*held, bool(other.lo[0] <= delta <= other.hi[0])])
     assert np.mean(before, axis=0)[1] < 0.5

@@ -125,6 +125,16 @@ REFUSED = {
     "gzip and more": (gzip.compress(GOOD.encode()) + b"x", "other data follows it", "v.csv.gz"),
     "gzip in gzip": (gzip.compress(gzip.compress(b"a,b\n")), "unpack it once", "v.gz"),
     "JSON list": ('[{"a": 1}]', "there is no label column", "v.json"),
+    "half a character of UTF-16": (b"\xff\xfe" + b"a", "damaged UTF-16"),
+    "list of numbers": ("[1, 2, 3]", "not a list of JSON objects", "v.json"),
+    "empty list": ("[]", "not a list of JSON objects", "v.json"),
+    "list cut off": ('[{"item_id": "a"', "is not JSON", "v.json"),
+    "list named CSV": (json.dumps([{"item_id": "q1"}]), "row 1: not a CSV table"),
+    "two lists in a record": (
+        '[{"a": [{"x": 1}], "b": [{"x": 1}]}]',
+        "records of lists, none",
+        "v.json",
+    ),
     "JSON named CSV": ('{"item_id": "a"}', "not CSV … 'JSON Lines content'"),
     "broken JSON line": (
         '{"item_id": "a", "label": 1, "j1": 1}\n\n{"item_id": "b", \n',

@@ -70,10 +70,8 @@ def test_items_without_a_label_are_not_labelled_and_a_note_counts_both_kinds():
         "Labels are read from 'the label table', column 'gold', by the ids in 'item_id': 4 of 6 "
         "items have one there." in loaded.warnings
     )
-    assert (
-        "'the label table' has labels for 2 items that are not among the votes: 'q8', 'q9'."
-        in loaded.warnings
-    )
+    strangers = "has labels for 2 items that are not among the votes: 'q8', 'q9'."
+    assert f"'the label table' {strangers}" in loaded.warnings
 
 
 def test_votes_that_differ_in_a_file_of_labels_are_counted_and_not_read():
@@ -88,12 +86,8 @@ def test_names_of_models_and_ones_and_twos_are_labels():
     labels = "item_id,winner\nq1,m\nq2,m\nq3,n\nq4,n\n"
     loaded = read(votes, labels, label_column="winner")
     assert loaded.votes.labels.tolist() == [1, 0, 0, 1]
-    assert read(WIDE.replace("0", "2"), GOLD.replace("0", "2")).votes.labels.tolist() == [
-        1,
-        0,
-        1,
-        0,
-    ]
+    ones_and_twos = read(WIDE.replace("0", "2"), GOLD.replace("0", "2")).votes
+    assert ones_and_twos.labels.tolist() == [1, 0, 1, 0]
 
 
 ONLY = {

@@ -15,10 +15,6 @@ CSV = b"item_id,label,j1\na,1,0\nb,,1\n"
 ROWS = [["a", "1", "0"], ["b", "", "1"]]
 
 
-def parquet(frame):
-    return bytes(frame.to_parquet())
-
-
 FRAME = pd.DataFrame(
     {
         "item_id": ["a", "b"],
@@ -58,7 +54,7 @@ FILES = {
         "jsonl",
         2,
     ),
-    "v.parquet": (parquet(FRAME), "parquet", 1),
+    "v.parquet": (bytes(FRAME.to_parquet()), "parquet", 1),
     "v.arrow": (arrow(FRAME), "arrow", 1),
     "v.feather": (arrow(FRAME, "zstd"), "arrow", 1),
     "v.arrows": (arrow(FRAME, "lz4", stream=True), "arrow", 1),

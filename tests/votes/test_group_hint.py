@@ -79,6 +79,12 @@ def test_the_offer_says_that_errors_are_the_reason_and_how_much_wider_intervals_
     )
 
 
+def test_a_column_offered_for_its_name_alone_promises_no_wider_intervals():
+    rng = np.random.default_rng(0)
+    (hint,) = hints(rng.permutation(wrong_votes(rng, 1.0)), query=words(ORIGIN))
+    assert "times as wide" not in hint
+
+
 def test_a_column_named_as_a_question_comes_first_and_only_one_is_offered():
     wrong = wrong_votes(np.random.default_rng(2), 0.5)
     (hint,) = hints(wrong, x=words(ORIGIN), query=words(np.arange(N_ITEMS) // 2))

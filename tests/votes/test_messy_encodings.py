@@ -81,29 +81,6 @@ def test_an_encoding_that_was_guessed_is_in_a_note():
     assert "Read as UTF-16 text." in load_votes(FILES["UTF-16.csv"], name="v.csv").warnings
 
 
-REFUSED = {
-    "half a character of UTF-16": (b"\xff\xfe" + b"a", "v.csv", "damaged UTF-16"),
-    "a list of numbers": (b"[1, 2, 3]", "v.json", "not a list of JSON objects"),
-    "a list cut off": (b'[{"item_id": "a"', "v.json", "is not JSON"),
-    "an empty list": (b"[]", "v.json", "not a list of JSON objects"),
-    "a key twice": (b'[{"item_id": "a", "item_id": "b"}]', "v.json", "given twice"),
-    "two lists": (b'{"a": [{"x": 1}], "b": [{"x": 1}]}', "v.json", "lists of records: 'a', 'b'"),
-    "two lists in a record": (
-        b'[{"a": [{"x": 1}], "b": [{"x": 1}]}]',
-        "v.json",
-        "records of lists, none",
-    ),
-    "a list named as CSV": (json.dumps(ROWS).encode(), "v.csv", "v.csv"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_read_is_refused_with_what_is_allowed(case):
-    data, name, sentence = REFUSED[case]
-    with pytest.raises(InputError, match=sentence):
-        votes_of(data, name)
-
-
 def test_a_document_that_unfolds_to_too_much_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "MAX_CELLS", 300)
     record = {"item": "x" * 500, "votes": [{"judge": str(n), "verdict": n % 2} for n in range(100)]}

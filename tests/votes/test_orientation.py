@@ -165,10 +165,8 @@ def test_many_set_aside_judges_are_counted_not_listed():
     votes = with_share(50)
     verdicts = np.ones((100, 5), np.int8)
     verdicts[:, 0] = votes.votes[:, 0]
-    assert (
-        "and 1 more gave one verdict"
-        in orient(replace(votes, votes=verdicts), "symmetric").notices[-1]
-    )
+    notices = orient(replace(votes, votes=verdicts), "symmetric").notices
+    assert "and 1 more gave one verdict" in notices[-1]
 
 
 def test_a_coin_an_item_swaps_label_and_votes_together():

@@ -109,12 +109,8 @@ def test_a_word_has_one_of_four_meanings(meant):
 
 def test_meanings_are_read_whatever_their_case_and_words_may_have_commas():
     words = {"so, so": " Tie", "good": 1, "bad": "0", "none": None}
-    assert dict(Choices.of(words=words).words) == {
-        "so, so": MEANT["tie"],
-        "good": 1,
-        "bad": 0,
-        "none": -1,
-    }
+    meanings = {"so, so": MEANT["tie"], "good": 1, "bad": 0, "none": -1}
+    assert dict(Choices.of(words=words).words) == meanings
 
 
 def test_labels_that_are_cut_at_zero_are_cut_there_again(tmp_path):

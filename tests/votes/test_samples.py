@@ -6,21 +6,13 @@ import numpy as np
 import pytest
 
 from judgepanel.cli import main
+from judgepanel.votes import simulate
 from judgepanel.votes.errors import SAMPLE_FOLDER, InputError
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.simulate import (
-    SAMPLES,
-    SIMULATED,
-    find_sample,
-    sample_bytes,
-    sample_judge_bytes,
-    sample_votes,
-    write_panel,
-)
 
-NAMES = [sample.name for sample in SAMPLES]
-MADE = [sample.name for sample in SIMULATED]
+NAMES = [sample.name for sample in simulate.SAMPLES]
+MADE = [sample.name for sample in simulate.SIMULATED]
 
 
 def accuracies(votes):
@@ -31,19 +23,18 @@ def accuracies(votes):
 
 @pytest.mark.parametrize("name", MADE)
 def test_making_a_sample_again_gives_the_same_bytes(name, tmp_path):
-    sample = find_sample(name)
-    judges = write_panel(sample_votes(name), tmp_path / sample.file)
+    sample = simulate.find_sample(name)
+    judges = simulate.write_panel(simulate.sample_votes(name), tmp_path / sample.file)
     assert judges == tmp_path / sample.judge_file
-    assert (tmp_path / sample.file).read_bytes() == sample_bytes(name)
-    assert judges.read_bytes() == sample_judge_bytes(name)
+    assert (tmp_path / sample.file).read_bytes() == simulate.sample_bytes(name)
+    assert judges.read_bytes() == simulate.sample_judge_bytes(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_reads_back_as_its_votes(name):
-    loaded = load_votes(
-        sample_bytes(name), name=find_sample(name).file, judge_table=sample_judge_bytes(name)
-    )
-    assert loaded.votes.sha256 == sample_votes(name).sha256
+    data, judges = simulate.sample_bytes(name), simulate.sample_judge_bytes(name)
+    loaded = load_votes(data, name=simulate.find_sample(name).file, judge_table=judges)
+    assert loaded.votes.sha256 == simulate.sample_votes(name).sha256
 
 
 @pytest.mark.parametrize(
@@ -55,21 +46,21 @@ def test_a_sample_reads_back_as_its_votes(name):
     ],
 )
 def test_the_judge_table_goes_beside_the_votes_in_their_format(file, judge_file, tmp_path):
-    votes = sample_votes("one_class")
-    assert write_panel(votes, tmp_path / file) == tmp_path / judge_file
+    votes = simulate.sample_votes("one_class")
+    assert simulate.write_panel(votes, tmp_path / file) == tmp_path / judge_file
     loaded = load_votes(tmp_path / file, judge_table=tmp_path / judge_file)
     assert loaded.votes.sha256 == votes.sha256
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_are_small(name):
-    assert len(sample_bytes(name)) < 150_000
+    assert len(simulate.sample_bytes(name)) < 150_000
 
 
 def test_the_readme_gives_every_sample_its_command():
     readme = (SAMPLE_FOLDER / "README.md").read_text(encoding="utf-8")
-    for sample in SAMPLES:
-        votes = sample_votes(sample.name)
+    for sample in simulate.SAMPLES:
+        votes = simulate.sample_votes(sample.name)
         assert f"| `{sample.name}` | {votes.n_items} x {votes.n_judges} |" in readme
         assert sample.spec is None or sample.command in readme
 
@@ -78,8 +69,8 @@ def test_the_folder_holds_the_samples_and_nothing_else():
     expected = (
         {"README.md", "llmbar_LICENSE", "two_systems_votes.csv", "two_systems_judges.csv"}
         | {"two_systems_labels.csv"}
-        | {s.file for s in SAMPLES}
-        | {s.judge_file for s in SAMPLES}
+        | {s.file for s in simulate.SAMPLES}
+        | {s.judge_file for s in simulate.SAMPLES}
     )
     assert {path.name for path in SAMPLE_FOLDER.iterdir()} == expected
 
@@ -97,22 +88,22 @@ def test_an_unknown_sample_is_refused_with_the_names_there_are():
     with pytest.raises(
         InputError, match="llmbar, clean_pairwise, hard_panel, one_class, sparse_humans"
     ):
-        sample_bytes("tidy")
+        simulate.sample_bytes("tidy")
 
 
 def test_a_missing_file_says_how_to_make_it(monkeypatch, tmp_path):
     monkeypatch.setattr("judgepanel.votes.simulate.SAMPLE_FOLDER", tmp_path)
     with pytest.raises(InputError, match=r"\./run cli simulate --sample one_class"):
-        sample_bytes("one_class")
+        simulate.sample_bytes("one_class")
     with pytest.raises(InputError, match=r"git checkout sample_data/llmbar_votes\.csv"):
-        sample_votes("llmbar")
+        simulate.sample_votes("llmbar")
     monkeypatch.setattr("judgepanel.votes.simulate.IN_CHECKOUT", False)
     with pytest.raises(InputError, match="missing: install judgepanel again"):
-        sample_bytes("one_class")
+        simulate.sample_bytes("one_class")
 
 
 def test_the_clean_panel_is_dense_balanced_and_moderately_correlated():
-    votes = sample_votes("clean_pairwise")
+    votes = simulate.sample_votes("clean_pairwise")
     assert votes.votes.shape == (300, 24)
     assert (votes.votes != MISSING).all()
     assert votes.minority_share > 0.4
@@ -123,7 +114,7 @@ def test_the_clean_panel_is_dense_balanced_and_moderately_correlated():
 
 
 def test_the_hard_panel_has_every_trouble_it_promises():
-    votes = sample_votes("hard_panel")
+    votes = simulate.sample_votes("hard_panel")
     table, accuracy = votes.judge_table, accuracies(votes)
     kind = table["kind"].to_numpy()
     assert (kind == "copy").sum() == 6
@@ -140,20 +131,20 @@ def test_the_hard_panel_has_every_trouble_it_promises():
 
 
 def test_the_one_class_panel_has_only_label_one_and_sound_judges():
-    votes = sample_votes("one_class")
+    votes = simulate.sample_votes("one_class")
     assert set(votes.labels) == {1}
     assert accuracies(votes).min() > 0.55
 
 
 def test_the_sparse_panel_has_five_votes_an_item():
-    votes = sample_votes("sparse_humans")
+    votes = simulate.sample_votes("sparse_humans")
     assert votes.votes.shape == (400, 60)
     assert set(votes.n_votes) == {5}
     assert votes.coverage.min() > 0
 
 
 def test_the_real_panel_is_llmbars_as_published():
-    votes = sample_votes("llmbar")
+    votes = simulate.sample_votes("llmbar")
     assert votes.judge_table["source"].eq("princeton-nlp/LLMBar@900616bff90b").all()
     licence = (SAMPLE_FOLDER / "llmbar_LICENSE").read_text(encoding="utf-8")
     assert licence.startswith("MIT License")

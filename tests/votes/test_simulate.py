@@ -154,13 +154,9 @@ def test_a_lower_parse_rate_leaves_the_other_verdicts_alone():
 
 
 def test_structural_missingness_takes_one_slice_from_some_judges():
-    spec = SimulationSpec(
-        n_items=200,
-        n_judges=10,
-        subsets=(("chat", 0.0), ("math", 0.5)),
-        structural_judges=3,
-        structural_share=0.25,
-    )
+    structure = {"structural_judges": 3, "structural_share": 0.25}
+    subsets = (("chat", 0.0), ("math", 0.5))
+    spec = SimulationSpec(n_items=200, n_judges=10, subsets=subsets, **structure)
     votes = simulate(spec)
     missing = votes.votes == MISSING
     assert np.sort(missing.sum(axis=0)).tolist() == [0] * 7 + [50] * 3
@@ -213,13 +209,9 @@ def test_items_without_groups_have_none():
 
 
 def test_item_features_tell_something_about_difficulty():
-    spec = SimulationSpec(
-        n_items=4000,
-        n_judges=2,
-        difficulty_sd=0.5,
-        difficulty_noise=0.5,
-        subsets=(("chat", -1.0), ("code", 1.0)),
-    )
+    difficulty = {"difficulty_sd": 0.5, "difficulty_noise": 0.5}
+    subsets = (("chat", -1.0), ("code", 1.0))
+    spec = SimulationSpec(n_items=4000, n_judges=2, subsets=subsets, **difficulty)
     simulated = simulate_with_truth(spec)
     features = simulated.votes.features
     assert list(features.columns) == ["difficulty", "subset"]

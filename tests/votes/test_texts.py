@@ -53,14 +53,9 @@ def test_in_a_file_with_a_row_per_vote_a_text_is_the_same_in_all_rows_of_its_ite
     )
     rows["said"] = [f"{n}: {text}" for n, text in enumerate(REASONS * 2)]
     texts = read(rows, "i39").texts
-    assert texts.to_dict("records") == [
-        {
-            "id": "i39",
-            "question": QUESTIONS[39],
-            "answer_text": "It is 78, as you can count on your fingers yourself.",
-            "title": "sum 39",
-        }
-    ]
+    answer = "It is 78, as you can count on your fingers yourself."
+    assert texts.columns.tolist() == ["id", "question", "answer_text", "title"]
+    assert texts.values.tolist() == [["i39", QUESTIONS[39], answer, "sum 39"]]
 
 
 def test_long_texts_are_cut_and_empty_ones_are_blank():

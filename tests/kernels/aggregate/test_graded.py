@@ -149,11 +149,10 @@ def test_swapping_the_responses_of_items_turns_their_logits(name):
 def test_judges_may_come_in_any_order(name):
     ballots = with_grades(6)
     order = np.array([4, 2, 0, 5, 1, 3])
-    moved = replace(
-        ballots,
-        votes=np.ascontiguousarray(ballots.votes[:, order]),
-        margins=np.ascontiguousarray(ballots.margins[:, order]),
+    votes, margins = (
+        np.ascontiguousarray(cells[:, order]) for cells in (ballots.votes, ballots.margins)
     )
+    moved = replace(ballots, votes=votes, margins=margins)
     drawn = split(ballots.units, 2)
     before = panel_scores(ballots, drawn, KS[-1:], aggregator=name)
     after = panel_scores(moved, drawn, KS[-1:], aggregator=name)

@@ -15,12 +15,8 @@ from judgepanel.kernels.prefixes import Fit, counts, one_coin_weight
 from judgepanel.scoring.splits import folds
 from tests.helpers import counts_by_loop, item_nll, make_ballots
 
-KERNELS = (
-    joint_kernel.joint,
-    joint_kernel.stacking,
-    joint_kernel.joint_monotone,
-    joint_kernel.stacking_monotone,
-)
+NAMES = ("joint", "stacking", "joint_monotone", "stacking_monotone")
+KERNELS = [getattr(joint_kernel, name) for name in NAMES]
 
 
 def fold_numbers(ballots, rows, n_folds=5):
@@ -38,16 +34,6 @@ def cross_fits(ballots, rows, new, n_folds=5):
         rest, own = rows[fold[rows] != number], rows[fold[rows] == number]
         fits.append(Fit(rest, own, fold[rest]))
     return fits
-
-
-def related_panel(seed, n_items, n_judges, *, copies=3, accuracy=0.75):
-    """Ballots in which judges come in families that mostly repeat each other."""
-    rng = np.random.default_rng(seed)
-    signs = rng.choice([-1, 1], n_items).astype(np.int8)
-    heads = np.where(rng.random((n_items, -(-n_judges // copies))) < accuracy, 1, -1)
-    votes = np.repeat(heads, copies, axis=1)[:, :n_judges]
-    votes = np.where(rng.random(votes.shape) < 0.05, -votes, votes) * signs[:, None]
-    return Ballots(votes.astype(np.int8), signs, np.arange(n_items))
 
 
 @pytest.mark.parametrize("groups", [0, 8])
@@ -223,7 +209,11 @@ def test_without_evidence_of_more_joint_is_a_scaled_one_coin_sum():
 
 
 def test_a_family_that_repeats_itself_counts_once():
-    ballots = related_panel(12, 1600, 12, copies=6, accuracy=0.8)
+    rng = np.random.default_rng(12)
+    labels = rng.choice([-1, 1], 1600).astype(np.int8)
+    votes = np.repeat(np.where(rng.random((1600, 2)) < 0.8, 1, -1), 6, axis=1)
+    votes = np.where(rng.random(votes.shape) < 0.05, -votes, votes) * labels[:, None]
+    ballots = Ballots(votes.astype(np.int8), labels, np.arange(1600))
     rows, new = np.arange(400), np.arange(400, 1600)
     (panel,) = joint_kernel.Form(one_coin=True).panels(
         ballots, cross_fits(ballots, rows, new)[:1], 12
@@ -261,12 +251,10 @@ def test_lenient_judges_are_not_taken_for_a_label_prior():
     (panel,) = joint_kernel.Form(one_coin=True).panels(
         ballots, cross_fits(ballots, rows, new)[:1], 10
     )
-    logits = panel.logits(ballots.votes[new])
+    logits, truth = panel.logits(ballots.votes[new]), signs[new].astype(float)
     best = np.log(0.95 / 0.5) * yes[new].sum(1) + np.log(0.05 / 0.5) * (~yes[new]).sum(1)
     assert panel.intercept < -1.0
-    assert (
-        item_nll(logits, signs[new].astype(float)) < item_nll(best, signs[new].astype(float)) + 0.06
-    )
+    assert item_nll(logits, truth) < item_nll(best, truth) + 0.06
 
 
 def test_a_difference_within_noise_is_no_difference():
@@ -296,45 +284,34 @@ def test_directions_span_the_kernel_when_prototypes_are_all_items(block, monkeyp
     np.testing.assert_array_equal(agreement.similarity(-votes), -agreement.similarity(votes))
 
 
-def bad_input(name):
-    """Ballots whose every fit is degenerate in one way."""
-    rng = np.random.default_rng(16)
-    n = 40
-    signs = rng.choice(np.array([-1, 1], np.int8), n)
-    votes = np.where(rng.random((n, 5)) < 0.7, 1, -1).astype(np.int8) * signs[:, None]
-    if name == "one class":
-        votes, signs = votes * signs[:, None], np.ones(n, dtype=np.int8)
-    elif name == "three of a class":
-        signs = np.where(np.arange(n) < 3, -1, 1).astype(np.int8)
-    elif name == "perfect separation":
-        votes = np.tile(signs[:, None], (1, 5))
-    elif name == "always right, always wrong, constant":
-        votes[:, 0], votes[:, 1], votes[:, 2] = signs, -signs, 1
-    elif name == "no votes":
-        votes[:] = 0
-    elif name == "a judge without votes":
-        votes[:, 3] = 0
-    elif name == "few votes":
-        votes[rng.random((n, 5)) < 0.95] = 0
-    return Ballots(votes, signs, np.arange(n))
+def bad_inputs():
+    """Ballots by what makes every fit on them degenerate."""
+    rng, n = np.random.default_rng(16), 40
+    signs = rng.choice([-1, 1], n)
+    votes = np.where(rng.random((n, 5)) < 0.7, 1, -1) * signs[:, None]
+    cases = {
+        "one class": (votes * signs[:, None], np.ones(n)),
+        "three of a class": (votes, np.where(np.arange(n) < 3, -1, 1)),
+        "perfect separation": (np.tile(signs[:, None], (1, 5)), signs),
+        "right, wrong, constant": (np.c_[signs, -signs, np.ones(n), votes[:, 3:]], signs),
+        "no votes": (0 * votes, signs),
+        "a judge without votes": (votes * [1, 1, 1, 0, 1], signs),
+        "few votes": (votes * (rng.random((n, 5)) >= 0.95), signs),
+    }
+    return {
+        name: Ballots(cast.astype(np.int8), labels.astype(np.int8), np.arange(n))
+        for name, (cast, labels) in cases.items()
+    }
 
 
-CASES = (
-    "one class",
-    "three of a class",
-    "perfect separation",
-    "always right, always wrong, constant",
-    "no votes",
-    "a judge without votes",
-    "few votes",
-)
+BAD = bad_inputs()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", BAD)
 def test_bad_input_gives_finite_scores(name, symmetric, kernel):
-    ballots = replace(bad_input(name), symmetric=symmetric)
+    ballots = replace(BAD[name], symmetric=symmetric)
     fits = cross_fits(ballots, np.arange(25), np.arange(25, 40))
     for result in kernel(ballots, fits, np.array([1, 3, 5]), "accuracy"):
         assert np.isfinite(result).all()
@@ -343,7 +320,7 @@ def test_bad_input_gives_finite_scores(name, symmetric, kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_perfect_separation_is_believed_and_anti_experts_are_used(kernel):
-    right = bad_input("perfect separation")
+    right = BAD["perfect separation"]
     rows = np.arange(40)
     for sign in (1, -1):
         ballots = replace(right, votes=(right.votes * sign).astype(np.int8))

@@ -53,12 +53,9 @@ def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking,
         calibration, evaluation = np.flatnonzero(calibrates), np.flatnonzero(~calibrates)
     else:
         calibration, evaluation = halves(ballots)
+    drawn, options = Split(0, calibration, evaluation), {"ranking": ranking}
     scores = prefixes.prefix_scores(
-        ballots,
-        Split(0, calibration, evaluation),
-        every_k(ballots),
-        aggregator=aggregator,
-        ranking=ranking,
+        ballots, drawn, every_k(ballots), aggregator=aggregator, **options
     )
 
     def without_own_unit(item):
@@ -80,12 +77,9 @@ def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking,
 def test_in_sample_scores_use_all_calibration_rows(aggregator):
     ballots = make_ballots(4, 30, 5)
     calibration, evaluation = halves(ballots)
+    drawn = Split(0, calibration, evaluation)
     scores = prefixes.prefix_scores(
-        ballots,
-        Split(0, calibration, evaluation),
-        every_k(ballots),
-        aggregator=aggregator,
-        own_label="seen",
+        ballots, drawn, every_k(ballots), aggregator=aggregator, own_label="seen"
     )
     seen, _ = scores_by_loop(
         ballots, calibration, aggregator, "accuracy", lambda _: calibration, calibration
@@ -151,14 +145,9 @@ def test_a_grid_of_sizes_is_a_slice_of_all_sizes(aggregator, ranking, ks, groups
     calibration, evaluation = halves(ballots)
     if groups:
         calibration, evaluation = (np.flatnonzero(ballots.units % 2 == side) for side in (0, 1))
+    drawn = Split(0, calibration, evaluation)
     full, some = (
-        prefixes.prefix_scores(
-            ballots,
-            Split(0, calibration, evaluation),
-            sizes,
-            aggregator=aggregator,
-            ranking=ranking,
-        )
+        prefixes.prefix_scores(ballots, drawn, sizes, aggregator=aggregator, ranking=ranking)
         for sizes in (every_k(ballots), np.array(ks))
     )
     for side in ("calibration", "evaluation"):
@@ -187,13 +176,10 @@ def test_most_judges_are_not_leaders_once_labels_tell_them_apart():
     ballots = make_ballots(1, 600, 40)
     accuracy = np.linspace(0.5, 0.95, 40)
     right = np.random.default_rng(0).random((600, 40)) < accuracy
-    ballots = replace(
-        ballots, votes=np.where(right, ballots.signs[:, None], -ballots.signs[:, None])
-    )
-    everyone = np.arange(600)
-    correct, voted, _ = prefixes.counts_without_own(
-        ballots, everyone, *prefixes.counts(ballots, everyone)
-    )
+    own, everyone = ballots.signs[:, None], np.arange(600)
+    ballots = replace(ballots, votes=np.where(right, own, -own))
+    whole = prefixes.counts(ballots, everyone)
+    correct, voted, _ = prefixes.counts_without_own(ballots, everyone, *whole)
     keys = -prefixes.ranking_key(correct, voted, "accuracy")
     assert len(prefixes.leaders(keys, 5)) < 10
 
@@ -220,11 +206,8 @@ def test_counts_are_those_of_a_loop():
 def test_random_judges_look_skilled_in_sample_and_worthless_without_their_own_label():
     rng = np.random.default_rng(11)
     n, n_judges = 100, 80
-    ballots = Ballots(
-        rng.choice([-1, 1], (n, n_judges)).astype(np.int8),
-        rng.choice([-1, 1], n).astype(np.int8),
-        np.arange(n),
-    )
+    cast, labels = (rng.choice([-1, 1], shape).astype(np.int8) for shape in ((n, n_judges), n))
+    ballots = Ballots(cast, labels, np.arange(n))
     rows, ks = np.arange(n), np.array([10])
     signs = ballots.signs.astype(float)
     nll = {}

@@ -165,16 +165,8 @@ def separated(kind):
 
 
 SEPARATED = (
-    "separated",
-    "separated, huge",
-    "separated, tiny",
-    "separated the wrong way",
-    "touching",
-    "touching, huge",
-    "separated off the middle",
-    "all ones",
-    "all zeros",
-    "all ones, one score",
+    *("separated", "separated, huge", "separated, tiny", "separated the wrong way", "touching"),
+    *("touching, huge", "separated off the middle", "all ones", "all zeros", "all ones, one score"),
 )
 
 
@@ -324,46 +316,8 @@ def test_a_column_moves_no_bit_of_another():
         np.testing.assert_array_equal(alone[0], together[b])
 
 
-def best_rising(y, weight):
-    """At k the smallest over ends j >= k of the largest over starts i <= k of the mean of i..j."""
-    n = len(y)
-
-    def mean(i, j):
-        return np.average(y[i : j + 1], weights=weight[i : j + 1])
-
-    return np.array(
-        [min(max(mean(i, j) for i in range(k + 1)) for j in range(k, n)) for k in range(n)]
-    )
-
-
 def p_at(knots, x):
     return sigmoid(knots(np.asarray(x, dtype=float)))
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("weighted", [False, True])
-def test_at_the_scores_it_is_the_best_rising_probability(seed, weighted):
-    logits, signs = column(seed, n=25)
-    weight = np.random.default_rng(seed).uniform(0.1, 2.0, 25) if weighted else np.ones(25)
-    order = np.argsort(logits)
-    wanted = best_rising((signs[order] > 0).astype(float), weight[order]).clip(0.001, 0.999)
-    result = p_at(fit_isotonic(logits, signs, weight if weighted else None), logits[order])
-    np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("shift", [0.5, -0.3])
-@pytest.mark.parametrize("ties", [False, True])
-def test_symmetric_is_the_fit_to_every_item_and_its_swap(seed, shift, ties):
-    logits, signs = column(seed, n=40, shift=shift)
-    if ties:
-        logits = np.round(logits)
-    weight = np.random.default_rng(seed).integers(0, 3, 40).astype(float)
-    odd = fit_isotonic(logits, signs, weight, symmetric=True)
-    doubled = fit_isotonic(np.r_[logits, -logits], np.r_[signs, -signs], np.r_[weight, weight])
-    new = np.linspace(-7.0, 7.0, 141)
-    np.testing.assert_allclose(p_at(odd, new), p_at(doubled, new), rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(odd(new), -odd(-new))
 
 
 def test_between_knots_p_is_linear_in_the_logit_and_beyond_them_flat():

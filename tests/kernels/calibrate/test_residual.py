@@ -1,6 +1,7 @@
 """Residual correction against scikit-learn, where a fit has no optimum, and encoded features."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -139,13 +140,10 @@ class TestBoth:
         rng = np.random.default_rng(1)
         for _ in range(50):
             away = rng.normal(scale=1e-3, size=2 + x.shape[1])
-            near = type(residual_fit)(
-                residual_fit.slope + away[0],
-                residual_fit.level + away[1] * (not symmetric),
-                residual_fit.gamma + away[2:],
-                residual_fit.replaced,
-                symmetric,
-            )
+            slope = residual_fit.slope + away[0]
+            level = residual_fit.level + away[1] * (not symmetric)
+            gamma = residual_fit.gamma + away[2:]
+            near = replace(residual_fit, slope=slope, level=level, gamma=gamma)
             assert objective(near, logits, signs, x, 1.0, unit) > at
 
     def test_columns_are_fitted_as_if_alone_and_weights_leave_items_out(self, symmetric):

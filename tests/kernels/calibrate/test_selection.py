@@ -1,5 +1,7 @@
 """Choices by inner cross-validation, against loops that fit every fold by itself."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -20,11 +22,6 @@ def item_losses(make, logits, signs, fold):
         for i in np.flatnonzero(fold == number):
             losses[i] = item_nll(calibrated(logits[i : i + 1]), signs[i : i + 1])
     return losses
-
-
-def held_out_by_loop(make, logits, signs, fold, weights):
-    """Weighted mean NLL of one column."""
-    return float(weights @ item_losses(make, logits, signs, fold)) / weights.sum()
 
 
 def penalised_by_scipy(logits, signs, weights, penalty, symmetric):
@@ -59,15 +56,14 @@ def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric):
     result = calibration.fit(
         ("beta_cv",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold
     )
-    nll = [
-        held_out_by_loop(
-            lambda rows, penalty=penalty: penalised_by_scipy(
-                logits[rows], signs[rows], weights[rows], penalty, symmetric
-            ),
-            *(logits, signs, fold, weights),
-        )
-        for penalty in calibration.GRID
-    ]
+    nll = []
+    for penalty in calibration.GRID:
+
+        def make(rows, penalty=penalty):
+            part = (logits[rows], signs[rows], weights[rows])
+            return penalised_by_scipy(*part, penalty, symmetric)
+
+        nll.append(weights @ item_losses(make, logits, signs, fold) / weights.sum())
     assert result["beta_cv"].shape(0).penalty == calibration.GRID[int(np.argmin(nll))]
 
 
@@ -85,12 +81,8 @@ def test_auto_leaves_temperature_for_what_is_lower_by_a_standard_error(seed, sym
         )[name]
         return lambda new: made(new[None])[0]
 
-    losses = np.stack(
-        [
-            item_losses(lambda rows, name=name: fitted(name, rows), logits, signs, fold)
-            for name in names
-        ]
-    )[:, weights > 0]
+    losses = [item_losses(partial(fitted, name), logits, signs, fold) for name in names]
+    losses = np.stack(losses)[:, weights > 0]
     nll, difference = losses.mean(axis=1), losses - losses[0]
     clear = nll + difference.std(axis=1) / np.sqrt(losses.shape[1]) < nll[0]
     clear[0] = True

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from judgepanel.kernels import aggregation
 from judgepanel.kernels.ballots import Ballots
@@ -38,20 +39,18 @@ def test_the_first_steps_are_those_fitted_one_after_the_other(symmetric, with_fe
     )
     scores = prefix_scores(ballots, drawn, KS)
     signs = ballots.signs[drawn.calibration].astype(float)
-    np.testing.assert_array_equal(pipeline_scores.logits[:, RAW], scores.evaluation)
+    assert_array_equal(pipeline_scores.logits[:, RAW], scores.evaluation)
     own, new = (rows_of(features, rows) for rows in (drawn.calibration, drawn.evaluation))
     encoder = fit_encoder(own, len(signs))
     residual = fit_residual(
         scores.calibration, signs, encoder.encode(own, len(signs)), symmetric=symmetric
     )
     corrected = residual(scores.evaluation, encoder.encode(new, len(drawn.evaluation)))
-    np.testing.assert_allclose(pipeline_scores.logits[:, CORRECTED], corrected, rtol=0, atol=1e-9)
+    assert_allclose(pipeline_scores.logits[:, CORRECTED], corrected, rtol=0, atol=1e-9)
     alone = fit(("temperature",), scores.calibration, signs, symmetric=symmetric)["temperature"]
-    np.testing.assert_allclose(
-        pipeline_scores.logits[:, ALONE], alone(scores.evaluation), rtol=0, atol=1e-9
-    )
+    assert_allclose(pipeline_scores.logits[:, ALONE], alone(scores.evaluation), rtol=0, atol=1e-9)
     behind = pipeline_scores.logits[:, CALIBRATED] / pipeline_scores.logits[:, CORRECTED]
-    np.testing.assert_allclose(behind, behind[:, :1] * np.ones_like(behind), rtol=1e-9)
+    assert_allclose(behind, behind[:, :1] * np.ones_like(behind), rtol=1e-9)
     assert (behind != 1.0).any()
 
 
@@ -67,7 +66,7 @@ def test_step_four_is_step_three_on_the_rows_without_the_slice(groups):
     turned = ballots.signs.copy()
     turned[hold] *= -1
     other = evaluate_pipeline(replace(ballots, signs=turned), features, drawn, KS, RECIPE)
-    np.testing.assert_array_equal(scores.logits[:, SLICED], other.logits[:, SLICED])
+    assert_array_equal(scores.logits[:, SLICED], other.logits[:, SLICED])
     assert (scores.logits[:, CALIBRATED] != other.logits[:, CALIBRATED]).any()
     assert (scores.kinds != other.kinds).any()
 
@@ -86,9 +85,7 @@ def test_sets_are_those_of_the_shown_probability_and_the_slice():
     for row, level in enumerate(LEVELS):
         for panel in range(len(KS)):
             limit = threshold(nonconformity(p_slice[panel], labels), level)
-            np.testing.assert_array_equal(
-                scores.kinds[row, panel], set_kinds(p[panel], limit, limit)
-            )
+            assert_array_equal(scores.kinds[row, panel], set_kinds(p[panel], limit, limit))
 
 
 def test_no_label_of_an_evaluation_row_moves_a_bit():
@@ -97,8 +94,8 @@ def test_no_label_of_an_evaluation_row_moves_a_bit():
     signs[drawn.evaluation] *= -1
     scores = evaluate_pipeline(ballots, features, drawn, KS, RECIPE)
     other = evaluate_pipeline(replace(ballots, signs=signs), features, drawn, KS, RECIPE)
-    np.testing.assert_array_equal(scores.logits, other.logits)
-    np.testing.assert_array_equal(scores.kinds, other.kinds)
+    assert_array_equal(scores.logits, other.logits)
+    assert_array_equal(scores.kinds, other.kinds)
 
 
 @pytest.mark.parametrize("in_sample", [False, True])
@@ -125,11 +122,11 @@ def test_under_symmetric_swapping_items_mirrors_every_step(calibrator):
     scores = evaluate_pipeline(ballots, features, drawn, KS, pipeline)
     other = evaluate_pipeline(swapped, features, drawn, KS, pipeline)
     turned = flip[drawn.evaluation]
-    np.testing.assert_array_equal(scores.logits * turned, other.logits)
+    assert_array_equal(scores.logits * turned, other.logits)
     mirrored = np.array([0, 2, 1, 3])[scores.kinds]
-    np.testing.assert_array_equal(np.where(turned > 0, scores.kinds, mirrored), other.kinds)
+    assert_array_equal(np.where(turned > 0, scores.kinds, mirrored), other.kinds)
     assert scores.null_nll == other.null_nll
-    np.testing.assert_allclose(scores.constant_nll, np.log(2.0), atol=1e-12)
+    assert_allclose(scores.constant_nll, np.log(2.0), atol=1e-12)
 
 
 def test_items_without_votes_get_the_base_rate_and_weigh_nothing():
@@ -141,7 +138,7 @@ def test_items_without_votes_get_the_base_rate_and_weigh_nothing():
     rate = np.mean(ballots.signs[drawn.calibration] > 0)
     at = np.searchsorted(drawn.evaluation, blank)
     for step in (RAW, CORRECTED, CALIBRATED, ALONE):
-        np.testing.assert_allclose(scores.logits[:, step, at], np.log(rate / (1 - rate)))
+        assert_allclose(scores.logits[:, step, at], np.log(rate / (1 - rate)))
     assert np.isfinite(scores.logits).all()
 
 
@@ -167,7 +164,7 @@ def test_an_aggregator_that_is_cross_fitted_goes_the_same_way(monkeypatch):
     ballots, features, drawn = case(9)
     scores = evaluate_pipeline(ballots, features, drawn, KS, Recipe("stacking", ("beta",)))
     voted = (ballots.votes[drawn.evaluation] != 0).any(axis=1)
-    np.testing.assert_array_equal(
+    assert_array_equal(
         scores.logits[1, RAW, voted], ballots.votes[drawn.evaluation].sum(axis=1)[voted]
     )
     assert np.isfinite(scores.logits).all()

@@ -128,11 +128,8 @@ def test_a_panel_of_one_judge_is_its_own_best():
 
 def test_ties_go_to_the_smaller_panel_then_to_the_first():
     path = np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=bool)
-    assert subsets.best_of(path, np.array([0.5, 0.5 + 1e-12, 0.5])).best.tolist() == [
-        False,
-        True,
-        False,
-    ]
+    best = subsets.best_of(path, np.array([0.5, 0.5 + 1e-12, 0.5])).best
+    assert best.tolist() == [False, True, False]
 
 
 def test_copies_are_told_apart_by_their_place_and_not_by_rounding():

@@ -31,20 +31,13 @@ def llmbar(folder):
                 right, wrong = ("Output (a)", "Output (b)")[:: 1 if first else -1]
                 results = [{"swap = False": entry(right), "swap = True": entry(wrong)}]
                 if judge.endswith("Swap"):
-                    results = [
-                        {"swap = False": entry("Output (a)"), "swap = True": entry("Output (a)")},
-                        *results,
-                    ]
+                    stuck = dict.fromkeys(("swap = False", "swap = True"), entry("Output (a)"))
+                    results = [stuck, *results]
                 if judge.endswith("Rating"):
                     scores = ("7", "7") if number == 2 else ("8", "2") if first else ("2", "8")
-                    results = [
-                        {
-                            "score_1": [scores[0], "stop"],
-                            "score_2": [scores[1], "stop"],
-                            "swap = False": {"winner": "1"},
-                            "swap = True": {"winner": "1"},
-                        }
-                    ]
+                    winners = {"swap = False": {"winner": "1"}, "swap = True": {"winner": "1"}}
+                    rated = {f"score_{k}": [score, "stop"] for k, score in enumerate(scores, 1)}
+                    results = [rated | winners]
                 items.append({"input": "x", "label": 1 if first else 2, "results": results})
             path = folder / subset / "evaluators" / judge / "result.json"
             path.parent.mkdir(parents=True)
@@ -119,10 +112,8 @@ def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path, capsys):
     assert loaded.votes.labels.tolist() == [1, 0, 1]
     (element,) = sorted((tmp_path / "data").glob("*reward*"))
     assert len(list(read_kind(source_of(element), "judgebench").rows)) == 6
-    assert (
-        load_votes(element, need_labels=False).warnings[0]
-        == "Read as outputs of JudgeBench's judges."
-    )
+    single = load_votes(element, need_labels=False)
+    assert single.warnings[0] == "Read as outputs of JudgeBench's judges."
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -4,21 +4,18 @@ The tools themselves wrote the files in data/ (the folder's name has the version
 give scripted answers; expected values are what inspect_ai.log reads.
 """
 
-import contextlib
-import copy
 import io
 import json
 import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from judgepanel.cli import main
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import read_kind, recognised, source_of
 from judgepanel.votes.imports.common import OF_ANOTHER_TASK, item_label, order_in
+from tests.field.layouts import archive
 
 DATA = Path(__file__).parent / "data"
 INSPECT = ("inspect-0.3.60", "inspect-0.3.285")
@@ -38,18 +35,9 @@ def pair_votes(path, *, name=None):
     }
 
 
-def archive(**files):
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as made:
-        for name, content in files.items():
-            made.writestr(name, content)
-    return data.getvalue()
-
-
 def zipped(path, pattern):
-    return archive(
-        **{f"logs/{file.name}": file.read_bytes() for file in sorted(path.glob(pattern))}
-    )
+    files = sorted(path.glob(pattern))
+    return archive({f"logs/{file.name}": file.read_bytes() for file in files})
 
 
 @pytest.mark.parametrize("version", INSPECT)
@@ -116,7 +104,7 @@ def test_two_models_on_the_same_samples_are_items_of_one_group():
     for model in ("m1", "m2"):
         log["eval"]["model"] = model
         files[f"{model}.json"] = json.dumps(log).encode()
-    loaded = load_votes(archive(**files), name="logs.zip", task="pointwise")
+    loaded = load_votes(archive(files), name="logs.zip", task="pointwise")
     votes = loaded.votes
     assert loaded.roles.system_column == ("system",)
     assert votes.features["system"].tolist() == ["m1"] * 4 + ["m2"] * 4
@@ -189,7 +177,7 @@ def test_other_files_are_left_to_other_readers(data, name):
 
 
 def test_a_workbook_is_no_archive_of_results():
-    data = archive(**{"[Content_Types].xml": b"<Types/>", "xl/workbook.xml": b"<workbook/>"})
+    data = archive({"[Content_Types].xml": b"<Types/>", "xl/workbook.xml": b"<workbook/>"})
     with pytest.raises(InputError, match=r"votes\.xlsx: the workbook is damaged"):
         load_votes(data, name="votes.xlsx")
 
@@ -248,10 +236,8 @@ def test_the_task_also_chooses_where_an_archive_of_both_is_read_as_votes(mixed):
 def test_one_file_of_promptfoo_with_pairs_does_not_suppress_the_files_without():
     pairs = json.loads((PROMPTFOO / "pairs.json").read_text())
     pairs["results"]["results"] = pairs["results"]["results"][:2]
-    data = archive(
-        **{"a.json": json.dumps(pairs).encode()},
-        **{"b.json": (PROMPTFOO / "rubric.json").read_bytes()},
-    )
+    rubric = (PROMPTFOO / "rubric.json").read_bytes()
+    data = archive({"a.json": json.dumps(pairs), "b.json": rubric})
     loaded = load_votes(data, name="results.zip", need_labels=False)
     assert loaded.votes.task == "pointwise"
     assert any("the task pairwise reads them: 1 ('a.json')" in note for note in loaded.warnings)
@@ -295,7 +281,7 @@ def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_rea
         "half.eval": (DATA / INSPECT[1] / "sums.eval").read_bytes()[:400],
         "odd.json": json.dumps({**log, "samples": ["x"]}).encode(),
     }
-    loaded = load_votes(archive(**files), name="logs.zip", task="pointwise")
+    loaded = load_votes(archive(files), name="logs.zip", task="pointwise")
     assert loaded.votes.n_items == 4
     notes = [note for note in loaded.warnings if "eft out" in note or note.startswith("Not read")]
     assert notes == [
@@ -319,13 +305,13 @@ def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_rea
 def test_an_archive_of_a_mac_is_read_and_one_of_two_tools_is_refused():
     log = (DATA / INSPECT[1] / "pairs-hasty.eval").read_bytes()
     other = (PROMPTFOO / "rubric.json").read_bytes()
-    mac = archive(**{"__MACOSX/logs/._a.eval": b"\x00\x05", "logs/a.eval": log})
+    mac = archive({"__MACOSX/logs/._a.eval": b"\x00\x05", "logs/a.eval": log})
     assert load_votes(mac, name="logs.zip", need_labels=False).votes.judges == ("mockllm/hasty",)
-    both = archive(**{"a.eval": log, "b.json": other})
+    both = archive({"a.eval": log, "b.json": other})
     with pytest.raises(InputError, match=r"both\.zip: holds logs of Inspect AI and results of pro"):
         load_votes(both, name="both.zip")
     with pytest.raises(InputError, match=r"txt\.zip: holds no votes\. .*choose the file"):
-        load_votes(archive(**{"votes.txt": b"item,label,a\n1,1,1\n"}), name="txt.zip")
+        load_votes(archive({"votes.txt": b"item,label,a\n1,1,1\n"}), name="txt.zip")
 
 
 @pytest.mark.parametrize(
@@ -345,7 +331,7 @@ def test_half_a_result_is_called_so(name, sentence):
 
 def test_the_same_results_of_promptfoo_in_two_files_count_once():
     files = {file.name: file.read_bytes() for file in PROMPTFOO.glob("pairs.*")}
-    loaded = load_votes(archive(**files), name="results.zip", need_labels=False)
+    loaded = load_votes(archive(files), name="results.zip", need_labels=False)
     assert "Left out, results that are there twice: 8." in loaded.warnings
     assert loaded.votes.votes.T.tolist() == [CAREFUL, HASTY]
     with pytest.raises(InputError, match=r"empty\.json: holds no outputs"):
@@ -370,50 +356,11 @@ def test_a_damaged_log_is_named():
         load_votes(bytes(data), name="bad.eval")
 
 
-FILES = [
-    *(DATA / INSPECT[1] / name for name in ("pairs-hasty.json", "sums.json")),
-    *(PROMPTFOO / name for name in ("pairs.json", "rubric.json")),
-]
-JUNK = st.sampled_from([None, 1, -1.5, True, "", "C", "A", [], [1], {}, {"id": 1}, [[]], "x" * 99])
-
-
-def places(result, path=()):
-    """The paths of all values in a JSON document."""
-    inner = (
-        result.items()
-        if isinstance(result, dict)
-        else enumerate(result)
-        if isinstance(result, list)
-        else ()
-    )
-    return [path, *(below for key, value in inner for below in places(value, (*path, key)))]
-
-
-@given(st.sampled_from(FILES), st.data())
-def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, data):
-    content = json.loads(file.read_text())
-    known = places(content)[1:]
-    for _ in range(3):
-        path = data.draw(st.sampled_from(known))
-        target = content
-        for key in path[:-1]:
-            try:
-                target = target[key]
-            except (KeyError, IndexError, TypeError):
-                break
-        if isinstance(target, dict) or (
-            isinstance(target, list) and isinstance(path[-1], int) and path[-1] < len(target)
-        ):
-            target[path[-1]] = copy.deepcopy(data.draw(JUNK))
-    with contextlib.suppress(InputError):
-        load_votes(json.dumps(content).encode(), name="found.json", need_labels=False)
-
-
 def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch):
     log = (DATA / INSPECT[1] / "pairs-hasty.eval").read_bytes()
     with zipfile.ZipFile(io.BytesIO(log)) as inner:
         size = sum(entry.file_size for entry in inner.infolist())
-    two = archive(**{"a.eval": log, "b.eval": log})
+    two = archive({"a.eval": log, "b.eval": log})
     for room, fits in ((2 * size + 2 * len(log), True), (2 * size, False)):
         monkeypatch.setattr("judgepanel.votes.sources.Archive.__init__.__defaults__", (room,))
         if fits:
@@ -426,9 +373,5 @@ def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch):
 def test_a_label_as_shown_is_taken_only_where_the_order_is_known():
     """An order of 1 is the first of 1 and 2, and the second of 0 and 1."""
     assert [item_label("A", word) for word in ("AB", "0", "2", "1")] == [1, 1, 0, None]
-    assert [item_label("A", order_in({"swapped": way})) for way in (0, 1, False, True)] == [
-        1,
-        0,
-        1,
-        0,
-    ]
+    swapped = [order_in({"swapped": way}) for way in (0, 1, False, True)]
+    assert [item_label("A", order) for order in swapped] == [1, 0, 1, 0]
