@@ -6,7 +6,7 @@ cross-fitted (:mod:`kernels.prefixes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 from typing import Literal, cast, get_args
@@ -14,41 +14,15 @@ from typing import Literal, cast, get_args
 import numpy as np
 
 from judgepanel.arrays import Ints
+from judgepanel.kernels import joint, prefixes
 from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.dawid_skene import dawid_skene, dawid_skene_semi
 from judgepanel.kernels.graded import graded_scores, joint_graded
-from judgepanel.kernels.joint import (
-    MOST_JUDGES,
-    Form,
-    joint,
-    joint_monotone,
-    stacking,
-    stacking_monotone,
-)
-from judgepanel.kernels.prefixes import (
-    ClosedForm,
-    Kernel,
-    OwnLabel,
-    PrefixScores,
-    Ranking,
-    cross_fitted,
-    prefix_scores,
-)
 from judgepanel.kernels.threads import SHARED
 from judgepanel.scoring.splits import Split
 
-Aggregator = Literal[
-    "majority",
-    "accuracy_weighted",
-    "log_odds",
-    "one_coin",
-    "dawid_skene",
-    "dawid_skene_semi",
-    "stacking",
-    "joint",
-    "stacking_monotone",
-    "joint_monotone",
-]
+Ridge = Literal["stacking", "joint", "stacking_monotone", "joint_monotone"]
+Aggregator = Literal[prefixes.ClosedForm, "dawid_skene", "dawid_skene_semi", Ridge]
 
 Graded = Literal["one_coin_graded", "joint_graded"]
 """Aggregators of votes with grades; without grades they equal one_coin and joint to the bit."""
@@ -57,14 +31,14 @@ AnyAggregator = Literal[Aggregator, Graded]
 
 AGGREGATORS: tuple[Aggregator, ...] = get_args(Aggregator)
 ANY_AGGREGATORS: tuple[AnyAggregator, ...] = (*AGGREGATORS, *get_args(Graded))
-RIDGES: Mapping[str, Form] = {
-    "stacking": stacking,
-    "joint": joint,
-    "stacking_monotone": stacking_monotone,
-    "joint_monotone": joint_monotone,
+RIDGES: Mapping[str, joint.Form] = {
+    "stacking": joint.stacking,
+    "joint": joint.joint,
+    "stacking_monotone": joint.stacking_monotone,
+    "joint_monotone": joint.joint_monotone,
 }
 """Aggregators that weight judges jointly by ridge regression."""
-KERNELS: Mapping[str, Kernel] = {
+KERNELS: Mapping[str, prefixes.Kernel] = {
     "dawid_skene": dawid_skene,
     "dawid_skene_semi": dawid_skene_semi,
     **RIDGES,
@@ -93,11 +67,11 @@ def panel_scores(
     ks: Ints,
     *,
     aggregator: AnyAggregator = "one_coin",
-    ranking: Ranking = "accuracy",
-    own_label: OwnLabel = "removed",
+    ranking: prefixes.Ranking = "accuracy",
+    own_label: prefixes.OwnLabel = "removed",
     seed: int = 0,
     key: tuple[int, ...] = (0, 4),
-) -> PrefixScores:
+) -> prefixes.PrefixScores:
     """Score both sides of a split under the ``ks`` best judges (sorted, in 1..n_judges).
 
     ``seed`` and ``key`` determine the folds of cross-fitted aggregators.
@@ -105,12 +79,12 @@ def panel_scores(
     if aggregator == "one_coin_graded":
         return graded_scores(ballots, split, ks, ranking=ranking, own_label=own_label)
     if not cross_fits(aggregator):
-        closed = cast(ClosedForm, aggregator)
-        return prefix_scores(
+        closed = cast(prefixes.ClosedForm, aggregator)
+        return prefixes.prefix_scores(
             ballots, split, ks, aggregator=closed, ranking=ranking, own_label=own_label
         )
     fit = partial(
-        cross_fitted,
+        prefixes.cross_fitted,
         ballots,
         split,
         kernel=joint_graded if aggregator == "joint_graded" else KERNELS[aggregator],
@@ -121,23 +95,11 @@ def panel_scores(
     )
     if ballots.n_items > _MOST_ITEMS:
         return fit(ks=ks)
+    # Another study may have fitted some of these panels. Panels of one EM have bits that depend on
+    # which sizes run together; so may those of so many judges that only the best are compared.
     rows = digest_of(ballots.digest, split.calibration, split.evaluation)
-    return _shared(ballots, split, ks, fit, (aggregator, ranking, own_label, seed, key, rows))
-
-
-def _shared(
-    ballots: Ballots,
-    split: Split,
-    ks: Ints,
-    fit: Callable[..., PrefixScores],
-    case: tuple[Hashable, ...],
-) -> PrefixScores:
-    """Scores of panels that another study has fitted in this split, and of those fitted now.
-
-    Panels of one EM have bits that depend on which sizes run together; so may those of so many
-    judges that only the best are compared (:mod:`kernels.joint`).
-    """
-    apart = case[0] not in _TOGETHER and ballots.n_judges <= MOST_JUDGES
+    case = (aggregator, ranking, own_label, seed, key, rows)
+    apart = aggregator not in _TOGETHER and ballots.n_judges <= joint.MOST_JUDGES
     sizes = ks.tolist()
     groups = [(k,) for k in sizes] if apart else [tuple(sizes)]
     known = {group: SHARED.find(split.number, (*case, group)) for group in groups}
@@ -148,4 +110,4 @@ def _shared(
             part = scores.of_size(column) if apart else scores
             SHARED.keep(split.number, (*case, group), part, part.nbytes)
             known[group] = part
-    return PrefixScores.joined([known[group] for group in groups])
+    return prefixes.PrefixScores.joined([known[group] for group in groups])

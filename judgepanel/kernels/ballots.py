@@ -45,21 +45,6 @@ ROWS = 4_096
 """Rows that products take at a time."""
 
 
-def part_of(votes: NDArray[np.int8], sparse: Sparse | None, rows: Index, judges: Index) -> Cells:
-    """Return the votes (n, k) of some judges on some rows.
-
-    ``sparse`` are all votes as :func:`sparse_of` returns them; its parts have the same bits as
-    those of the votes and take a tenth of the time.
-    """
-    size = len(rows) * len(judges)
-    if sparse is not None and size > SPARSE_CELLS:
-        part = sparse[rows][:, judges]
-        if part.nnz < SPARSE_DENSITY * size:
-            part.sort_indices()
-            return part
-    return cells_of(taken(votes, rows, judges))
-
-
 def taken(votes: NDArray[np.int8], rows: Index, judges: Index) -> NDArray[np.int8]:
     """Return the votes (n, k) of some judges on some rows as an array."""
     if len(rows) * len(judges) <= SPARSE_CELLS:
@@ -159,7 +144,14 @@ class Ballots:
 
     def part(self, rows: NDArray[np.int64], judges: NDArray[np.int64]) -> Cells:
         """Return the votes (n, k) of some judges on some items, as products take them."""
-        return part_of(self.votes, self.sparse, rows, judges)
+        size = len(rows) * len(judges)
+        # Parts of the sparse form have the same bits and take a tenth of the time.
+        if self.sparse is not None and size > SPARSE_CELLS:
+            part = self.sparse[rows][:, judges]
+            if part.nnz < SPARSE_DENSITY * size:
+                part.sort_indices()
+                return part
+        return cells_of(taken(self.votes, rows, judges))
 
     def of_judges(self, judges: ArrayLike) -> Ballots:
         """Return the same items with some of the judges: a mask, or positions of columns."""
@@ -200,15 +192,20 @@ def digest_of(first: bytes, *arrays: NDArray[Any] | None) -> bytes:
     return digest.digest()
 
 
-_ROWS = 4_096
+def vote_sums(votes: Votes, ones: Floats, zeros: Floats) -> Floats:
+    """Sum in panel order, (n_items,), of what each judge's vote adds: ``ones`` or ``zeros``.
+
+    Votes are (n_items, n_judges) in {0, 1, -1 missing}, the others (n_judges,).
+    """
+    total = np.zeros(len(votes))
+    for column, if_one, if_zero in zip(votes.T, ones, zeros, strict=True):
+        total += np.where(column == 1, if_one, np.where(column == 0, if_zero, 0.0))
+    return total
 
 
 def weighted_logits(votes: Votes, weights: Floats) -> Floats:
     """Sum of V w in panel order, (n_items,); votes (n_items, n_judges) in {0, 1, -1 missing}."""
-    total = np.zeros(len(votes))
-    for column, weight in zip(votes.T, weights, strict=True):
-        total += np.where(column == 1, weight, np.where(column == 0, -weight, 0.0))
-    return total
+    return vote_sums(votes, weights, -weights)
 
 
 def coded(votes: Votes, bands: Votes) -> Votes:
@@ -235,10 +232,7 @@ def level_logits(codes: Votes, levels: Sequence[Floats]) -> Floats:
 
 def present_weights(votes: Votes, sizes: Floats) -> Floats:
     """Sum of ``sizes`` (n_judges,) over the judges that voted, in panel order, (n_items,)."""
-    total = np.zeros(len(votes))
-    for column, size in zip(votes.T, sizes, strict=True):
-        total += np.where(column >= 0, size, 0.0)
-    return total
+    return vote_sums(votes, sizes, sizes)
 
 
 def fraction_logits(votes: Votes, weights: Floats) -> Floats:
@@ -246,10 +240,8 @@ def fraction_logits(votes: Votes, weights: Floats) -> Floats:
 
     The weighted vote fraction, smoothed so that unanimity is finite.
     """
-    ones, zeros = np.zeros(len(votes)), np.zeros(len(votes))
-    for column, weight in zip(votes.T, weights, strict=True):
-        ones += np.where(column == 1, weight, 0.0)
-        zeros += np.where(column == 0, weight, 0.0)
+    none = np.zeros_like(weights)
+    ones, zeros = vote_sums(votes, weights, none), vote_sums(votes, none, weights)
     pairs = zip(ones.tolist(), zeros.tolist(), strict=True)
     return np.array([math.log(a + 1.0) - math.log(b + 1.0) for a, b in pairs])
 
@@ -261,8 +253,8 @@ def likeness_logits(votes: Votes, shares: Floats, past: Votes, pull: Floats) -> 
     n_judges) holds their signed votes P, ``pull`` (m,) the contribution of each.
     """
     total = np.zeros(len(votes))
-    for start in range(0, len(votes), _ROWS):
-        rows = slice(start, start + _ROWS)
+    for start in range(0, len(votes), ROWS):
+        rows = slice(start, start + ROWS)
         d = np.zeros((len(votes[rows]), len(past)))
         for column, share, theirs in zip(votes[rows].T, shares, past.T, strict=True):
             own = np.where(column == 1, share, np.where(column == 0, -share, 0.0))

@@ -28,21 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.maps import (
-    ALPHA,
-    IDENTITY,
-    LAMBDA,
-    MAX_SLOPE,
-    Knots,
-    Rows,
-    column_blocks,
-    fit_beta,
-    fit_isotonic,
-    fit_platt,
-    fit_scale,
-    softplus,
-    tied,
-)
+from judgepanel.kernels import maps
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes.errors import InputError
 
@@ -92,7 +78,7 @@ def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floa
     a, b, c = (params[..., i, None] for i in range(3))
     if np.array_equal(params[..., 0], -params[..., 1]):
         return np.asarray(a * logits + c)
-    log_p = -softplus(-logits)
+    log_p = -maps.softplus(-logits)
     return np.asarray((a + b) * log_p - b * logits + c)
 
 
@@ -117,7 +103,7 @@ class MapFit:
         """Return calibrated logits of raw logits (B, n)."""
         return apply_map(self.params, logits, self.clip)
 
-    def part(self, block: Rows) -> MapFit:
+    def part(self, block: maps.Rows) -> MapFit:
         """Return the fit of some of the columns, in that order."""
         penalty = None if self.penalty is None else self.penalty[block]
         return MapFit(self.kind, self.params[block], self.replaced[block], self.clip, penalty)
@@ -135,7 +121,7 @@ class MapFit:
 class IsotonicFit:
     """Fitted isotonic steps, one :class:`Knots` per column, which always succeed."""
 
-    knots: tuple[Knots, ...]
+    knots: tuple[maps.Knots, ...]
 
     @property
     def replaced(self) -> Flags:
@@ -149,7 +135,7 @@ class IsotonicFit:
             row[:] = knots(column)
         return out
 
-    def part(self, block: Rows) -> IsotonicFit:
+    def part(self, block: maps.Rows) -> IsotonicFit:
         """Return the fit of some of the columns, in that order."""
         if isinstance(block, slice):
             return IsotonicFit(self.knots[block])
@@ -189,7 +175,7 @@ class ChosenFit:
                 out[rows] = fit.part(rows)(logits[rows])
         return out
 
-    def part(self, block: Rows) -> ChosenFit:
+    def part(self, block: maps.Rows) -> ChosenFit:
         """Return the fit of some of the columns, in that order."""
         fits = tuple(fit.part(block) for fit in self.fits)
         return ChosenFit(self.names, fits, self.which[block], self.replaced[block])
@@ -220,6 +206,11 @@ class Columns:
     symmetric: bool
 
     @property
+    def data(self) -> tuple[Floats, Floats, Floats | None]:
+        """Logits, signs and weights, which every fit of a map begins with."""
+        return self.logits, self.signs, self.weights
+
+    @property
     def n_labels(self) -> Ints:
         """Number of items with a weight above 0, (B,)."""
         columns, n = self.logits.shape
@@ -242,16 +233,12 @@ class Columns:
     def blocks(self, copies: int = 1) -> list[slice]:
         """Slices of the columns that bound the memory needed to process so many copies of them."""
         columns, n = self.logits.shape
-        return column_blocks(columns, n * copies, CELLS)
+        return maps.column_blocks(columns, n * copies, CELLS)
 
     def items(self, at: Ints) -> Columns:
         """Return some of the items: positions (m,), or (B, m) by column."""
-        return Columns(
-            _taken(self.logits, at),
-            _taken(self.signs, at),
-            None if self.weights is None else _taken(self.weights, at),
-            self.symmetric,
-        )
+        weights = None if self.weights is None else _taken(self.weights, at)
+        return Columns(_taken(self.logits, at), _taken(self.signs, at), weights, self.symmetric)
 
     def extremes(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Lowest and highest logit of label 1, then of label 0, each (B,); infinite if none."""
@@ -279,9 +266,7 @@ class Columns:
 
 
 def cross_validated(
-    columns: Columns,
-    fold: Ints | None,
-    fits: Callable[[Columns, Ints], Sequence[CalibrationFit]],
+    columns: Columns, fold: Ints | None, fits: Callable[[Columns, Ints], Sequence[CalibrationFit]]
 ) -> tuple[Floats, Floats]:
     """Cross-validated NLL (C, B) of C calibrators, p clipped to [.001, .999].
 
@@ -371,7 +356,7 @@ def _shuffled(columns: Columns) -> Ints:
 def _losses(fit: CalibrationFit, held: Columns) -> Floats:
     """Weighted NLL (B, n) of the held-out items."""
     calibrated = np.clip(fit(held.logits), -_LOGIT_CLIP, _LOGIT_CLIP)
-    loss = softplus(-held.signs * calibrated)
+    loss = maps.softplus(-held.signs * calibrated)
     return np.asarray(loss if held.weights is None else held.weights * loss)
 
 
@@ -433,27 +418,23 @@ def fit(
     for name in names:
         if name not in CALIBRATORS:
             raise InputError("unknown calibrator", value=name, allowed=", ".join(CALIBRATORS))
-    fold = _checked(fold, logits.shape[-1])
+    inner_fold: Ints | None = None
+    if fold is not None:
+        given, n = np.asarray(fold), logits.shape[-1]
+        if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
+            raise InputError(
+                "the folds of a calibrator must be whole numbers, one per item",
+                value=f"{given.dtype} {given.shape}",
+                allowed=f"int ({n},)",
+            )
+        inner_fold = given.astype(np.int64)
     columns = Columns(logits, np.asarray(signs, dtype=np.float64), weights, symmetric)
-    start = np.tile(IDENTITY, (len(logits), 1))
+    start = np.tile(maps.IDENTITY, (len(logits), 1))
     if set(names) != {"none"}:
         slope = None if near is None else near[:, 0]
-        start = tied(fit_scale(logits, columns.signs, weights, start=slope))
-    family = _Family(columns, start, fold, near)
+        start = maps.tied(maps.fit_scale(*columns.data, start=slope))
+    family = _Family(columns, start, inner_fold, near)
     return {name: family(name) for name in names}
-
-
-def _checked(fold: ArrayLike | None, n: int) -> Ints | None:
-    if fold is None:
-        return None
-    given = np.asarray(fold)
-    if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
-        raise InputError(
-            "the folds of a calibrator must be whole numbers, one per item",
-            value=f"{given.dtype} {given.shape}",
-            allowed=f"int ({n},)",
-        )
-    return given.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -489,7 +470,7 @@ class _Family:
 
 
 def _none(family: _Family) -> CalibrationFit:
-    return family.map_fit("none", np.tile(IDENTITY, (len(family.temperature), 1)))
+    return family.map_fit("none", np.tile(maps.IDENTITY, (len(family.temperature), 1)))
 
 
 def _temperature(family: _Family) -> CalibrationFit:
@@ -499,13 +480,12 @@ def _temperature(family: _Family) -> CalibrationFit:
 def _platt(family: _Family) -> CalibrationFit:
     if family.columns.symmetric:
         return family.map_fit("platt", family.temperature)
-    columns = family.columns
-    params, fitted = fit_platt(columns.logits, columns.signs, columns.weights, start=family.start)
+    params, fitted = maps.fit_platt(*family.columns.data, start=family.start)
     return family.map_fit("platt", params, fitted)
 
 
 def _beta(family: _Family) -> CalibrationFit:
-    params, fitted = _penalised(family.columns, LAMBDA, ALPHA, family.start)
+    params, fitted = _penalised(family.columns, maps.LAMBDA, maps.ALPHA, family.start)
     return family.map_fit("beta", params, fitted)
 
 
@@ -521,24 +501,22 @@ def _beta_free(family: _Family) -> CalibrationFit:
     params, fitted = start.copy(), ~columns.separable()
     if fitted.any():
         able = np.flatnonzero(fitted)
-        params[able], converged = _penalised(columns.part(able), 0.0, ALPHA, start[able])
-        fitted[able] = converged & (np.abs(params[able]).max(-1) < MAX_SLOPE)
+        params[able], converged = _penalised(columns.part(able), 0.0, maps.ALPHA, start[able])
+        fitted[able] = converged & (np.abs(params[able]).max(-1) < maps.MAX_SLOPE)
     return family.map_fit("beta_free", params, fitted)
 
 
 def _beta_clipped(family: _Family) -> CalibrationFit:
-    columns = family.columns
-    logits = np.clip(columns.logits, -INPUT_CLIP, INPUT_CLIP)
+    clipped = np.clip(family.columns.logits, -INPUT_CLIP, INPUT_CLIP)
+    columns = replace(family.columns, logits=clipped)
     if columns.symmetric:
-        slope = fit_scale(logits, columns.signs, columns.weights, penalty=LAMBDA, lowest=-MAX_SLOPE)
-        map_fit = family.map_fit("beta_clipped", tied(slope))
+        slope = maps.fit_scale(*columns.data, penalty=maps.LAMBDA, lowest=-maps.MAX_SLOPE)
+        map_fit = family.map_fit("beta_clipped", maps.tied(slope))
     else:
-        params, fitted = fit_beta(
-            logits, columns.signs, columns.weights, start=family.temperature, bounded=False
-        )
+        params, fitted = maps.fit_beta(*columns.data, start=family.temperature, bounded=False)
         stands_in = family.temperature
         if not fitted.all():  # the fallback must see the clipped input, too
-            stands_in = tied(fit_scale(logits, columns.signs, columns.weights))
+            stands_in = maps.tied(maps.fit_scale(*columns.data))
         map_fit = replace(family, temperature=stands_in).map_fit("beta_clipped", params, fitted)
     return replace(map_fit, clip=INPUT_CLIP)
 
@@ -551,9 +529,9 @@ def _beta_cv(family: _Family) -> CalibrationFit:
 
     def fits(learn: Columns, own: Ints) -> list[CalibrationFit]:
         params, _ = _path(learn, whole[:, own])
-        return [family.map_fit("beta_cv", maps) for maps in params]
+        return [family.map_fit("beta_cv", shape) for shape in params]
 
-    which = np.full(len(family.temperature), GRID.index(LAMBDA))
+    which = np.full(len(family.temperature), GRID.index(maps.LAMBDA))
     if _has_folds(family):
         which = lowest(cross_validated(family.columns, family.fold, fits)[0])
     at = which, np.arange(len(which))
@@ -563,31 +541,21 @@ def _beta_cv(family: _Family) -> CalibrationFit:
 
 def _path(columns: Columns, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return maps (L, B, 3) for all penalties of the grid, and which converged (L, B)."""
-    shape = start.shape
-    params, fitted = _penalised(
-        columns.repeated(len(GRID)),
-        np.repeat(np.array(GRID), shape[1]),
-        ALPHA,
-        start.reshape(-1, 3),
-    )
+    shape, penalties = start.shape, np.repeat(np.array(GRID), start.shape[1])
+    repeated, starts = columns.repeated(len(GRID)), start.reshape(-1, 3)
+    params, fitted = _penalised(repeated, penalties, maps.ALPHA, starts)
     return params.reshape(shape), fitted.reshape(shape[:2])
 
 
 def _isotonic(family: _Family) -> CalibrationFit:
-    columns = family.columns
+    columns, symmetric = family.columns, family.columns.symmetric
     signs = np.broadcast_to(columns.signs, columns.logits.shape)
-    steps = IsotonicFit(
-        tuple(
-            fit_isotonic(
-                logits,
-                signs[column],
-                None if columns.weights is None else columns.weights[column],
-                symmetric=columns.symmetric,
-            )
-            for column, logits in enumerate(columns.logits)
-        )
-    )
-    lost = np.zeros(len(columns.logits), dtype=bool) if columns.symmetric else columns.one_class()
+    knots = []
+    for column, logits in enumerate(columns.logits):
+        weights = None if columns.weights is None else columns.weights[column]
+        knots.append(maps.fit_isotonic(logits, signs[column], weights, symmetric=symmetric))
+    steps = IsotonicFit(tuple(knots))
+    lost = np.zeros(len(columns.logits), dtype=bool) if symmetric else columns.one_class()
     if not lost.any():
         return steps
     names: tuple[Calibrator, ...] = ("isotonic", "temperature")
@@ -599,10 +567,8 @@ def _auto(family: _Family) -> CalibrationFit:
     names = tuple(name for name in AUTO if not (symmetric and name == "platt"))
 
     def fits(learn: Columns, own: Ints) -> list[CalibrationFit]:
-        start = fit_scale(
-            learn.logits, learn.signs, learn.weights, start=family.temperature[own, 0]
-        )
-        inner = _Family(learn, tied(start))
+        start = maps.fit_scale(*learn.data, start=family.temperature[own, 0])
+        inner = _Family(learn, maps.tied(start))
         return [inner(name) for name in names]
 
     enough = family.columns.n_labels >= FEW_LABELS
@@ -620,18 +586,9 @@ def _penalised(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return monotone beta maps (B, 3) under a penalty, and which converged (B,)."""
     if columns.symmetric:
-        slope = fit_scale(
-            columns.logits,
-            columns.signs,
-            columns.weights,
-            penalty=penalty,
-            alpha=alpha,
-            start=start[:, 0],
-        )
-        return tied(slope), np.ones(len(slope), dtype=bool)
-    return fit_beta(
-        columns.logits, columns.signs, columns.weights, start=start, penalty=penalty, alpha=alpha
-    )
+        slope = maps.fit_scale(*columns.data, penalty=penalty, alpha=alpha, start=start[:, 0])
+        return maps.tied(slope), np.ones(len(slope), dtype=bool)
+    return maps.fit_beta(*columns.data, start=start, penalty=penalty, alpha=alpha)
 
 
 def _has_folds(family: _Family) -> bool:

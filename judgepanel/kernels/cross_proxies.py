@@ -164,20 +164,14 @@ def cross_proxies_of_best(
     """
 
     def predict(rows: Ints) -> Floats:
-        chosen = np.sort(_most_telling(votes[rows], labels[rows])[:k])
+        # By correlation with the labels, shrunk as if two more votes said nothing, so that a judge
+        # of a few votes is not first.
+        gap, away = labels[rows] - labels[rows].mean(), votes[rows] - votes[rows].mean(axis=0)
+        slope = (gap @ away) / np.sqrt((away**2).sum(axis=0) + PRIOR_VOTES)
+        chosen = np.sort(np.argsort(-slope, kind="stable")[:k])
         return Features.of(votes[:, chosen]).fitted(rows, labels)
 
     return cross_fitted(predict, labels, units, seed=seed)
-
-
-def _most_telling(votes: Votes, labels: Floats) -> Ints:
-    """Judges in the order of the correlation of their votes (n, J) with labels (n,).
-
-    It is shrunk as if two more votes said nothing, so that a judge of a few votes is not first.
-    """
-    gap, away = labels - labels.mean(), votes - votes.mean(axis=0)
-    slope = (gap @ away) / np.sqrt((away**2).sum(axis=0) + PRIOR_VOTES)
-    return np.argsort(-slope, kind="stable")
 
 
 def best_judge(votes: Votes, labels: Floats, units: Ints, *, seed: int) -> Floats:

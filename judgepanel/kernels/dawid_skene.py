@@ -22,7 +22,7 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints, Votes
-from judgepanel.kernels.ballots import Ballots, Cells, dense_of
+from judgepanel.kernels.ballots import Ballots, Cells, dense_of, vote_sums
 from judgepanel.kernels.maps import column_blocks
 from judgepanel.kernels.prefixes import Fit, Ranking, rank, without_votes
 from judgepanel.votes.errors import InputError
@@ -114,18 +114,16 @@ def design_of(votes: Cells, *, tied: bool) -> Design:
     return np.ascontiguousarray(features, dtype=np.float64)  # fixes the order of additions
 
 
-def run(
-    design: Design, panels: Mask, rows: Mask, labels: NDArray[np.int8], rules: Rules
-) -> DawidSkeneFit:
+def run(design: Design, panels: Mask, labels: NDArray[np.int8], rules: Rules) -> DawidSkeneFit:
     """Fit B problems.
 
     Parameters
     ----------
     design : the result of :func:`design_of`, float (n, F).
-    panels : bool (K, B), the judges of each problem; rows : bool (n, B), or (n, 1), its items.
+    panels : bool (K, B), the judges of each problem.
     labels : int8 (n,), +1 or -1 clamps an item, 0 leaves it to the EM.
     """
-    live = _Live.start(design, panels, rows, labels, rules)
+    live = _Live.start(design, panels, labels, rules)
     n_judges, n_problems = panels.shape
     pi1, pi0, ones, zeros = np.empty((4, n_judges, n_problems))
     n_iter, converged = np.empty(n_problems, dtype=np.int64), np.empty(n_problems, dtype=bool)
@@ -193,9 +191,7 @@ class _Live:
     t: Floats
 
     @classmethod
-    def start(
-        cls, design: Design, panels: Mask, rows: Mask, labels: NDArray[np.int8], rules: Rules
-    ) -> Self:
+    def start(cls, design: Design, panels: Mask, labels: NDArray[np.int8], rules: Rules) -> Self:
         tied, n_problems = design.shape[1] == len(panels), panels.shape[1]
         free = labels == 0
         open_, clamped = _parted(design, free)
@@ -203,9 +199,9 @@ class _Live:
         size, clamped_size = (abs(part) if tied else part for part in (open_, clamped))
         voted = size @ (panel if tied else np.concatenate([panel, panel]))
         net = open_ @ (panel if tied else np.concatenate([panel, -panel]))
-        counts = rows[free] & (voted > 0)
-        inside = rows[~free].astype(np.float64)
-        signed = inside * labels[~free, None]
+        counts = voted > 0
+        signed = labels[~free, None].astype(np.float64)
+        inside = np.ones_like(signed)
         known, known_cast = (
             np.broadcast_to(sums, (design.shape[1], n_problems))
             for sums in (clamped.T @ signed, clamped_size.T @ inside)
@@ -335,7 +331,6 @@ def fit_many(
     votes: Cells,
     panels: Mask,
     *,
-    rows: Mask | None = None,
     labels: NDArray[np.int8] | None = None,
     rules: Rules | None = None,
 ) -> DawidSkeneFit:
@@ -346,7 +341,6 @@ def fit_many(
     ----------
     votes : (n, K), int8 or sparse, in {-1, +1}, 0 where the vote is missing.
     panels : bool (K, B), the judges of each problem.
-    rows : bool (n, B), the items of each problem; None for all.
     labels : int8 (n,), +1 or -1 clamps an item to label 1 or 0 in every problem, 0 leaves it to the
         EM; None for no labels.
 
@@ -366,8 +360,7 @@ def fit_many(
         if len(present) < n_judges:
             starts = range(0, design.shape[1], n_judges)
             used = design[:, np.concatenate([start + present for start in starts])]
-        items = np.ones((n_items, 1), dtype=bool) if rows is None else rows[:, block]
-        fit = run(used, panel[present], items, labels, rules)
+        fit = run(used, panel[present], labels, rules)
         parts.append(_spread(fit, present, n_judges))
     return DawidSkeneFit(
         *(
@@ -379,10 +372,7 @@ def fit_many(
 
 def two_coin_logits(votes: Votes, ones: Floats, zeros: Floats, prior: float) -> Floats:
     """Logits (n_items,) of verdicts in {0, 1, -1 missing}, summed in panel order, prior last."""
-    total = np.zeros(len(votes))
-    for column, label_one, zero in zip(votes.T, ones, zeros, strict=True):
-        total += np.where(column == 1, label_one, np.where(column == 0, zero, 0.0))
-    return total + prior
+    return vote_sums(votes, ones, zeros) + prior
 
 
 def _spread(fit: DawidSkeneFit, present: Ints, n_judges: int) -> DawidSkeneFit:

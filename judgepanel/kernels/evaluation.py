@@ -34,34 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels import residual
 from judgepanel.kernels.aggregation import Aggregator, AnyAggregator, cross_fits, panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import CROSS_VALIDATED, CalibrationFit, Calibrator, fit
 from judgepanel.kernels.maps import column_blocks, item_blocks, sigmoid
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores, Ranking, places_in
-from judgepanel.kernels.residual import (
-    FeatureColumns,
-    cross_fitted_residual,
-    disagreement,
-    fit_encoder,
-    fit_residual,
-    importance,
-    rows_of,
-    vote_summaries,
-)
 from judgepanel.kernels.threads import both
+from judgepanel.scoring import metrics
 from judgepanel.scoring.conformal import LEVELS, Kinds, nonconformity, set_kinds, threshold
-from judgepanel.scoring.metrics import (
-    CLIP,
-    ECE_BINS,
-    ItemScores,
-    blank_scores,
-    gap_of,
-    item_nll,
-    item_scores,
-    mean_nll,
-    score_items,
-)
 from judgepanel.scoring.splits import Split, fold_of, folds, subsplit, unit_codes
 
 _CONSTANTS = 4_096
@@ -78,7 +59,7 @@ class SplitScores:
     n_cal) are the losses on which a choice may be based, if requested.
     """
 
-    evaluation: Mapping[Calibrator, ItemScores]
+    evaluation: Mapping[Calibrator, metrics.ItemScores]
     fitted: Calibrated
     null_nll: float
     constant_nll: Mapping[Calibrator, float]
@@ -100,7 +81,9 @@ class Calibrated:
     signs: Floats
     null: float
 
-    def logits_of(self, name: Calibrator, block: slice, items: slice = slice(None)) -> Floats:
+    def logits_of(
+        self, name: Calibrator, block: slice = slice(None), items: slice = slice(None)
+    ) -> Floats:
         """Return calibrated logits of a block; items without votes get the null prediction."""
         logits = self.maps[name].part(block)(self.logits[block, items])
         if self.empty is not None and self.empty[block, items].any():
@@ -177,8 +160,21 @@ def calibrate_each(
     for batch in _batches(scored):
         if len(batch) == 1:
             yield calibrate(ballots, *batch[0], calibrators, in_sample=in_sample)
-        else:
-            yield from _calibrate_together(ballots, batch, calibrators, in_sample)
+            continue
+        # One batch, in which padding rows have weight 0.
+        shapes = np.array([scores.calibration.shape for _, scores in batch])
+        ends = np.cumsum(shapes[:, 0])
+        shape = (int(ends[-1]), int(shapes[:, 1].max()))
+        logits, signs, weights = np.zeros(shape), np.ones(shape), np.zeros(shape)
+        blocks = [slice(end - b, end) for end, b in zip(ends.tolist(), shapes[:, 0], strict=True)]
+        for block, (split, scores), n in zip(blocks, batch, shapes[:, 1], strict=True):
+            logits[block, :n] = scores.calibration
+            signs[block, :n] = ballots.signs[split.calibration]
+            weights[block, :n] = 1.0 if in_sample else ~scores.calibration_empty
+        maps = fit(calibrators, logits, signs, weights, symmetric=ballots.symmetric)
+        for block, (split, scores) in zip(blocks, batch, strict=True):
+            parts = {name: map_.part(block) for name, map_ in maps.items()}
+            yield _calibrated(ballots, split, scores, parts, in_sample)
 
 
 def _batches(
@@ -196,35 +192,6 @@ def _batches(
         columns, longest = columns + b, max(longest, n)
     if batch:
         yield batch
-
-
-def _calibrate_together(
-    ballots: Ballots,
-    scored: Sequence[tuple[Split, PrefixScores]],
-    calibrators: tuple[Calibrator, ...],
-    in_sample: bool,
-) -> list[Calibrated]:
-    """Calibrate in one batch, in which padding rows have weight 0."""
-    shapes = np.array([scores.calibration.shape for _, scores in scored])
-    ends = np.cumsum(shapes[:, 0])
-    shape = (int(ends[-1]), int(shapes[:, 1].max()))
-    logits, signs, weights = np.zeros(shape), np.ones(shape), np.zeros(shape)
-    blocks = [slice(end - b, end) for end, b in zip(ends.tolist(), shapes[:, 0], strict=True)]
-    for block, (split, scores), n in zip(blocks, scored, shapes[:, 1], strict=True):
-        logits[block, :n] = scores.calibration
-        signs[block, :n] = ballots.signs[split.calibration]
-        weights[block, :n] = 1.0 if in_sample else ~scores.calibration_empty
-    maps = fit(calibrators, logits, signs, weights, symmetric=ballots.symmetric)
-    return [
-        _calibrated(
-            ballots,
-            split,
-            scores,
-            {name: map_.part(block) for name, map_ in maps.items()},
-            in_sample,
-        )
-        for block, (split, scores) in zip(blocks, scored, strict=True)
-    ]
 
 
 def _calibrated(
@@ -255,13 +222,17 @@ def calibration_folds(
     units = ballots.units[split.calibration]
     if unit_codes(units)[1] in (1, len(units)):
         return None
-    key = (split.number, 8)
-    inner_splits = folds(ballots.units, split.calibration, N_FOLDS, seed=0, key=key)
-    return fold_of(inner_splits, ballots.n_items)[split.calibration]
+    return _fold_of_rows(ballots, split, seed=0, key=(split.number, 8))
+
+
+def _fold_of_rows(ballots: Ballots, split: Split, *, seed: int, key: tuple[int, ...]) -> Ints:
+    """Fold (n_cal,) of every calibration row, drawn from ``SeedSequence(seed, spawn_key=key)``."""
+    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=key)
+    return fold_of(pieces, ballots.n_items)[split.calibration]
 
 
 def evaluate(
-    ballots: Ballots, split: Split, fitted: Calibrated, out: ItemScores | None = None
+    ballots: Ballots, split: Split, fitted: Calibrated, out: metrics.ItemScores | None = None
 ) -> SplitScores:
     """Score the evaluation rows of every column under every calibrator, and the null scores.
 
@@ -270,17 +241,17 @@ def evaluate(
     """
     n = len(fitted.logits)
     if out is None:
-        scores = [blank_scores(fitted.logits.shape) for _ in fitted.maps]
+        scores = [metrics.blank_scores(fitted.logits.shape) for _ in fitted.maps]
     else:
         scores = [out.part(slice(c * n, (c + 1) * n)) for c in range(len(fitted.maps))]
-    above = np.zeros((len(scores), ECE_BINS, n))
+    above = np.zeros((len(scores), metrics.ECE_BINS, n))
     for c, block, items, logits in fitted.by_block():
         part = scores[c].part(block).items(items)
-        above[c, :, block] += score_items(
+        above[c, :, block] += metrics.score_items(
             logits, fitted.signs[items], part, symmetric=ballots.symmetric
         )
     for score, sums in zip(scores, above, strict=True):
-        score.ece[:] = gap_of(sums, len(fitted.signs))
+        score.ece[:] = metrics.gap_of(sums, len(fitted.signs))
     null_nll, constant_nll = baselines(ballots, split, fitted)
     by_calibrator = dict(zip(fitted.maps, scores, strict=True))
     return SplitScores(by_calibrator, fitted, null_nll, constant_nll)
@@ -294,8 +265,8 @@ def baselines(
     ones = np.count_nonzero(ballots.signs[split.calibration] > 0)
     maps = _constant(tuple(fitted.maps), ones, len(split.calibration), ballots.symmetric)
     constant = np.zeros((1, len(signs)))
-    return float(mean_nll(np.full(len(signs), fitted.null), signs)), {
-        name: float(mean_nll(map_(constant), signs)[0]) for name, map_ in maps.items()
+    return float(metrics.mean_nll(np.full(len(signs), fitted.null), signs)), {
+        name: float(metrics.mean_nll(map_(constant), signs)[0]) for name, map_ in maps.items()
     }
 
 
@@ -358,7 +329,7 @@ def item_losses(fitted: Calibrated) -> Floats:
     """Return the NLL of every evaluation row, (n_calibrators, n_k, n_eval)."""
     losses = np.empty((len(fitted.maps), *fitted.logits.shape))
     for c, block, items, logits in fitted.by_block():
-        losses[c, block, items] = item_nll(logits, fitted.signs[items])
+        losses[c, block, items] = metrics.item_nll(logits, fitted.signs[items])
     return losses
 
 
@@ -367,7 +338,7 @@ def summed_nll(fitted: Calibrated) -> Floats:
     total = np.zeros((len(fitted.maps), len(fitted.logits)))
     for c, block, items, logits in fitted.by_block():
         signs = fitted.signs[items]
-        total[c, block] += mean_nll(logits, signs) * len(signs)
+        total[c, block] += metrics.mean_nll(logits, signs) * len(signs)
     return total
 
 
@@ -445,7 +416,7 @@ def evaluate_split(
     ks: Ints,
     recipe: Recipe,
     choice: Choice | None = None,
-    out: ItemScores | None = None,
+    out: metrics.ItemScores | None = None,
 ) -> SplitScores:
     """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``.
 
@@ -501,13 +472,7 @@ def evaluate_each(
 
 
 def inner_losses(
-    ballots: Ballots,
-    rows: Ints,
-    ks: Ints,
-    recipe: Recipe,
-    *,
-    n_folds: int,
-    key: tuple[int, ...],
+    ballots: Ballots, rows: Ints, ks: Ints, recipe: Recipe, *, n_folds: int, key: tuple[int, ...]
 ) -> Floats:
     """Cross-validated NLL (n_calibrators, n_k, n_rows) on these rows alone, for making choices.
 
@@ -564,7 +529,18 @@ def evaluate_grid(
     names = pipelines.calibrators
     null = ballots.null_logit(split.calibration)
     if pipelines.form == "nested":
-        split, scores = _nested(ballots, split, pipelines)
+        # The aggregator does not see the rows that are held out for the calibrator.
+        key = (split.number, 6)
+        learn, hold = subsplit(
+            ballots.units, split.calibration, fraction=LEARNS, seed=pipelines.seed, key=key
+        )
+        both_sides = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
+        whole = _columns(ballots, both_sides, replace(pipelines, in_sample=True))
+        apart = replace(
+            whole, calibration=whole.evaluation, calibration_empty=whole.evaluation_empty
+        )
+        scores = apart.of_rows(slice(len(hold)), slice(len(hold), None))
+        split = Split(split.number, hold, split.evaluation)
     else:
         scores = _columns(ballots, split, pipelines)
     chosen_on = _chosen_on(ballots, split, scores, pipelines)
@@ -587,7 +563,8 @@ def _chosen_on(
     if not offered:
         return values
     place = [names.index(name) for name in offered]
-    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=pipelines.seed, key=_key(split))
+    key = (split.number, 4)
+    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=pipelines.seed, key=key)
     again = [
         column
         for column, name in enumerate(pipelines.aggregators)
@@ -613,36 +590,13 @@ def _columns(ballots: Ballots, split: Split, pipelines: Pipelines) -> PrefixScor
         Recipe(name, pipelines.calibrators, in_sample=in_sample, seed=pipelines.seed)
         for name in pipelines.aggregators
     ]
-    parts = [recipe.scores(ballots, split, ks, _key(split)) for recipe in recipes]
+    parts = [recipe.scores(ballots, split, ks, (split.number, 4)) for recipe in recipes]
     return PrefixScores.stacked(parts)
-
-
-def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split, PrefixScores]:
-    """Return the split that holds out rows for the calibrator, and its scores."""
-    learn, hold = subsplit(
-        ballots.units,
-        split.calibration,
-        fraction=LEARNS,
-        seed=pipelines.seed,
-        key=(split.number, 6),
-    )
-    both = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
-    scores = _columns(ballots, both, replace(pipelines, in_sample=True))
-    apart = replace(
-        scores, calibration=scores.evaluation, calibration_empty=scores.evaluation_empty
-    )
-    sides = slice(len(hold)), slice(len(hold), None)
-    return Split(split.number, hold, split.evaluation), apart.of_rows(*sides)
-
-
-def _key(split: Split) -> tuple[int, ...]:
-    return split.number, 4
 
 
 Method = Literal["plain", "stratified", "weighted"]
 METHODS: tuple[Method, ...] = get_args(Method)
 FEWEST_IN_STRATUM = 10
-_ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -670,27 +624,13 @@ class TargetScores:
     use the plain fit.
     """
 
-    scores: ItemScores
+    scores: metrics.ItemScores
     null_nll: float
     constant_nll: Floats
     effective: float
     clipped: float
     replaced: Ints
     fits: int
-    kept: int
-    strata: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Stratified:
-    """Logits (n_eval,) by calibrator from stratified fits.
-
-    Fits ``replaced`` (n_calibrators,) and ``kept`` of ``strata`` strata are as in
-    :class:`TargetScores`.
-    """
-
-    logits: Mapping[Calibrator, Floats]
-    replaced: Ints
     kept: int
     strata: int
 
@@ -710,44 +650,37 @@ def transferred(
     scores = recipe.scores(ballots, source, np.array([ballots.n_judges]), key)
     fitted = partial(calibrate, calibrators=recipe.calibrators, in_sample=recipe.in_sample)
     plain = fitted(ballots, source, scores)
-    own = _by_stratum(ballots, source, scores, recipe, plain)
+    stratified, replaced, kept, strata = _by_stratum(ballots, source, scores, recipe, plain)
     place = places_in(source.evaluation, ballots.n_items)
     labels = ballots.signs[source.calibration].astype(np.float64)
     blank = np.zeros((1, len(labels)))
     constant = fit(recipe.calibrators, blank, labels, symmetric=ballots.symmetric)
-    summaries = vote_summaries(ballots)
+    summaries = residual.vote_summaries(ballots)
     target_scores = []
     for rows in targets:
-        at = place[rows]
-        near = importance(summaries[source.calibration], summaries[rows], most=recipe.most)
+        at, signs = place[rows], ballots.signs[rows].astype(np.float64)
+        near = residual.importance(summaries[source.calibration], summaries[rows], most=recipe.most)
         weighted = fitted(ballots, source, scores, importance=near.weights)
-        logits = np.stack(
-            [
-                np.stack(
-                    [_logits(plain, name)[at], own.logits[name][at], _logits(weighted, name)[at]]
-                )
-                for name in recipe.calibrators
-            ]
-        )
-        signs = ballots.signs[rows].astype(np.float64)
+        methods = [
+            (plain.logits_of(name)[0, at], stratified[name][at], weighted.logits_of(name)[0, at])
+            for name in recipe.calibrators
+        ]
+        logits = np.stack([np.stack(by_method) for by_method in methods])
         blank = np.zeros((1, len(rows)))
+        constant_nll = [
+            metrics.mean_nll(constant[name](blank), signs) for name in recipe.calibrators
+        ]
         target_scores.append(
             TargetScores(
-                scores=item_scores(logits, signs, symmetric=ballots.symmetric),
-                null_nll=float(mean_nll(np.full(len(rows), plain.null), signs)),
-                constant_nll=np.array(
-                    [
-                        float(mean_nll(constant[name](blank), signs)[0])
-                        for name in recipe.calibrators
-                    ]
-                ),
+                scores=metrics.item_scores(logits, signs, symmetric=ballots.symmetric),
+                null_nll=float(metrics.mean_nll(np.full(len(rows), plain.null), signs)),
+                constant_nll=np.array([float(nll[0]) for nll in constant_nll]),
                 effective=near.effective,
                 clipped=near.clipped,
-                replaced=own.replaced
-                + sum(_replaced(calibrated, recipe) for calibrated in (plain, weighted)),
-                fits=2 + own.strata - own.kept,
-                kept=own.kept,
-                strata=own.strata,
+                replaced=replaced + _replaced(plain, recipe) + _replaced(weighted, recipe),
+                fits=2 + strata - kept,
+                kept=kept,
+                strata=strata,
             )
         )
     return target_scores
@@ -766,14 +699,15 @@ def strata_of(split_votes: Floats, source: Ints, strata: int) -> Ints:
 
 def _by_stratum(
     ballots: Ballots, source: Split, scores: PrefixScores, recipe: TransferRecipe, plain: Calibrated
-) -> _Stratified:
-    """Return calibrated logits under every calibrator, each row's from its own stratum.
+) -> tuple[dict[Calibrator, Floats], Ints, int, int]:
+    """Return calibrated logits (n_eval,) by calibrator, each row's from its own stratum.
 
-    A stratum with fewer than ``FEWEST_IN_STRATUM`` source rows uses the plain fit.
+    A stratum with fewer than ``FEWEST_IN_STRATUM`` source rows uses the plain fit. The others are
+    ``replaced`` (n_calibrators,), ``kept`` and ``strata`` as in :class:`TargetScores`.
     """
-    stratum = strata_of(disagreement(ballots), source.calibration, recipe.strata)
+    stratum = strata_of(residual.disagreement(ballots), source.calibration, recipe.strata)
     own, new = stratum[source.calibration], stratum[source.evaluation]
-    by_name = {name: _logits(plain, name).copy() for name in recipe.calibrators}
+    by_name = {name: plain.logits_of(name)[0].copy() for name in recipe.calibrators}
     replaced = np.zeros(len(recipe.calibrators), dtype=np.int64)
     count, numbers = 0, np.unique(new)
     for number in numbers:
@@ -786,9 +720,9 @@ def _by_stratum(
         inner = calibrate(ballots, rows, part, recipe.calibrators, in_sample=recipe.in_sample)
         inner = replace(inner, null=plain.null)
         for name in recipe.calibrators:
-            by_name[name][meant] = _logits(inner, name)
+            by_name[name][meant] = inner.logits_of(name)[0]
         replaced += _replaced(inner, recipe)
-    return _Stratified(by_name, replaced, count, len(numbers))
+    return by_name, replaced, count, len(numbers)
 
 
 def _replaced(fitted: Calibrated, recipe: TransferRecipe) -> Ints:
@@ -796,14 +730,10 @@ def _replaced(fitted: Calibrated, recipe: TransferRecipe) -> Ints:
     return np.array([int(fitted.maps[name].replaced.any()) for name in recipe.calibrators])
 
 
-def _logits(fitted: Calibrated, name: Calibrator) -> Floats:
-    return np.asarray(fitted.logits_of(name, _ALL)[0])
-
-
 SLICE = 0.3
 STEPS = ("1", "1-2", "1-3", "1-4", "1+3")
 """Aggregator; + residual correction; + calibrator; + conformal slice; calibrator alone."""
-_RAW, _CORRECTED, _CALIBRATED, _SLICED, _ALONE = range(len(STEPS))
+_CALIBRATED = STEPS.index("1-3")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -828,7 +758,7 @@ class PipelineScores:
 
 def evaluate_pipeline(
     ballots: Ballots,
-    features: FeatureColumns | None,
+    features: residual.FeatureColumns | None,
     split: Split,
     ks: Ints,
     recipe: Recipe,
@@ -844,77 +774,63 @@ def evaluate_pipeline(
         Fewer than 3 calibration units, which a slice and two folds need.
     """
     key = (split.number, 9)
-    whole = _steps(ballots, features, split, ks, recipe, key)
+    whole, replaced = _steps(ballots, features, split, ks, recipe, key)
     learn, hold = subsplit(
         ballots.units, split.calibration, fraction=1.0 - SLICE, seed=recipe.seed, key=key
     )
     apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
-    sliced = _steps(ballots, features, apart, ks, recipe, (*key, 1))
-    final, cut = sliced.logits[:, _CALIBRATED], len(hold)
-    logits = np.stack(
-        [
-            whole.logits[:, _RAW],
-            whole.logits[:, _CORRECTED],
-            whole.logits[:, _CALIBRATED],
-            final[:, cut:],
-            whole.logits[:, _ALONE - 1],
-        ],
-        axis=1,
-    )
+    sliced, replaced_apart = _steps(ballots, features, apart, ks, recipe, (*key, 1))
+    final, cut = sliced[:, _CALIBRATED], len(hold)
+    raw, corrected, calibrated, alone = np.moveaxis(whole, 1, 0)
+    logits = np.stack([raw, corrected, calibrated, final[:, cut:], alone], axis=1)
+    # Sets use the clipped probability, which is the one that is displayed.
+    p = np.clip(sigmoid(final[:-1]), metrics.CLIP, 1.0 - metrics.CLIP)
+    slice_scores = nonconformity(p[:, :cut], (ballots.signs[hold] > 0).astype(np.int64))
+    limits = [threshold(slice_scores, level)[:, None] for level in LEVELS]
     signs = ballots.signs[split.evaluation].astype(np.float64)
     null = ballots.null_logit(split.calibration)
     return PipelineScores(
         logits=logits[:-1],
-        kinds=_sets(final[:-1], cut, ballots.signs[hold]),
+        kinds=np.stack([set_kinds(p[:, cut:], limit, limit) for limit in limits]),
         n_slice=len(hold),
-        null_nll=float(mean_nll(np.full(len(signs), null), signs)),
-        constant_nll=mean_nll(logits[-1], signs),
-        replaced=whole.replaced + sliced.replaced,
+        null_nll=float(metrics.mean_nll(np.full(len(signs), null), signs)),
+        constant_nll=metrics.mean_nll(logits[-1], signs),
+        replaced=replaced + replaced_apart,
     )
-
-
-def _sets(logits: Floats, cut: int, signs: NDArray[np.int8]) -> Kinds:
-    """Sets (n_levels, n_k, n) of the columns after ``cut``; columns before it set the thresholds.
-
-    Sets use the clipped probability, which is the one that is displayed.
-    """
-    p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
-    scores = nonconformity(p[:, :cut], (signs > 0).astype(np.int64))
-    limits = [threshold(scores, level)[:, None] for level in LEVELS]
-    return np.stack([set_kinds(p[:, cut:], limit, limit) for limit in limits])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Steps:
-    """Final logits (n_k + 1, 4, n_eval): raw, corrected, calibrated, calibrated without step 2."""
-
-    logits: Floats
-    replaced: Ints
 
 
 def _steps(
     ballots: Ballots,
-    features: FeatureColumns | None,
+    features: residual.FeatureColumns | None,
     split: Split,
     ks: Ints,
     recipe: Recipe,
     key: tuple[int, ...],
-) -> _Steps:
+) -> tuple[Floats, Ints]:
+    """Final logits (n_k + 1, 4, n_eval): raw, corrected, calibrated, calibrated without step 2.
+
+    The second is ``replaced`` of :class:`PipelineScores`.
+    """
     scores = recipe.scores(ballots, split, ks, (*key, 4))
     calibration, evaluation = _with_constant(scores.calibration), _with_constant(scores.evaluation)
     signs = ballots.signs[split.calibration].astype(np.float64)
     weights = None if recipe.in_sample else 1.0 - _with_constant(scores.calibration_empty)
-    fold = _fold(ballots, split, scores, recipe.seed, key)
+    fold = scores.fold
+    if fold is None:
+        fold = _fold_of_rows(ballots, split, seed=recipe.seed, key=(*key, 5))
     symmetric = ballots.symmetric
-    own, new = rows_of(features, split.calibration), rows_of(features, split.evaluation)
-    encoder = fit_encoder(own, len(signs))
+    own = residual.rows_of(features, split.calibration)
+    new = residual.rows_of(features, split.evaluation)
+    encoder = residual.fit_encoder(own, len(signs))
     encoded = encoder.encode(own, len(signs))
-    residual = fit_residual(calibration, signs, encoded, weights, symmetric=symmetric)
-    corrected = residual(evaluation, encoder.encode(new, len(split.evaluation)))
+    correction = residual.fit_residual(calibration, signs, encoded, weights, symmetric=symmetric)
+    corrected = correction(evaluation, encoder.encode(new, len(split.evaluation)))
     if recipe.in_sample:
-        seen = residual(calibration, encoded)
+        seen = correction(calibration, encoded)
     else:
-        seen = cross_fitted_residual(calibration, signs, own, fold, weights, symmetric=symmetric)
+        seen = residual.cross_fitted_residual(
+            calibration, signs, own, fold, weights, symmetric=symmetric
+        )
     (name,) = recipe.calibrators
     behind, alone = (
         fit((name,), logits, signs, weights, symmetric=symmetric, fold=fold)[name]
@@ -925,20 +841,10 @@ def _steps(
         null = ballots.null_logit(split.calibration)
         empty = np.concatenate([scores.evaluation_empty, np.zeros((1, logits.shape[2]), bool)])
         logits = np.where(empty[:, None], null, logits)
-    replaced = [int(part.replaced[:-1].sum()) for part in (residual, behind, alone)]
-    return _Steps(logits, np.array(replaced))
+    replaced = [int(part.replaced[:-1].sum()) for part in (correction, behind, alone)]
+    return logits, np.array(replaced)
 
 
 def _with_constant(rows: Floats | NDArray[np.bool_]) -> Floats:
     """Return panels (n_k, n) with a row of zero scores appended."""
     return np.concatenate([rows.astype(np.float64), np.zeros((1, rows.shape[1]))])
-
-
-def _fold(
-    ballots: Ballots, split: Split, scores: PrefixScores, seed: int, key: tuple[int, ...]
-) -> Ints:
-    """Fold (n_cal,) of every calibration row: the aggregator's, if it was cross-fitted."""
-    if scores.fold is not None:
-        return scores.fold
-    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=(*key, 5))
-    return fold_of(pieces, ballots.n_items)[split.calibration]

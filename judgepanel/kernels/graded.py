@@ -44,32 +44,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels import joint, prefixes
 from judgepanel.kernels.ballots import Ballots, cells_of
-from judgepanel.kernels.joint import (
-    CS,
-    Agreement,
-    Features,
-    JointPanel,
-    centring,
-    copy_shares,
-    features,
-    joint,
-)
-from judgepanel.kernels.prefixes import (
-    Fit,
-    OwnLabel,
-    PrefixScores,
-    Ranking,
-    counts,
-    counts_without_own,
-    first_votes,
-    one_coin_weight,
-    posterior_mean,
-    prefix_scores,
-    rank,
-    ranking_key,
-    without_votes,
-)
 from judgepanel.scoring.splits import Split, are_single, unit_codes
 
 Bands = NDArray[np.int8]
@@ -135,16 +111,16 @@ def graded_scores(
     split: Split,
     ks: Ints,
     *,
-    ranking: Ranking = "accuracy",
-    own_label: OwnLabel = "removed",
-) -> PrefixScores:
+    ranking: prefixes.Ranking = "accuracy",
+    own_label: prefixes.OwnLabel = "removed",
+) -> prefixes.PrefixScores:
     """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
     calibration, evaluation = split.calibration, split.evaluation
     levels = levels_on(ballots, calibration)
     if (levels.n_bands == 1).all():
-        return prefix_scores(ballots, split, ks, ranking=ranking, own_label=own_label)
+        return prefixes.prefix_scores(ballots, split, ks, ranking=ranking, own_label=own_label)
     bands = levels.bands(ballots.margins, ballots.n_items)
-    order = rank(ballots, calibration, ranking)
+    order = prefixes.rank(ballots, calibration, ranking)
     learn = ballots.votes[calibration], ballots.signs[calibration], bands[calibration]
     weights = level_weights(*band_counts(*learn), levels.n_bands)
     columns = np.arange(ballots.n_judges)
@@ -155,26 +131,22 @@ def graded_scores(
 
     if own_label == "seen":
         scores = fixed(calibration)
-        empty = without_votes(ballots, calibration, order, ks)
+        empty = prefixes.without_votes(ballots, calibration, order, ks)
     else:
-        own_order = _own_orders(ballots, calibration, ranking)
+        # Judges, best first, for every row, ranked without its own unit.
+        correct, voted, case = prefixes.counts_without_own(
+            ballots, calibration, *prefixes.counts(ballots, calibration)
+        )
+        keys = -prefixes.ranking_key(correct, voted, ranking).ravel()
+        place = case(calibration, ballots.votes[calibration]) * ballots.n_judges + columns
+        own_order = np.argsort(keys[place], axis=1, kind="stable")
         evidence = left_out_evidence(*learn, ballots.units[calibration], levels.n_bands)
         ranked = np.take_along_axis(evidence, own_order, axis=1)
         scores = np.cumsum(ranked, axis=1)[:, ks - 1].T
         votes = np.take_along_axis(ballots.votes[calibration], own_order, axis=1)
-        empty = ks[:, None] <= first_votes(votes, ballots.n_judges)[None, :]
-    return PrefixScores(
-        ks, order, scores, empty, fixed(evaluation), without_votes(ballots, evaluation, order, ks)
-    )
-
-
-def _own_orders(ballots: Ballots, calibration: Ints, ranking: Ranking) -> Ints:
-    """Return judges, best first, for every row, ranked without its own unit, (n_cal, n_judges)."""
-    correct, voted, case = counts_without_own(ballots, calibration, *counts(ballots, calibration))
-    keys = -ranking_key(correct, voted, ranking).ravel()
-    cases = case(calibration, ballots.votes[calibration])
-    place = cases * ballots.n_judges + np.arange(ballots.n_judges)
-    return np.argsort(keys[place], axis=1, kind="stable")
+        empty = ks[:, None] <= prefixes.first_votes(votes, ballots.n_judges)[None, :]
+    held_out = fixed(evaluation), prefixes.without_votes(ballots, evaluation, order, ks)
+    return prefixes.PrefixScores(ks, order, scores, empty, *held_out)
 
 
 def band_counts(
@@ -192,7 +164,7 @@ def band_counts(
 def level_weights(correct: Floats, voted: Floats, n_bands: Ints) -> Floats:
     """Return vote weights (..., MOST_BANDS, n_judges) from counts by band of that shape."""
     c, n = correct.sum(axis=-2), voted.sum(axis=-2)
-    p = posterior_mean(c, n)[..., None, :]
+    p = prefixes.posterior_mean(c, n)[..., None, :]
     exists = np.arange(MOST_BANDS)[:, None] < n_bands
     m = _shrinkage(correct, voted, p) * exists
     right, wrong = correct + m * p, voted - correct + m * (1.0 - p)
@@ -200,7 +172,7 @@ def level_weights(correct: Floats, voted: Floats, n_bands: Ints) -> Floats:
     right, wrong = np.where(below, wrong, right), np.where(below, right, wrong)
     right, wrong = _pooled(right, wrong)
     weights = (np.log(right) - np.log(wrong)) * np.where(below, -1.0, 1.0)
-    return np.where(n_bands == 1, one_coin_weight(c, n)[..., None, :], weights)
+    return np.where(n_bands == 1, prefixes.one_coin_weight(c, n)[..., None, :], weights)
 
 
 def _shrinkage(correct: Floats, voted: Floats, p: Floats) -> Floats:
@@ -248,11 +220,7 @@ def _pooled(right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
 
 
 def left_out_evidence(
-    votes: NDArray[np.int8],
-    signs: NDArray[np.int8],
-    bands: Bands,
-    units: Ints,
-    n_bands: Ints,
+    votes: NDArray[np.int8], signs: NDArray[np.int8], bands: Bands, units: Ints, n_bands: Ints
 ) -> Floats:
     """Return votes times weights (n, k), each by counts without its own unit."""
     correct, voted = band_counts(votes, signs, bands)
@@ -311,7 +279,7 @@ class GradedPanel:
     weights: Floats
     intercept: float
     tau: float
-    agreement: Agreement | None
+    agreement: joint.Agreement | None
     agreement_weights: Floats
 
     def logits(self, votes: NDArray[np.int8], margins: Floats | None) -> Floats:
@@ -324,46 +292,46 @@ class GradedPanel:
             sums += self.agreement.similarity(seen) @ self.agreement_weights
         return np.where(seen.any(axis=1), sums, 0.0)
 
+    def scores(self, ballots: Ballots, rows: Ints) -> Floats:
+        """The same of the votes on some items (n,) of ballots."""
+        margins = None if ballots.margins is None else ballots.margins[rows]
+        return self.logits(ballots.votes[rows], margins)
 
-def joint_graded(ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
+
+def joint_graded(
+    ballots: Ballots, fits: Sequence[prefixes.Fit], ks: Ints, ranking: prefixes.Ranking
+) -> list[Floats]:
     """Kernel (:mod:`kernels.prefixes`); equal to joint, to the bit, without levels."""
     if not levels_on(ballots, _learnt(fits)).several:
-        return joint(ballots, fits, ks, ranking)
+        return joint.joint(ballots, fits, ks, ranking)
     scores = [np.empty((len(ks), len(fit.score))) for fit in fits]
     for place, k in enumerate(ks):
         panels = graded_panels(ballots, fits, int(k), ranking)
         for out, fit, panel in zip(scores, fits, panels, strict=True):
-            margins = None if ballots.margins is None else ballots.margins[fit.score]
-            out[place] = panel.logits(ballots.votes[fit.score], margins)
+            out[place] = panel.scores(ballots, fit.score)
     return scores
 
 
 def graded_panels(
     ballots: Ballots,
-    fits: Sequence[Fit],
+    fits: Sequence[prefixes.Fit],
     k: int,
-    ranking: Ranking = "accuracy",
+    ranking: prefixes.Ranking = "accuracy",
     *,
-    Cs: Sequence[float] = CS,
+    Cs: Sequence[float] = joint.CS,
 ) -> list[GradedPanel]:
     """The panel of the ``k`` best judges of every fit."""
     columns = _Columns.of(ballots, _learnt(fits), k)
 
-    def learn(rows: Ints) -> Features:
-        return columns.features(ballots, rows, rank(ballots, rows, ranking)[:k])
+    def learn(rows: Ints) -> joint.Features:
+        return columns.features(ballots, rows, prefixes.rank(ballots, rows, ranking)[:k])
 
-    panels = joint.panels(
-        replace(ballots, votes=columns.votes, margins=None),
-        fits,
-        k + columns.width,
-        ranking,
-        Cs=Cs,
-        learn=learn,
-    )
+    table = replace(ballots, votes=columns.votes, margins=None)
+    panels = joint.joint.panels(table, fits, k + columns.width, ranking, Cs=Cs, learn=learn)
     return [columns.panel(panel, k) for panel in panels]
 
 
-def _learnt(fits: Sequence[Fit]) -> Ints:
+def _learnt(fits: Sequence[prefixes.Fit]) -> Ints:
     """The rows that any of the fits learns from."""
     return np.unique(np.concatenate([fit.learn for fit in fits]))
 
@@ -399,10 +367,10 @@ class _Columns:
         halves = cast(NDArray[np.int8], votes if len(judge) else votes.astype(np.int8))
         return cls(levels, bands, judge, band, halves, int(np.sort(several)[-k:].sum()))
 
-    def features(self, ballots: Ballots, rows: Ints, judges: Ints) -> Features:
+    def features(self, ballots: Ballots, rows: Ints, judges: Ints) -> joint.Features:
         """What a model of these judges learns from these rows."""
-        plain = features(ballots, rows, judges, one_coin=True, agreement=True)
-        shares = copy_shares(plain.groups)
+        plain = joint.features(ballots, rows, judges, one_coin=True, agreement=True)
+        shares = joint.copy_shares(plain.groups)
         votes, signs, bands = plain.dense, ballots.signs[rows], self.bands[rows][:, judges]
         n_bands = self.levels.n_bands[judges]
         own = np.flatnonzero(np.isin(self.judge, judges))
@@ -420,7 +388,7 @@ class _Columns:
         agreement = plain.agreement
         if agreement is not None:
             beside = (0, self.width)
-            agreement = Agreement(
+            agreement = joint.Agreement(
                 np.pad(agreement.shares, beside), np.pad(agreement.prototypes, ((0, 0), beside))
             )
         return replace(
@@ -430,10 +398,10 @@ class _Columns:
             base=np.concatenate([base, level_base, np.zeros(silent)]),
             score=score,
             agreement=agreement,
-            shrink=0.0 if ballots.symmetric else centring(score, plain.signs),
+            shrink=0.0 if ballots.symmetric else joint.centring(score, plain.signs),
         )
 
-    def panel(self, panel: JointPanel, k: int) -> GradedPanel:
+    def panel(self, panel: joint.JointPanel, k: int) -> GradedPanel:
         """The panel in terms of judges and bands."""
         judges = panel.judges[:k]
         weights = np.tile(panel.weights[:k], (MOST_BANDS, 1))
@@ -445,13 +413,6 @@ class _Columns:
                 weights[self.band[level], place[int(self.judge[level])]] += BAND * weight
         agreement = panel.agreement
         if agreement is not None:
-            agreement = Agreement(agreement.shares[:k], agreement.prototypes[:, :k])
-        return GradedPanel(
-            judges,
-            self.levels,
-            weights,
-            panel.intercept,
-            panel.tau,
-            agreement,
-            panel.agreement_weights,
-        )
+            agreement = joint.Agreement(agreement.shares[:k], agreement.prototypes[:, :k])
+        rest = (panel.intercept, panel.tau, agreement, panel.agreement_weights)
+        return GradedPanel(judges, self.levels, weights, *rest)

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,14 +269,7 @@ class Population:
 
 
 class Judges(NamedTuple):
-    """``theta`` and ``log_alpha``, each (n_judges,)."""
-
-    theta: Floats
-    log_alpha: Floats
-
-
-class Spread(NamedTuple):
-    """Posterior variances of ``theta`` and ``log_alpha``, each (n_judges,)."""
+    """``theta`` and ``log_alpha``, each (n_judges,), or the posterior variances of both."""
 
     theta: Floats
     log_alpha: Floats
@@ -359,11 +353,9 @@ def _curvature(items: ItemPosterior, judges: Judges, population: Population) -> 
     distance = judges.theta[:, None] - items.points
     p = expit(alpha * distance)
     weight = items.counts * alpha**2 * p * (1.0 - p)
-    return _Curvature(
-        weight.sum(axis=1) + population.sigma**-2,
-        (weight * distance).sum(axis=1),
-        (weight * distance**2).sum(axis=1) + population.t**-2,
-    )
+    tt, aa = weight.sum(axis=1), (weight * distance**2).sum(axis=1)
+    ta = (weight * distance).sum(axis=1)
+    return _Curvature(tt + population.sigma**-2, ta, aa + population.t**-2)
 
 
 def _missing(items: ItemPosterior, judges: Judges) -> _Curvature:
@@ -386,7 +378,7 @@ def _missing(items: ItemPosterior, judges: Judges) -> _Curvature:
     )
 
 
-def posterior_variances(items: ItemPosterior, judges: Judges, population: Population) -> Spread:
+def posterior_variances(items: ItemPosterior, judges: Judges, population: Population) -> Judges:
     """Laplace variances of each judge given the others.
 
     The information is the complete information minus the missing part or, if items have few votes
@@ -396,7 +388,7 @@ def posterior_variances(items: ItemPosterior, judges: Judges, population: Popula
     if items.information is not None:
         tt, ta, aa = items.information
         seen = _Curvature(tt + population.sigma**-2, ta, aa + population.t**-2)
-        return Spread(seen.aa / seen.determinant(), seen.tt / seen.determinant())
+        return Judges(seen.aa / seen.determinant(), seen.tt / seen.determinant())
     bent = _curvature(items, judges, population)
     lost = _missing(items, judges)
     mixed = bent.tt * lost.aa + bent.aa * lost.tt - 2.0 * bent.ta * lost.ta
@@ -405,7 +397,7 @@ def posterior_variances(items: ItemPosterior, judges: Judges, population: Popula
     share = np.minimum(1.0, _MOST_LOST / np.maximum(half + root, 1e-300))
     remaining = _Curvature(*(b - share * missing for b, missing in zip(bent, lost, strict=True)))
     determinant = remaining.determinant()
-    return Spread(remaining.aa / determinant, remaining.tt / determinant)
+    return Judges(remaining.aa / determinant, remaining.tt / determinant)
 
 
 def reliability(variance: Floats, sd: float) -> Floats:
@@ -436,7 +428,7 @@ def updated_normal(
 
 def joint_variances(
     marks: Marks, items: ItemPosterior, judges: Judges, population: Population
-) -> Spread:
+) -> Judges:
     """Variances that include uncertainty shared by judges: unknown items, mu and m.
 
     Inverts the information of all judges together (2 n_judges square). Beyond 2,000 judges, where
@@ -446,7 +438,13 @@ def joint_variances(
     if n > _JOINT_JUDGES or items.information is not None:
         return posterior_variances(items, judges, population)
     bent = _curvature(items, judges, population)
-    precision = -_shared(marks, items, judges)
+    # Missing information of all pairs of judges, as in _missing, with the observed residuals.
+    missing = np.zeros((2 * n, 2 * n))
+    for rows in column_blocks(marks.n_items, n, _JUDGE_BLOCK_CELLS):
+        scores = _scores(marks, items, judges, rows)
+        product = scores.T @ scores
+        missing += product if isinstance(product, np.ndarray) else product.toarray()
+    precision = -missing
     diagonal = np.arange(n)
     precision[diagonal, diagonal] += bent.tt
     precision[diagonal + n, diagonal + n] += bent.aa
@@ -461,21 +459,7 @@ def joint_variances(
         return posterior_variances(items, judges, population)
     root = linalg.solve_triangular(factor, np.eye(2 * n), lower=True, overwrite_b=True)
     variances = (root**2).sum(axis=0)
-    return Spread(variances[:n], variances[n:])
-
-
-def _shared(marks: Marks, items: ItemPosterior, judges: Judges) -> Floats:
-    """Missing information of all pairs of judges (2n, 2n), summed over blocks of items.
-
-    As in :func:`_missing`, with the observed residuals.
-    """
-    n = len(judges.theta)
-    total = np.zeros((2 * n, 2 * n))
-    for rows in column_blocks(marks.n_items, n, _JUDGE_BLOCK_CELLS):
-        scores = _scores(marks, items, judges, rows)
-        product = scores.T @ scores
-        total += product if isinstance(product, np.ndarray) else product.toarray()
-    return total
+    return Judges(variances[:n], variances[n:])
 
 
 def _scores(marks: Marks, items: ItemPosterior, judges: Judges, rows: slice) -> Any:
@@ -650,7 +634,38 @@ class TwoPLFit:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings that must accompany the numbers."""
-        return tuple(_warnings(self))
+        n = len(self.theta)
+        warnings = []
+        if not self.converged:
+            warnings.append(
+                f"The item response model had not settled after {self.iterations} iterations: take "
+                "its figures as rough."
+            )
+        if n < FEW_JUDGES:
+            warnings.append(
+                f"With {n} {'judge' if n == 1 else 'judges'} it is hardly known how much judges "
+                "differ: the shares rest mostly on the weak prior."
+            )
+        flat = int(((self.n_right == 0) | (self.n_right == self.n_voted)).sum())
+        if flat:
+            warnings.append(
+                f"{flat} of {n} judges were right on every item they voted on, wrong on every one, "
+                "or did not vote: only the population keeps their abilities finite."
+            )
+        blunt = int((self.alpha < BLUNT).sum())
+        if blunt:
+            warnings.append(
+                f"{blunt} of {n} judges have a discrimination below {BLUNT}: their curves are "
+                "nearly flat, so their abilities lie far out and raise the judges' share. Read it "
+                "beside the parts of the fitted logits' variance."
+            )
+        median = float(np.median(self.n_voted))
+        if median < FEW_VOTES:
+            warnings.append(
+                f"Half of the judges have {median:.0f} votes or fewer: discriminations are drawn "
+                "towards each other."
+            )
+        return tuple(warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -689,23 +704,20 @@ def fit_two_pl(marks: NDArray[np.int8], *, max_iterations: int = MAX_ITERATIONS)
     difficulty points; about a dozen iterations are typical. If ``converged`` is False, the last
     point is returned.
     """
-    table = as_marks(marks)
-    n = marks.shape[1]
-
-    def update(point: Floats, iteration: int) -> tuple[Floats, Floats]:
-        return _updated(table, point, stretched=iteration <= _STRETCHED)
-
+    table, n = as_marks(marks), marks.shape[1]
+    # Abilities start from smoothed accuracies at discrimination 1.
+    theta = 1.16 * logit((table.n_right + 1.0) / (table.n_voted + 2.0))
+    mu, sigma = theta.mean(), max(float(theta.std()), 0.3)
+    start = np.concatenate([theta, np.zeros(n), [mu, np.log(sigma), 0.0, np.log(0.5)]])
     solution = fixed_point(
-        update,
-        _start(table),
+        partial(_updated, table),
+        start,
         plain=_STRETCHED,
         tolerance=_TOLERANCE,
         max_iterations=max_iterations,
     )
-    judges, population = (
-        Judges(solution.point[:n], solution.point[n : 2 * n]),
-        _population(solution.point),
-    )
+    judges = Judges(solution.point[:n], solution.point[n : 2 * n])
+    population = _population(solution.point)
     items = item_posterior(table, judges.theta, np.exp(judges.log_alpha))
     variances = joint_variances(table, items, judges, population)
     own = posterior_variances(items, judges, population)
@@ -726,28 +738,28 @@ def fit_two_pl(marks: NDArray[np.int8], *, max_iterations: int = MAX_ITERATIONS)
     )
 
 
-def _start(marks: Marks) -> Floats:
-    """Abilities from smoothed accuracies at discrimination 1."""
-    share = (marks.n_right + 1.0) / (marks.n_voted + 2.0)
-    theta = 1.16 * logit(share)
-    mu, sigma = theta.mean(), max(float(theta.std()), 0.3)
-    return np.concatenate([theta, np.zeros(len(theta)), [mu, np.log(sigma), 0.0, np.log(0.5)]])
-
-
 def _population(point: Floats) -> Population:
     mu, log_sigma, m, log_t = point[-4:]
     return Population(float(mu), float(np.exp(log_sigma)), float(m), float(np.exp(log_t)))
 
 
-def _updated(marks: Marks, point: Floats, *, stretched: bool) -> tuple[Floats, Floats]:
+def _updated(marks: Marks, point: Floats, iteration: int) -> tuple[Floats, Floats]:
     """One plain update of (theta, log alpha, mu, log sigma, m, log t), and the scale of each."""
     n = len(marks.n_right)
     population = _population(point)
     before = Judges(point[:n], point[n : 2 * n])
     items = item_posterior(marks, before.theta, np.exp(before.log_alpha))
     judges = updated_judges(marks, items, before, population)
-    if stretched:
-        judges, population = _stretched(items, judges, population)
+    if iteration <= _STRETCHED:
+        # Rescale judges so that the items' posteriors together have mean 0 and variance 1.
+        shift = float(items.mean.mean())
+        square = float((items.variance + (items.mean - shift) ** 2).mean())
+        resolved = float((np.clip(1.0 - items.variance, 0.0, 1.0) ** 2).mean())
+        log_scale = float(np.clip(0.5 * np.log(square) / max(resolved, 0.05), -0.5, 0.5))
+        scale = np.exp(log_scale)
+        judges = Judges((judges.theta - shift) / scale, judges.log_alpha + log_scale)
+        mu, sigma = (population.mu - shift) / scale, population.sigma / scale
+        population = Population(mu, sigma, population.m + log_scale, population.t)
     variances = posterior_variances(items, judges, population)
     mu, log_sigma = updated_normal(
         judges.theta, variances.theta, population.mu, population.sigma, MU_PRIOR, LOG_SIGMA_PRIOR
@@ -755,33 +767,12 @@ def _updated(marks: Marks, point: Floats, *, stretched: bool) -> tuple[Floats, F
     m, log_t = updated_normal(
         judges.log_alpha, variances.log_alpha, population.m, population.t, M_PRIOR, LOG_T_PRIOR
     )
-    hyper = np.array([mu, log_sigma, m, log_t])
-    scale = np.concatenate([*np.sqrt(variances), np.full(4, 1.0 / np.sqrt(n))])
-    return np.concatenate([*judges, hyper]), scale
-
-
-def _stretched(
-    items: ItemPosterior, judges: Judges, population: Population
-) -> tuple[Judges, Population]:
-    """Rescale judges so that the items' posteriors together have mean 0 and variance 1."""
-    shift = float(items.mean.mean())
-    square = float((items.variance + (items.mean - shift) ** 2).mean())
-    resolved = float((np.clip(1.0 - items.variance, 0.0, 1.0) ** 2).mean())
-    log_scale = float(np.clip(0.5 * np.log(square) / max(resolved, 0.05), -0.5, 0.5))
-    scale = np.exp(log_scale)
-    moved = Judges((judges.theta - shift) / scale, judges.log_alpha + log_scale)
-    return moved, Population(
-        (population.mu - shift) / scale,
-        population.sigma / scale,
-        population.m + log_scale,
-        population.t,
-    )
+    scales = np.concatenate([*np.sqrt(variances), np.full(4, 1.0 / np.sqrt(n))])
+    return np.concatenate([*judges, [mu, log_sigma, m, log_t]]), scales
 
 
 def variance_shares(
-    fit: TwoPLFit,
-    units: NDArray[np.int64] | None = None,
-    families: NDArray[np.int64] | None = None,
+    fit: TwoPLFit, units: NDArray[np.int64] | None = None, families: NDArray[np.int64] | None = None
 ) -> Shares:
     """Shares of Var(theta) and Var(beta) on the logit scale, E[alpha^2] common to both.
 
@@ -824,43 +815,5 @@ def _log_variance(scores: Floats, resolved: Floats, prior: float) -> float:
 def logit_variance(fit: TwoPLFit) -> LogitVariance:
     """Components of the variance of the fitted logits; point values for these judges."""
     alpha = fit.alpha
-    return LogitVariance(
-        judges=float(np.var(alpha * fit.theta)),
-        items=float(alpha.mean() ** 2),
-        interaction=float(np.var(alpha)),
-    )
-
-
-def _warnings(fit: TwoPLFit) -> list[str]:
-    n = len(fit.theta)
-    warnings = []
-    if not fit.converged:
-        warnings.append(
-            f"The item response model had not settled after {fit.iterations} iterations: take its "
-            "figures as rough."
-        )
-    if n < FEW_JUDGES:
-        warnings.append(
-            f"With {n} {'judge' if n == 1 else 'judges'} it is hardly known how much judges "
-            "differ: the shares rest mostly on the weak prior."
-        )
-    flat = int(((fit.n_right == 0) | (fit.n_right == fit.n_voted)).sum())
-    if flat:
-        warnings.append(
-            f"{flat} of {n} judges were right on every item they voted on, wrong on every one, or "
-            "did not vote: only the population keeps their abilities finite."
-        )
-    blunt = int((fit.alpha < BLUNT).sum())
-    if blunt:
-        warnings.append(
-            f"{blunt} of {n} judges have a discrimination below {BLUNT}: their curves are nearly "
-            "flat, so their abilities lie far out and raise the judges' share. Read it beside the "
-            "parts of the fitted logits' variance."
-        )
-    median = float(np.median(fit.n_voted))
-    if median < FEW_VOTES:
-        warnings.append(
-            f"Half of the judges have {median:.0f} votes or fewer: discriminations are drawn "
-            "towards each other."
-        )
-    return warnings
+    judges = float(np.var(alpha * fit.theta))
+    return LogitVariance(judges, items=float(alpha.mean() ** 2), interaction=float(np.var(alpha)))

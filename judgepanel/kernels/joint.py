@@ -47,29 +47,12 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints, Votes
-from judgepanel.kernels.ballots import (
-    ROWS,
-    Ballots,
-    Cells,
-    cells_of,
-    dense_of,
-    has_votes,
-    row_sums,
-    signed,
-    taken,
-)
+from judgepanel.kernels import ballots as cells
+from judgepanel.kernels import ridge
+from judgepanel.kernels.ballots import Ballots, Cells
 from judgepanel.kernels.maps import softplus
 from judgepanel.kernels.prefixes import Fit, Ranking, counts, one_coin_weight, rank
 from judgepanel.kernels.redundancy import error_counts
-from judgepanel.kernels.ridge import (
-    DenseDesign,
-    Floor,
-    Prior,
-    Problem,
-    SparseDesign,
-    solve_path,
-    solve_paths,
-)
 from judgepanel.kernels.threads import each
 from judgepanel.scoring.clustered import below_half_p, unit_counts
 from judgepanel.scoring.splits import are_single, unit_codes
@@ -120,9 +103,16 @@ def agreement_among(votes: Cells, weights: Floats) -> tuple[Agreement, Floats]:
     """
     squares = weights * weights
     total = float(squares.sum())
-    some = np.flatnonzero(has_votes(votes))
+    some = np.flatnonzero(cells.has_votes(votes))
     chosen = np.unique(np.linspace(0, len(some) - 1, min(PROTOTYPES, len(some))).astype(np.int64))
-    prototypes, times = _distinct(dense_of(votes[some[chosen]]))
+    prototypes = cells.dense_of(votes[some[chosen]])
+    times, alike = np.ones(len(prototypes)), alike_rows(prototypes)
+    if alike is not None:
+        # Equal ones and opposite ones (the kernel is odd) span one direction. Their eigenproblem is
+        # that of the distinct ones, each scaled by the root of how often it is there.
+        _, first, repeats = np.unique(np.abs(alike), return_index=True, return_counts=True)
+        order = np.argsort(first)
+        prototypes, times = prototypes[first[order]], repeats[order].astype(np.float64)
     agreement = Agreement(squares / total if total > 0.0 else squares, prototypes)
     if not len(prototypes) or total <= 0.0:
         return agreement, np.zeros((len(prototypes), 0))
@@ -133,21 +123,6 @@ def agreement_among(votes: Cells, weights: Floats) -> tuple[Agreement, Floats]:
     leading = leading[values[leading] > _SMALLEST * values.max()]
     directions = vectors[:, leading] * (often[:, None] / np.sqrt(values[leading]))
     return agreement, directions
-
-
-def _distinct(prototypes: Votes) -> tuple[Votes, Floats]:
-    """Prototypes that differ by more than all signs, and how often each is there.
-
-    Equal ones and opposite ones (the kernel is odd) span one direction. Their eigenproblem is that
-    of the distinct ones, each scaled by the root of how often it is there.
-    """
-    alike = alike_rows(prototypes)
-    if alike is None:
-        return prototypes, np.ones(len(prototypes))
-    code = np.abs(alike)
-    _, first, times = np.unique(code, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return prototypes[first[order]], times[order].astype(np.float64)
 
 
 def alike_rows(votes: Votes) -> NDArray[np.int64] | None:
@@ -238,6 +213,7 @@ class Features:
     bounded : bool (k,), judges whose vote may not count against what it says: all but those that
         are shown to be below chance (:func:`below_chance`). None where nobody is bounded.
     shrink : in [0, 1], how far features are centred, see :func:`centring`.
+    scale, intercept : whether the model has tau and an intercept.
     """
 
     judges: Ints
@@ -254,11 +230,13 @@ class Features:
     level: float
     bounded: NDArray[np.bool_] | None
     shrink: float
+    scale: bool
+    intercept: bool
 
     @property
     def dense(self) -> NDArray[np.int8]:
         """The votes (n, k) as an array."""
-        return dense_of(self.votes)
+        return cells.dense_of(self.votes)
 
     def middle(self, columns: Floats | Cells) -> Floats:
         """Centre (q,) of features (n, q): the classes' midpoint, shrunk; each mean is shrunk by a
@@ -272,14 +250,14 @@ class Features:
             share += times / (times.sum() + 1.0)
         return np.asarray(share @ columns * (self.shrink / 2.0), dtype=np.float64)
 
-    def centre(self, *, scale: bool) -> Floats:
+    def centre(self) -> Floats:
         """Centre (k + r + scale,) of votes, agreement and one-coin score."""
-        beside = np.concatenate(self.beside(scale=scale), axis=1)
+        beside = np.concatenate(self.beside(), axis=1)
         return np.concatenate([self.middle(self.votes), self.middle(beside)])
 
-    def beside(self, *, scale: bool) -> list[Floats]:
+    def beside(self) -> list[Floats]:
         """Features after those of the votes: agreement (n, r), and one-coin scores (n, 1)."""
-        return [self.span, self.score[:, None]] if scale else [self.span]
+        return [self.span, self.score[:, None]] if self.scale else [self.span]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -311,9 +289,9 @@ class Verdicts:
         wrong = self.voted - self.correct
         squares = self.correct * (1.0 - mean) ** 2 + wrong * (1.0 + mean) ** 2
         alone = float(np.vecdot(weights * weights, squares))
-        together, sums = 0.0, row_sums(self.right, weights, -weights * mean)
-        for start in range(0, len(sums), ROWS):
-            rows = slice(start, start + ROWS)
+        together, sums = 0.0, cells.row_sums(self.right, weights, -weights * mean)
+        for start in range(0, len(sums), cells.ROWS):
+            rows = slice(start, start + cells.ROWS)
             together += float(np.vecdot(self.times[rows], sums[rows] * sums[rows]))
         return max(together / alone, 1.0) if alone > 0.0 else 1.0
 
@@ -366,7 +344,7 @@ def features(
     correct, voted = record.correct[:k], record.voted[:k]
     votes = ballots.part(rows, judges)
     labels, units = ballots.signs[rows], ballots.units[rows]
-    signs = np.where(has_votes(votes), labels, 0).astype(np.float64)
+    signs = np.where(cells.has_votes(votes), labels, 0).astype(np.float64)
     groups = groups_among(record.copies, k) if one_coin else np.arange(k)
     shares = copy_shares(groups)
     weights = one_coin_weight(correct, voted)
@@ -379,7 +357,7 @@ def features(
     if distinct and isinstance(votes, np.ndarray) and are_single(units):
         some, times = _distinct_rows(votes, labels)
         votes, labels, units, signs = votes[some], labels[some], units[some], signs[some]
-    right = signed(votes, labels)
+    right = cells.signed(votes, labels)
     score = left_out_margins(right, units, correct, voted, shares) * signs
     base = weights * shares if one_coin else np.zeros_like(weights)
     verdicts = Verdicts(right, times, correct, voted)
@@ -398,6 +376,8 @@ def features(
         level=level,
         bounded=~below_chance(right, units) if monotone else None,
         shrink=0.0 if ballots.symmetric else centring(score, signs, times),
+        scale=one_coin,
+        intercept=not ballots.symmetric,
     )
 
 
@@ -417,7 +397,7 @@ def below_chance(right: Cells, units: Ints) -> NDArray[np.bool_]:
     """
     below = np.zeros(right.shape[1], dtype=bool)
     for start in range(0, len(below), _COLUMNS):
-        block = dense_of(right[:, start : start + _COLUMNS])
+        block = cells.dense_of(right[:, start : start + _COLUMNS])
         p = below_half_p(unit_counts(block > 0, block != 0, units))
         below[start : start + _COLUMNS] = p < BELOW
     return below
@@ -450,25 +430,24 @@ def _shrinkage(mean: float, variance: float) -> float:
     return 1.0 - variance / mean**2 if mean * mean > variance else 0.0
 
 
-def problem(example: Features, *, scale: bool, intercept: bool) -> tuple[Problem, Floats]:
+def problem(example: Features) -> tuple[ridge.Problem, Floats]:
     """The ridge fit of one model on signed, centred features: votes, agreement, one-coin score,
     intercept; and their centre (k + r + scale,).
     """
-    columns = [example.dense, *example.beside(scale=scale)]
-    signed, centre = _signed(example, columns, intercept=intercept)
-    return Problem(
+    signed, centre = _signed(example, [example.dense, *example.beside()])
+    return ridge.Problem(
         signed,
         example.times,
         n_weights=len(example.judges) + example.span.shape[1],
-        rate=example.rate if scale else None,
-        level=example.level if intercept else None,
+        rate=example.rate if example.scale else None,
+        level=example.level if example.intercept else None,
     ), centre
 
 
-def _signed(example: Features, columns: list[Any], *, intercept: bool) -> tuple[Floats, Floats]:
+def _signed(example: Features, columns: list[Any]) -> tuple[Floats, Floats]:
     """Columns (n, q) centred, with an intercept, times the label's sign; and their centre (q,)."""
     q = sum(part.shape[1] for part in columns)
-    signed = np.empty((len(example.signs), q + intercept))
+    signed = np.empty((len(example.signs), q + example.intercept))
     features, signs = signed[:, :q], example.signs[:, None]
     np.concatenate(columns, axis=1, out=features)
     centre = example.middle(features)
@@ -478,21 +457,29 @@ def _signed(example: Features, columns: list[Any], *, intercept: bool) -> tuple[
     return signed, centre
 
 
-def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesign | SparseDesign:
+def design(batch: list[Features]) -> ridge.DenseDesign | ridge.SparseDesign:
     """Signed, centred features of a batch: votes, agreement, one-coin score, intercept.
 
     One large model with sparse votes keeps them sparse.
     """
     first = batch[0]
     if len(batch) == 1 and not isinstance(first.votes, np.ndarray):
-        return SparseDesign.of(
-            scipy.sparse.csr_array(signed(first.votes, first.signs)),
+        return ridge.SparseDesign.of(
+            scipy.sparse.csr_array(cells.signed(first.votes, first.signs)),
             signs=first.signs,
             centre=first.middle(first.votes),
-            beside=_signed(first, first.beside(scale=scale), intercept=intercept)[0],
+            beside=_signed(first, first.beside())[0],
         )
-    return DenseDesign.of(
-        [problem(one, scale=scale, intercept=intercept)[0].features for one in batch]
+    return ridge.DenseDesign.of([problem(example)[0].features for example in batch])
+
+
+def prior_of(batch: list[Features]) -> ridge.Prior:
+    """The priors of the models of a batch."""
+    first = batch[0]
+    return ridge.Prior(
+        n_weights=len(first.judges) + first.span.shape[1],
+        rate=np.array([example.rate for example in batch]) if first.scale else None,
+        level=np.array([example.level for example in batch]) if first.intercept else None,
     )
 
 
@@ -530,7 +517,7 @@ def _alone(right: Cells, correct: Floats, voted: Floats, shares: Floats) -> Floa
     when_wrong = np.log(correct + 1.0) - np.log(np.maximum(voted - correct, 1.0))
     mean = shares * (when_right + when_wrong) / 2.0
     half = shares * (when_right - when_wrong) / 2.0
-    return row_sums(right, mean, half)
+    return cells.row_sums(right, mean, half)
 
 
 CS = tuple(float(c) for c in np.geomspace(1e-4, 1.0, 9))
@@ -567,7 +554,8 @@ class JointPanel:
     def logits(self, votes: NDArray[np.int8]) -> Floats:
         """Raw logits (n,) of signed votes (n, n_judges); 0 where none of the judges voted."""
         return self._logits(
-            np.arange(len(votes)), lambda rows: cells_of(taken(votes, rows, self.judges))
+            np.arange(len(votes)),
+            lambda rows: cells.cells_of(cells.taken(votes, rows, self.judges)),
         )
 
     def scores(self, ballots: Ballots, rows: Ints) -> Floats:
@@ -581,7 +569,7 @@ class JointPanel:
             sums = seen.astype(np.float64) @ self.weights + self.intercept
             if self.agreement is not None:
                 sums += self.agreement.similarity(seen) @ self.agreement_weights
-            logits[start : start + _ROWS] = np.where(has_votes(seen), sums, 0.0)
+            logits[start : start + _ROWS] = np.where(cells.has_votes(seen), sums, 0.0)
         return logits
 
 
@@ -650,66 +638,11 @@ def _fit_sizes(
 ) -> list[list[JointPanel]]:
     """For every fit, the panels of its ``ks`` best judges; ``learn`` as in :meth:`Form.panels`."""
     problems, outer, inner = _plan(fits, choose=len(Cs) > 1)
-    features_of = (
-        _of_votes(ballots, problems, ks, ranking, form)
-        if learn is None
-        else _of_rows(problems, learn)
-    )
+    records = {} if learn is not None else _records(ballots, problems, ks, ranking, form)
 
-    def fitted(batch: list[tuple[int, _Left]]) -> list[_Model]:
-        learned = [features_of(k, left) for k, left in batch]
-        return _fit(learned, Cs, scale=form.one_coin, intercept=not ballots.symmetric)
-
-    batches = list(_batches(problems, ks, of_one_size=form.monotone))
-    models: dict[tuple[int, _Left], _Model] = {}
-    for batch, result in zip(batches, each(fitted, batches), strict=True):
-        models.update(zip(batch, result, strict=True))
-    ridges = np.asarray(Cs, dtype=np.float64)
-
-    def averaged(number: int) -> list[JointPanel]:
-        own, left_out = outer[number], inner[number]
-        return [
-            _average(
-                ballots,
-                fits[number],
-                models[k, own],
-                {fold: models[k, left] for fold, left in left_out.items()},
-                ridges,
-            )
-            for k in ks
-        ]
-
-    return each(averaged, range(len(fits)))
-
-
-_Left = frozenset[int]
-"""The folds that a model has not seen."""
-
-
-_FeaturesOf = Callable[[int, _Left], Features]
-"""Features of k judges of the model that has not seen some folds."""
-
-
-def _of_rows(problems: dict[_Left, Ints], learn: Callable[[Ints], Features]) -> _FeaturesOf:
-    return lambda _k, left: learn(problems[left])
-
-
-def _of_votes(
-    ballots: Ballots,
-    problems: dict[_Left, Ints],
-    ks: Sequence[int],
-    ranking: Ranking,
-    form: Form,
-) -> _FeaturesOf:
-    """Features of the k best judges of a model; panels of all sizes share counts and copies."""
-    compared = max((k for k in ks if k <= MOST_JUDGES), default=0) if form.one_coin else 0
-
-    def record(rows: Ints) -> Record:
-        return Record.of(ballots, rows, rank(ballots, rows, ranking)[: max(ks)], compared)
-
-    records = dict(zip(problems, each(record, list(problems.values())), strict=True))
-
-    def of_votes(k: int, left: _Left) -> Features:
+    def features_of(k: int, left: _Left) -> Features:
+        if learn is not None:
+            return learn(problems[left])
         return features(
             ballots,
             problems[left],
@@ -721,7 +654,41 @@ def _of_votes(
             record=records[left],
         )
 
-    return of_votes
+    def fitted(batch: list[tuple[int, _Left]]) -> list[_Model]:
+        learned = [features_of(k, left) for k, left in batch]
+        return _fit(learned, Cs)
+
+    batches = list(_batches(problems, ks, of_one_size=form.monotone))
+    models: dict[tuple[int, _Left], _Model] = {}
+    for batch, result in zip(batches, each(fitted, batches), strict=True):
+        models.update(zip(batch, result, strict=True))
+    ridges = np.asarray(Cs, dtype=np.float64)
+
+    def averaged(number: int) -> list[JointPanel]:
+        fit, own, left_out = fits[number], outer[number], inner[number]
+        panels = []
+        for k in ks:
+            by_fold = {fold: models[k, left] for fold, left in left_out.items()}
+            panels.append(_average(ballots, fit, models[k, own], by_fold, ridges))
+        return panels
+
+    return each(averaged, range(len(fits)))
+
+
+_Left = frozenset[int]
+"""The folds that a model has not seen."""
+
+
+def _records(
+    ballots: Ballots, problems: dict[_Left, Ints], ks: Sequence[int], ranking: Ranking, form: Form
+) -> dict[_Left, Record]:
+    """What the rows of every model say of its best judges; panels of all sizes share it."""
+    compared = max((k for k in ks if k <= MOST_JUDGES), default=0) if form.one_coin else 0
+
+    def record(rows: Ints) -> Record:
+        return Record.of(ballots, rows, rank(ballots, rows, ranking)[: max(ks)], compared)
+
+    return dict(zip(problems, each(record, list(problems.values())), strict=True))
 
 
 def _plan(
@@ -749,16 +716,16 @@ def _batches(
 ) -> Iterator[list[tuple[int, _Left]]]:
     """Models, so many that their votes stay within ``BATCH_CELLS``; of one panel size if asked."""
     batch: list[tuple[int, _Left]] = []
-    cells = 0
+    total = 0
     order = sorted(problems, key=lambda left: -len(problems[left]))
     for k, left in ((k, left) for k in sorted(ks, reverse=True) for left in order):
         rows = len(problems[left])
-        full = cells + rows * k > BATCH_CELLS
+        full = total + rows * k > BATCH_CELLS
         if batch and (full or (of_one_size and k != batch[0][0])):
             yield batch
-            batch, cells = [], 0
+            batch, total = [], 0
         batch.append((k, left))
-        cells += rows * k
+        total += rows * k
     yield batch
 
 
@@ -783,50 +750,32 @@ class _Model:
         return np.asarray(values)
 
 
-def _fit(
-    batch: list[Features], Cs: Sequence[float], *, scale: bool, intercept: bool
-) -> list[_Model]:
+def _fit(batch: list[Features], Cs: Sequence[float]) -> list[_Model]:
     """Models of a batch along the path of ridges."""
     if all(example.bounded is None and isinstance(example.votes, np.ndarray) for example in batch):
-        taught = [problem(example, scale=scale, intercept=intercept) for example in batch]
-        optima = solve_paths([fit for fit, _ in taught], Cs)
+        taught = [problem(example) for example in batch]
+        optima = ridge.solve_paths([fit for fit, _ in taught], Cs)
         return [
-            _model(example, path, centre, scale=scale, intercept=intercept)
+            _model(example, path, centre)
             for example, path, (_, centre) in zip(batch, optima, taught, strict=True)
         ]
-    signed_features = design(batch, scale=scale, intercept=intercept)
-    prior = Prior(
-        n_weights=len(batch[0].judges) + batch[0].span.shape[1],
-        rate=np.array([example.rate for example in batch]) if scale else None,
-        level=np.array([example.level for example in batch]) if intercept else None,
-    )
-    paths = solve_path(signed_features, prior, Cs, _floor(batch, prior), problems=len(batch))
-    return [
-        _model(example, paths[:, b], example.centre(scale=scale), scale=scale, intercept=intercept)
-        for b, example in enumerate(batch)
-    ]
-
-
-def _floor(batch: list[Features], prior: Prior) -> Floor | None:
-    """The bounds of a batch, None where nobody is bounded."""
+    prior = prior_of(batch)
     bounded = [example.bounded for example in batch if example.bounded is not None]
-    if len(bounded) < len(batch):
-        return None
-    return Floor(
-        np.stack(bounded),
-        np.stack([example.base for example in batch]),
-        None if prior.rate is None else prior.n_weights,
-    )
+    floor: ridge.Floor | None = None
+    if len(bounded) == len(batch):
+        base = np.stack([example.base for example in batch])
+        tau = prior.n_weights if batch[0].scale else None
+        floor = ridge.Floor(np.stack(bounded), base, tau)
+    paths = ridge.solve_path(design(batch), prior, Cs, floor, problems=len(batch))
+    return [_model(example, paths[:, b], example.centre()) for b, example in enumerate(batch)]
 
 
-def _model(
-    example: Features, optima: Floats, centre: Floats, *, scale: bool, intercept: bool
-) -> _Model:
+def _model(example: Features, optima: Floats, centre: Floats) -> _Model:
     """A model in terms of raw votes, from parameters (n_C, p) of features around a centre."""
     k, r = len(example.judges), example.span.shape[1]
     none: Floats = np.zeros(len(optima))
-    tau = optima[:, k + r] if scale else none
-    level = optima[:, -1] - optima[:, : len(centre)] @ centre if intercept else none
+    tau = optima[:, k + r] if example.scale else none
+    level = optima[:, -1] - optima[:, : len(centre)] @ centre if example.intercept else none
     return _Model(
         judges=example.judges,
         weights=optima[:, :k] + tau[:, None] * example.base,
@@ -845,7 +794,7 @@ def _average(
     for fold, model in left_out.items():
         rows = fit.learn[fit.fold == fold]
         seen = ballots.part(rows, model.judges)
-        some = has_votes(seen)
+        some = cells.has_votes(seen)
         margins = model.logits(seen[some]) * ballots.signs[rows[some]]
         total += softplus(-margins).sum(axis=1)
         scored += len(margins[0])

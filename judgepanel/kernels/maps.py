@@ -73,11 +73,7 @@ def descend(
 
 
 def _damped(
-    x: Floats,
-    value: Floats,
-    live: Ints,
-    move: Floats,
-    measure: Callable[[Floats, Ints], Floats],
+    x: Floats, value: Floats, live: Ints, move: Floats, measure: Callable[[Floats, Ints], Floats]
 ) -> Floats:
     """Move the live columns in place, each by the longest halved step that does not increase."""
     base = x[live]

@@ -54,37 +54,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.arrays import Bools, Floats, Ints, Votes
+from judgepanel.kernels import joint, prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator, MapFit
 from judgepanel.kernels.evaluation import calibrate
-from judgepanel.kernels.joint import (
-    CAUTION,
-    Agreement,
-    Features,
-    Verdicts,
-    centring,
-    design,
-    features,
-    joint,
-    prior_level,
-)
 from judgepanel.kernels.maps import column_blocks, sigmoid
-from judgepanel.kernels.prefixes import (
-    N_FOLDS,
-    ClosedForm,
-    Fit,
-    PrefixScores,
-    counts,
-    counts_without_own,
-    one_coin_weight,
-)
 from judgepanel.kernels.ridge import DenseDesign, Prior, minimise, solve_path
 from judgepanel.kernels.subsets import CELLS, Additions, SubsetTrial, by_folds, subset_trial
 from judgepanel.scoring.metrics import item_nll, single_product
@@ -114,7 +95,7 @@ class HeldJoint:
 
     ballots: Ballots
     learn: Ints
-    whole: Features
+    whole: joint.Features
     Cs: Floats
     shares: Floats
     path: Floats
@@ -124,7 +105,7 @@ class HeldJoint:
     def everyone(self, rows: Ints) -> Floats:
         """Raw logits (n_rows,) of all judges; 0 where nobody voted."""
         theta = self.shares @ self.path
-        return _logits(self.whole, theta, self.ballots.votes[rows], self.ballots.symmetric)
+        return _logits(self.whole, theta, self.ballots.votes[rows])
 
     def without_each(self, rows: Ints) -> Floats:
         """Raw logits (K, n_rows) without each judge; 0 where none of the others voted."""
@@ -132,7 +113,10 @@ class HeldJoint:
         agreements = _Agreements.of(self.whole, seen)
         learnt = _Agreements.of(self.whole, self.whole.dense)
         values = np.zeros((self.ballots.n_judges, len(rows)))
-        verdicts = _verdicts(self)
+        right = self.whole.dense * self.ballots.signs[self.learn][:, None]
+        verdicts = joint.Verdicts(
+            right, self.whole.times, *prefixes.counts(self.ballots, self.learn)
+        )
         everybody = np.arange(self.ballots.n_judges)
         heavy = learnt.squares > OWN_SHARE
         for j in np.flatnonzero(heavy & (self.ballots.n_judges > 1)):
@@ -146,7 +130,7 @@ class HeldJoint:
                 others = seen.copy()
                 others[:, j] = 0
                 span = _similarity(example, int(j), seen, agreements) @ example.directions
-                values[j] = _logits(example, theta, others, self.ballots.symmetric, span)
+                values[j] = _logits(example, theta, others, span)
         return values
 
     def of(self, judges: Ints, rows: Ints) -> Floats:
@@ -155,19 +139,19 @@ class HeldJoint:
         Unlike in :meth:`without_each` agreement gets directions of its own, so that any number of
         judges may be left out. Cost: one model at c ridges.
         """
-        example = features(self.ballots, self.learn, judges, one_coin=True, agreement=True)
-        signed_features = design([example], scale=True, intercept=not self.ballots.symmetric)
-        prior = _prior([example], self.ballots.symmetric)
+        example = joint.features(self.ballots, self.learn, judges, one_coin=True, agreement=True)
+        signed_features = joint.design([example])
+        prior = joint.prior_of([example])
         total = self.shares @ solve_path(signed_features, prior, self.Cs.tolist())[:, 0]
-        return _logits(example, total, self.ballots.votes[rows][:, judges], self.ballots.symmetric)
+        return _logits(example, total, self.ballots.votes[rows][:, judges])
 
 
-def held_joints(ballots: Ballots, fits: Sequence[Fit]) -> list[HeldJoint]:
+def held_joints(ballots: Ballots, fits: Sequence[prefixes.Fit]) -> list[HeldJoint]:
     """Fit the full panels of one cross-fitting as a kernel does; keep what refits need.
 
     Time: that of the fits with their inner models; memory O(c p^2) each, p = K + 52 at most.
     """
-    panels = joint.panels(ballots, fits, ballots.n_judges)
+    panels = joint.joint.panels(ballots, fits, ballots.n_judges)
     joints = []
     for fit, panel in zip(fits, panels, strict=True):
         weighted = panel.C_weights >= LEAST_SHARE
@@ -178,26 +162,24 @@ def held_joints(ballots: Ballots, fits: Sequence[Fit]) -> list[HeldJoint]:
 
 def held_at(ballots: Ballots, learn: Ints, Cs: Floats, shares: Floats) -> HeldJoint:
     """Fit the full panel to these rows at given ridges (c,), ascending, with their shares (c,)."""
-    symmetric = ballots.symmetric
-    whole = features(ballots, learn, np.arange(ballots.n_judges), one_coin=True, agreement=True)
+    whole = joint.features(
+        ballots, learn, np.arange(ballots.n_judges), one_coin=True, agreement=True
+    )
     whole = replace(whole, votes=whole.dense)  # Whose Hessians are dense anyway.
-    made, prior = _dense(whole, symmetric), _prior([whole], symmetric)
+    made, prior = _dense(whole), joint.prior_of([whole])
     optima, inverse = solve_path(made, prior, Cs.tolist()), []
     for C, theta in zip(Cs, optima, strict=True):
         wrong = sigmoid(-made.forward(theta))
         hessian = made.product(wrong * (1.0 - wrong))[0]
         inverse.append(np.linalg.inv(hessian + np.diag(prior.slopes(theta, float(C))[1][0])))
-    adds = _added(ballots, learn)
+    correct, voted, case = prefixes.counts_without_own(
+        ballots, learn, *prefixes.counts(ballots, learn)
+    )
+    votes = ballots.votes[learn]
+    cases = np.broadcast_to(case(learn, votes), votes.shape)
+    weights = prefixes.one_coin_weight(correct, voted)
+    adds = np.asarray(votes * np.take_along_axis(weights, cases, axis=0))
     return HeldJoint(ballots, learn, whole, Cs, shares, optima[:, 0], np.array(inverse), adds)
-
-
-def _added(ballots: Ballots, rows: Ints) -> Floats:
-    """What each judge adds to one-coin scores (n, K), by counts without the row's own unit."""
-    correct, voted, case = counts_without_own(ballots, rows, *counts(ballots, rows))
-    weights = one_coin_weight(correct, voted)
-    votes = ballots.votes[rows]
-    cases = np.broadcast_to(case(rows, ballots.votes[rows]), votes.shape)
-    return np.asarray(votes * np.take_along_axis(weights, cases, axis=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,7 +191,7 @@ class _Agreements:
     products: Floats
 
     @classmethod
-    def of(cls, whole: Features, votes: NDArray[np.int8]) -> _Agreements:
+    def of(cls, whole: joint.Features, votes: NDArray[np.int8]) -> _Agreements:
         """For signed votes (n, K)."""
         if whole.agreement is None:
             raise ValueError("joint panels have agreement")
@@ -233,14 +215,9 @@ class _Agreements:
         return np.asarray(d)
 
 
-def _verdicts(held: HeldJoint) -> Verdicts:
-    """Right and wrong votes of all judges on the rows learnt from."""
-    correct, voted = counts(held.ballots, held.learn)
-    right = held.whole.dense * held.ballots.signs[held.learn][:, None]
-    return Verdicts(right, held.whole.times, correct, voted)
-
-
-def _without(held: HeldJoint, judge: int, learnt: _Agreements, verdicts: Verdicts) -> Features:
+def _without(
+    held: HeldJoint, judge: int, learnt: _Agreements, verdicts: joint.Verdicts
+) -> joint.Features:
     """Features without a judge; its column of ``votes`` is still there, to be given no weight."""
     whole, k = held.whole, held.ballots.n_judges
     own = whole.dense[:, judge] != 0
@@ -260,8 +237,7 @@ def _without(held: HeldJoint, judge: int, learnt: _Agreements, verdicts: Verdict
     directions = whole.directions * np.sqrt((k - 1.0) / k)
     shares = learnt.squares * grown
     total = float(shares.sum())
-    alike = Agreement(shares / total if total > 0.0 else shares, learnt.prototypes)
-    symmetric = held.ballots.symmetric
+    alike = joint.Agreement(shares / total if total > 0.0 else shares, learnt.prototypes)
     remaining = replace(
         whole,
         signs=signs,
@@ -269,14 +245,16 @@ def _without(held: HeldJoint, judge: int, learnt: _Agreements, verdicts: Verdict
         score=score,
         agreement=alike,
         directions=directions,
-        rate=CAUTION * verdicts.design_effect(base),
-        level=0.0 if symmetric else prior_level(signs),
-        shrink=0.0 if symmetric else centring(score, signs),
+        rate=joint.CAUTION * verdicts.design_effect(base),
+        level=joint.prior_level(signs) if whole.intercept else 0.0,
+        shrink=joint.centring(score, signs) if whole.intercept else 0.0,
     )
     return replace(remaining, span=_similarity(remaining, judge, whole.dense, learnt) @ directions)
 
 
-def _similarity(left: Features, judge: int, votes: NDArray[np.int8], known: _Agreements) -> Floats:
+def _similarity(
+    left: joint.Features, judge: int, votes: NDArray[np.int8], known: _Agreements
+) -> Floats:
     """Similarity (n, m) of votes without those of a judge; others of its group count for it."""
     if left.agreement is None or np.count_nonzero(left.groups == left.groups[judge]) == 1:
         return known.without(judge, votes)
@@ -299,7 +277,7 @@ class _Block:
     intercept: bool
 
     @classmethod
-    def of(cls, lefts: list[Features], symmetric: bool) -> _Block:
+    def of(cls, lefts: list[joint.Features]) -> _Block:
         """Problems without one judge each."""
         return cls(
             lefts[0].dense.astype(np.float64),
@@ -307,7 +285,7 @@ class _Block:
             np.stack([example.span - example.middle(example.span) for example in lefts]),
             np.stack([example.score - example.middle(example.score[:, None]) for example in lefts]),
             np.stack([example.signs for example in lefts]),
-            not symmetric,
+            lefts[0].intercept,
         )
 
     def forward(self, theta: Floats) -> Floats:
@@ -333,15 +311,14 @@ class _Block:
         return np.concatenate([*parts, total] if self.intercept else parts, axis=1)
 
 
-def _refitted(held: HeldJoint, judges: Ints, lefts: list[Features]) -> Floats:
+def _refitted(held: HeldJoint, judges: Ints, lefts: list[joint.Features]) -> Floats:
     """Parameters (B, p) without each of these judges, averaged over the ridges."""
-    symmetric = held.ballots.symmetric
-    block, prior = _Block.of(lefts, symmetric), _prior(lefts, symmetric)
+    block, prior = _Block.of(lefts), joint.prior_of(lefts)
     total = np.zeros((len(judges), held.path.shape[1]))
     for C, share, path, inverse in zip(held.Cs, held.shares, held.path, held.inverse, strict=True):
         theta, converged = _chord(block, prior, float(C), path, inverse, judges)
         for b in np.flatnonzero(~converged):
-            theta[b] = _newton(lefts[b], int(judges[b]), float(C), symmetric, theta[b])
+            theta[b] = _newton(lefts[b], int(judges[b]), float(C), theta[b])
         total += share * theta
     return total
 
@@ -373,42 +350,29 @@ def _chord(
     return theta, values
 
 
-def _newton(example: Features, judge: int, C: float, symmetric: bool, near: Floats) -> Floats:
+def _newton(example: joint.Features, judge: int, C: float, near: Floats) -> Floats:
     """Parameters (p,) of one panel without a judge by Newton's method, from ``near`` if it can."""
     votes = example.dense.copy()
     votes[:, judge] = 0
-    left, prior = replace(example, votes=votes), _prior([example], symmetric)
+    left, prior = replace(example, votes=votes), joint.prior_of([example])
     usable = np.isfinite(near).all() and near[prior.n_weights] > 0.0
     start = near[None] if usable else prior.start(1)
-    return np.asarray(minimise(_dense(left, symmetric), prior, C, start)[0])
+    return np.asarray(minimise(_dense(left), prior, C, start)[0])
 
 
-def _dense(example: Features, symmetric: bool) -> DenseDesign:
+def _dense(example: joint.Features) -> DenseDesign:
     """Signed, centred features of one model, dense however sparse its votes are."""
-    score = example.score[:, None]
-    parts = [
-        example.dense - example.middle(example.dense),
-        example.span - example.middle(example.span),
-    ]
-    parts.append(score - example.middle(score))
-    if not symmetric:
-        parts.append(np.ones((len(score), 1)))
+    columns = (example.dense, example.span, example.score[:, None])
+    parts = [part - example.middle(part) for part in columns]
+    if example.intercept:
+        parts.append(np.ones((len(example.score), 1)))
     return DenseDesign.of([np.concatenate(parts, axis=1) * example.signs[:, None]])
 
 
-def _prior(several: list[Features], symmetric: bool) -> Prior:
-    return Prior(
-        n_weights=several[0].votes.shape[1] + several[0].span.shape[1],
-        rate=np.array([example.rate for example in several]),
-        level=None if symmetric else np.array([example.level for example in several]),
-    )
-
-
 def _logits(
-    example: Features,
+    example: joint.Features,
     theta: Floats,
     seen: NDArray[np.int8],
-    symmetric: bool,
     span: Floats | None = None,
 ) -> Floats:
     """Raw logits (n,) of signed votes (n, k) from parameters (p,) of centred features.
@@ -418,7 +382,7 @@ def _logits(
     k, r = example.votes.shape[1], example.span.shape[1]
     delta, gamma, tau = theta[:k], theta[k : k + r], theta[k + r]
     level = 0.0
-    if not symmetric:
+    if example.intercept:
         centre = delta @ example.middle(example.dense) + gamma @ example.middle(example.span)
         level = theta[-1] - centre - tau * example.middle(example.score[:, None])[0]
     if span is None:
@@ -429,10 +393,8 @@ def _logits(
     return np.asarray(np.where(seen.any(axis=1), sums, 0.0))
 
 
-Valued = Literal[ClosedForm, "joint"]
-VALUED: tuple[Valued, ...] = tuple(
-    entry for part in get_args(Valued) for entry in (get_args(part) or (part,))
-)
+Valued = Literal[prefixes.ClosedForm, "joint"]
+VALUED: tuple[Valued, ...] = get_args(Valued)
 FEW = 0.1
 """Joint panels without one judge, or without at most a tenth, keep the full panel's ridges."""
 INNER_FOLDS = 3
@@ -445,7 +407,7 @@ Panels: TypeAlias = "_ClosedPanels | _JointPanels"
 def choice_folds(ballots: Ballots, split: Split, seed: int) -> list[Split]:
     """Return the folds of the calibration rows in which panels of a split are cross-fitted."""
     key = (split.number, 4)
-    return folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=key)
+    return folds(ballots.units, split.calibration, prefixes.N_FOLDS, seed=seed, key=key)
 
 
 def panels_of(
@@ -469,7 +431,7 @@ class Fits:
 class _ClosedPanels:
     ballots: Ballots
     split: Split
-    aggregator: ClosedForm
+    aggregator: prefixes.ClosedForm
     calibrator: Calibrator
     seed: int
     fits: Fits = field(default_factory=Fits)
@@ -493,7 +455,8 @@ class _ClosedPanels:
     def followed(self, masks: Bools, inside: Bools | None) -> Floats:
         scores = self._trial.scores(masks)
         if inside is not None:
-            fold = _fold_of_rows(self)
+            pieces = choice_folds(self.ballots, self.split, self.seed)
+            fold = fold_of(pieces, self.ballots.n_items)[self.split.calibration]
             logits, empty = scores.calibration.copy(), scores.calibration_empty.copy()
             for number, chosen in enumerate(inside):
                 result, none = self._trial.learn.scores(chosen)
@@ -506,15 +469,8 @@ class _ClosedPanels:
         return replace(self, ballots=_with_copies(self.ballots, judge, times)).everyone()
 
     def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
-        compared = by_folds(
-            self.ballots,
-            rows,
-            self.aggregator,
-            self.calibrator,
-            n_folds=N_FOLDS,
-            seed=self.seed,
-            key=key,
-        )
+        of_rows = partial(by_folds, self.ballots, rows, self.aggregator, self.calibrator)
+        compared = of_rows(n_folds=prefixes.N_FOLDS, seed=self.seed, key=key)
         everybody = np.ones((1, self.ballots.n_judges), dtype=bool)
         nll = compared(np.concatenate([everybody, ~np.eye(self.ballots.n_judges, dtype=bool)])).nll
         return np.asarray(nll[1:] - nll[0])
@@ -529,14 +485,12 @@ class _JointPanels:
     fits: Fits = field(default_factory=Fits)
 
     @cached_property
-    def _plan(self) -> list[Fit]:
+    def _plan(self) -> list[prefixes.Fit]:
         """Return the fit that scores evaluation rows, then those for calibration rows if needed."""
-        fits = [Fit(self.split.calibration, self.split.evaluation, _fold_of_rows(self))]
-        if self.calibrator != "none":
-            pieces = choice_folds(self.ballots, self.split, self.seed)
-            place = fold_of(pieces, self.ballots.n_items)
-            fits += [Fit(p.calibration, p.evaluation, place[p.calibration]) for p in pieces]
-        return fits
+        pieces = choice_folds(self.ballots, self.split, self.seed)
+        place = fold_of(pieces, self.ballots.n_items)
+        sides = [self.split, *(pieces if self.calibrator != "none" else [])]
+        return [prefixes.Fit(p.calibration, p.evaluation, place[p.calibration]) for p in sides]
 
     @cached_property
     def _held(self) -> list[HeldJoint]:
@@ -554,10 +508,10 @@ class _JointPanels:
         return self._joined([held.without_each(fit.score) for held, fit in pairs], masks)
 
     def of(self, masks: Bools) -> Floats:
-        pieces = [
-            _rows([_held_logits(held, mask, fit.score) for mask in masks], fit)
-            for held, fit in zip(self._held, self._plan, strict=True)
-        ]
+        pieces = [np.zeros((len(masks), len(fit.score))) for fit in self._plan]
+        for piece, held, fit in zip(pieces, self._held, self._plan, strict=True):
+            for row, mask in zip(piece, masks, strict=True):
+                row[:] = _held_logits(held, mask, fit.score)
         return self._joined(pieces, masks)
 
     def followed(self, masks: Bools, inside: Bools | None) -> Floats:
@@ -569,19 +523,19 @@ class _JointPanels:
             raise ValueError("this calibrator needs the panels chosen in each fold")
         return self._joined(rows, masks, inside)
 
-    def _chosen(self, fit: Fit, masks: Bools) -> Floats:
+    def _chosen(self, fit: prefixes.Fit, masks: Bools) -> Floats:
         """Return raw logits (B, n_score) of panels, with new ridges if more than ``FEW`` go."""
         few = max(1.0, FEW * self.ballots.n_judges)
         held = self._held[self._plan.index(fit)]
-        return _rows(
-            [
-                _held_logits(held, mask, fit.score)
-                if np.count_nonzero(~mask) <= few
-                else _chosen_logits(self.ballots, fit, mask)
-                for mask in masks
-            ],
-            fit,
-        )
+        logits = np.zeros((len(masks), len(fit.score)))
+        for row, mask in zip(logits, masks, strict=True):
+            if np.count_nonzero(~mask) <= few:
+                row[:] = _held_logits(held, mask, fit.score)
+            elif mask.any():
+                fewer = _with_votes(self.ballots, self.ballots.votes[:, mask])
+                (panel,) = joint.joint.panels(fewer, [fit], fewer.n_judges)
+                row[:] = panel.logits(fewer.votes[fit.score])
+        return logits
 
     def copied(self, judge: int, times: int) -> Floats:
         more = _with_copies(self.ballots, judge, times)
@@ -615,7 +569,7 @@ class _JointPanels:
             logits[:, own] = piece
             seen = masks if inside is None else inside[number]
             empty[:, own] = _without_votes(self.ballots, seen, fit.score)
-        scores = PrefixScores(
+        scores = prefixes.PrefixScores(
             masks.sum(axis=1),
             np.arange(self.ballots.n_judges),
             logits,
@@ -627,48 +581,28 @@ class _JointPanels:
         return _calibrated(self, scores)
 
 
-def _fold_of_rows(panels: Panels) -> Ints:
-    """Return the fold (n_cal,) of every calibration row."""
-    pieces = choice_folds(panels.ballots, panels.split, panels.seed)
-    return fold_of(pieces, panels.ballots.n_items)[panels.split.calibration]
-
-
-def _calibrated(panels: Panels, scores: PrefixScores) -> Floats:
+def _calibrated(panels: Panels, scores: prefixes.PrefixScores) -> Floats:
     name = panels.calibrator
     if not len(scores.evaluation):
         return np.zeros((0, len(panels.split.evaluation)))
     fitted = calibrate(panels.ballots, panels.split, scores, (name,))
     panels.fits.made += len(scores.evaluation)
     panels.fits.replaced += int(fitted.maps[name].replaced.sum())
-    return fitted.logits_of(name, slice(0, len(scores.evaluation)))
+    return fitted.logits_of(name)
 
 
 def _held_logits(held: HeldJoint, mask: Bools, rows: Ints) -> Floats:
     return held.of(np.flatnonzero(mask), rows) if mask.any() else np.zeros(len(rows))
 
 
-def _chosen_logits(ballots: Ballots, fit: Fit, mask: Bools) -> Floats:
-    """Return raw logits (n_score,) of a subset of judges, with ridges chosen for it."""
-    if not mask.any():
-        return np.zeros(len(fit.score))
-    fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None, ties=None, margins=None)
-    (panel,) = joint.panels(fewer, [fit], fewer.n_judges)
-    return panel.logits(fewer.votes[fit.score])
-
-
-def _rows(logits: list[Floats], fit: Fit) -> Floats:
-    return np.array(logits, dtype=np.float64).reshape(len(logits), len(fit.score))
+def _with_votes(ballots: Ballots, votes: Votes) -> Ballots:
+    """Return the labelled items with the votes of other judges, and nothing else of them."""
+    return replace(ballots, votes=votes, unlabelled=None, ties=None, margins=None)
 
 
 def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
     more = np.repeat(ballots.votes[:, [judge]], times, axis=1)
-    return replace(
-        ballots,
-        votes=np.concatenate([ballots.votes, more], axis=1),
-        unlabelled=None,
-        ties=None,
-        margins=None,
-    )
+    return _with_votes(ballots, np.concatenate([ballots.votes, more], axis=1))
 
 
 def _without_votes(ballots: Ballots, masks: Bools, rows: Ints) -> Bools:
@@ -728,17 +662,13 @@ def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Ints) -> Sampled:
     null = everyone = 0.0
     n_fits = replaced = 0
     for number, order in enumerate(orders):
-        scores = PrefixScores(
-            np.arange(1, len(order) + 1),
-            np.arange(ballots.n_judges),
-            *learn.along(order),
-            *held.along(order),
-        )
+        ks, judges = np.arange(1, len(order) + 1), np.arange(ballots.n_judges)
+        scores = prefixes.PrefixScores(ks, judges, *learn.along(order), *held.along(order))
         fitted = calibrate(ballots, split, scores, (trial.calibrator,), near=near)
         map_ = fitted.maps[trial.calibrator]
         near = map_.params if isinstance(map_, MapFit) else None
         n_fits, replaced = n_fits + len(order), replaced + int(map_.replaced.sum())
-        logits = fitted.logits_of(trial.calibrator, slice(0, len(order)))
+        logits = fitted.logits_of(trial.calibrator)
         start = np.full((1, len(signs)), fitted.null)
         nll = item_nll(np.concatenate([start, logits]), signs)
         gains = nll[:-1] - nll[1:]

@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -92,34 +91,25 @@ def places_without_own(keys: Floats) -> Callable[[Ints, Ints, NDArray[np.bool_]]
 
 
 def voters_scores(
-    all_votes: Votes,
-    rows: Ints,
-    ks: Ints,
-    keys: Floats,
-    weights: Floats,
-    case: Callable[[Ints, Votes], Ints] | None,
-    cumulated: Callable[[Floats, Votes], Floats],
+    all_votes: Votes, rows: Ints, ks: Ints, ranks: _Cases, aggregator: ClosedForm
 ) -> tuple[Floats, Ints]:
     """Return logits (n_k, n) of every prefix, and the place (n,) of the first voter of each row.
 
-    ``keys`` and ``weights`` (n_cases, n_judges) are those of each ``case`` of a vote.
-    ``cumulated`` turns weights and votes (n, w) in the order of the ranking into the logits of
-    their prefixes; the first voter of a row without votes is past the last judge.
+    The first voter of a row without votes is past the last judge.
     """
     n_judges = all_votes.shape[1]
-    places_of = places_without_own(keys)
+    places_of = places_without_own(ranks.keys)
     logits, first = np.empty((len(ks), len(rows))), np.empty(len(rows), dtype=np.int64)
     for block in column_blocks(len(rows), n_judges, _CELLS):
         judges, votes = _voters(all_votes[rows[block]])
-        cases = np.zeros_like(judges) if case is None else case(rows[block], votes)
+        cases = np.zeros_like(judges) if ranks.case is None else ranks.case(rows[block], votes)
         places = np.where(votes == 0, n_judges, places_of(cases, judges, votes != 0))
         ranked = np.argsort(places, axis=1)
         first[block] = places.min(axis=1)
         prefixes = np.zeros((len(votes), votes.shape[1] + 1))
-        prefixes[:, 1:] = cumulated(
-            np.take_along_axis(weights[cases, judges], ranked, axis=1),
-            np.take_along_axis(votes, ranked, axis=1),
-        )
+        weights = np.take_along_axis(ranks.weights[cases, judges], ranked, axis=1)
+        votes = np.take_along_axis(votes, ranked, axis=1)
+        prefixes[:, 1:] = _cumulated(weights, votes, aggregator)
         logits[:, block] = np.take_along_axis(prefixes, _within(places, ks), axis=1).T
     return logits, first
 
@@ -395,15 +385,8 @@ def _scores(
         logits, leading = _of_all(ballots, rows, ks, aggregator, cases)
     else:
         logits, leading = np.empty((len(ks), len(rows))), np.empty(len(rows), dtype=np.int64)
-        logits[:, few], leading[few] = voters_scores(
-            ballots.votes,
-            rows[few],
-            ks,
-            cases.keys,
-            cases.weights,
-            cases.case,
-            partial(_cumulated, aggregator=aggregator),
-        )
+        some = voters_scores(ballots.votes, rows[few], ks, cases, aggregator)
+        logits[:, few], leading[few] = some
         logits[:, ~few], leading[~few] = _of_all(ballots, rows[~few], ks, aggregator, cases)
     return logits, ks[:, None] <= leading[None, :]
 
@@ -440,7 +423,7 @@ def _depth(ks: Ints, n_judges: int) -> int:
 def _ranked(votes: Votes, cases: _Cases, depth: int) -> Ranked:
     """Weights and votes of the first judges, ranked once, or once for each unit or item."""
     if cases.case is not None and not cases.by_unit:
-        return _ranked_by_item(votes, cases.keys, cases.weights, cases.case, depth)
+        return _ranked_by_item(votes, cases, cases.case, depth)
     order = np.argsort(cases.keys, axis=1, kind="stable")[:, :depth]
 
     def ranked(rows: Ints) -> tuple[Floats, Votes]:
@@ -453,13 +436,13 @@ def _ranked(votes: Votes, cases: _Cases, depth: int) -> Ranked:
     return ranked
 
 
-def _ranked_by_item(votes: Votes, keys: Floats, weights: Floats, case: Case, depth: int) -> Ranked:
+def _ranked_by_item(votes: Votes, cases: _Cases, case: Case, depth: int) -> Ranked:
     """Weights and votes of the first judges, who are ranked for each item.
 
     All keys that there may be are ranked together, so that an item has places to sort, and none if
     no judge can pass another.
     """
-    judges = leaders(keys, depth)
+    keys, judges = cases.keys, leaders(cases.keys, depth)
     judges = judges[np.argsort(keys[:, judges].min(axis=0), kind="stable")]
     keys = keys[:, judges]
     settled = bool((keys.max(axis=0)[:-1] < keys.min(axis=0)[1:]).all())
@@ -467,7 +450,7 @@ def _ranked_by_item(votes: Votes, keys: Floats, weights: Floats, case: Case, dep
     order = np.lexsort((np.tile(judges, len(keys)), keys.ravel()))
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order))
-    weights, column = weights[:, judges].ravel()[order], order % max(1, len(judges))
+    weights, column = cases.weights[:, judges].ravel()[order], order % max(1, len(judges))
 
     def ranked(rows: Ints) -> tuple[Floats, Votes]:
         cast = votes[rows[:, None], judges]
@@ -555,11 +538,7 @@ def weighted_one_coin(
 
 
 def _left_out(
-    ballots: Ballots,
-    rows: NDArray[np.int64],
-    importance: Floats,
-    right: Floats,
-    voted: Floats,
+    ballots: Ballots, rows: NDArray[np.int64], importance: Floats, right: Floats, voted: Floats
 ) -> Floats:
     """Return scores (n_cal,) by counts without the item's unit, in blocks of whole units."""
     codes, _ = unit_codes(ballots.units[rows])

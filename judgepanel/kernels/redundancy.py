@@ -233,25 +233,19 @@ def clusters(correlation: ErrorCorrelation) -> Clusters:
     )
     tree = scipy.cluster.hierarchy.linkage(apart, "average")
     height = 1.0 - cut - _TIE
-    labels = (
-        scipy.cluster.hierarchy.fcluster(tree, height, "distance")
-        if np.isfinite(cut)
-        else np.arange(len(judges))
-    )
-    label[judges] = _by_size(np.asarray(labels, dtype=np.int64))
-    if len(judges) <= ORDERED_JUDGES:
-        tree = scipy.cluster.hierarchy.optimal_leaf_ordering(tree, apart)
-    return Clusters(label, judges[scipy.cluster.hierarchy.leaves_list(tree)], cut)
-
-
-def _by_size(labels: Ints) -> Ints:
-    """Return the same partition numbered by size, then by first member."""
+    labels = np.arange(len(judges))
+    if np.isfinite(cut):
+        labels = scipy.cluster.hierarchy.fcluster(tree, height, "distance")
+    # The same partition numbered by size, then by first member.
     _, first, codes, size = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True
     )
     rank = np.empty(len(size), dtype=np.int64)
     rank[np.lexsort((first, -size))] = np.arange(1, len(size) + 1)
-    return rank[codes]
+    label[judges] = rank[codes]
+    if len(judges) <= ORDERED_JUDGES:
+        tree = scipy.cluster.hierarchy.optimal_leaf_ordering(tree, apart)
+    return Clusters(label, judges[scipy.cluster.hierarchy.leaves_list(tree)], cut)
 
 
 def mean_with(correlation: ErrorCorrelation, label: Ints) -> tuple[Floats, Floats]:
@@ -278,22 +272,19 @@ def family_agreement(
     placed = given & (label > 0)
     pairs = np.triu(correlation.known) & given[:, None] & given
     same = codes[:, None] == codes
+    rand = float("nan")
+    if np.count_nonzero(placed) >= 2:
+        # Imported here because sklearn imports scipy.stats, which scoring does not need.
+        from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
+
+        rand = float(adjusted_rand_score(codes[placed], label[placed]))
     return FamilyAgreement(
-        rand=_rand(codes[placed], label[placed]),
+        rand=rand,
         within=_mean(correlation.value[pairs & same]),
         between=_mean(correlation.value[pairs & ~same]),
         n_judges=int(placed.sum()),
         n_families=len(np.unique(codes[placed])),
     )
-
-
-def _rand(codes: Ints, label: Ints) -> float:
-    if len(codes) < 2:
-        return float("nan")
-    # Imported here because sklearn imports scipy.stats, which scoring does not need.
-    from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
-
-    return float(adjusted_rand_score(codes, label))
 
 
 def _mean(values: Floats) -> float:

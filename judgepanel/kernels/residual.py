@@ -277,7 +277,8 @@ def fit_residual(
     x, nll, converged = problem.solve(temperature / unit)
     falling = np.flatnonzero(x[:, 0] < 0.0)
     if len(falling):  # convex: if the best slope is below 0, the best allowed slope is 0
-        flat = problem.part(falling, logits=np.zeros((len(falling), logits.shape[1])))
+        level_logits = np.zeros((len(falling), logits.shape[1]))
+        flat = replace(problem, logits=level_logits, weights=weights[falling])
         x[falling], nll[falling], converged[falling] = flat.solve(np.zeros(len(falling)))
     own = x[:, :1] * unit[:, None] if symmetric else x[:, :2]
     fitted = converged & (nll > 1e-6) & (np.abs(own).max(-1) < MAX_SLOPE)
@@ -313,14 +314,11 @@ def cross_fitted_residual(
     corrected = np.empty_like(logits)
     for number in np.unique(fold):
         own, rest = fold == number, fold != number
-        encoder = fit_encoder(rows_of(features, rest), int(rest.sum()))
-        fitted = fit_residual(
-            logits[:, rest],
-            signs[rest],
-            encoder.encode(rows_of(features, rest), int(rest.sum())),
-            None if weights is None else weights[:, rest],
-            symmetric=symmetric,
-        )
+        others, n = rows_of(features, rest), int(rest.sum())
+        encoder = fit_encoder(others, n)
+        encoded = encoder.encode(others, n)
+        inner = None if weights is None else weights[:, rest]
+        fitted = fit_residual(logits[:, rest], signs[rest], encoded, inner, symmetric=symmetric)
         encoded = encoder.encode(rows_of(features, own), int(own.sum()))
         corrected[:, own] = fitted(logits[:, own], encoded)
     return corrected
@@ -328,9 +326,9 @@ def cross_fitted_residual(
 
 def rows_of(features: FeatureColumns | None, rows: Ints | Flags) -> FeatureColumns | None:
     """Return the features of some of the items."""
-    return (
-        None if features is None else {name: np.asarray(features[name])[rows] for name in features}
-    )
+    if features is None:
+        return None
+    return {name: np.asarray(values)[rows] for name, values in features.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,10 +341,6 @@ class _Problem:
     weights: Floats
     symmetric: bool
     prior_variance: float
-
-    def part(self, columns: Ints, logits: Floats) -> _Problem:
-        """Return some of the columns, with other logits."""
-        return replace(self, logits=logits, weights=self.weights[columns])
 
     def solve(self, slope: Floats) -> tuple[Floats, Floats, Flags]:
         """Return parameters (B, p), objectives (B,) and convergence (B,), from these slopes."""

@@ -351,10 +351,9 @@ def _solve(problem: Problem, Cs: Sequence[float], ahead: Floats) -> Floats:
     # numba is imported by the first fit: reading and scoring votes does without it.
     from judgepanel.kernels.compiled import walk  # noqa: PLC0415
 
-    # numba is imported by the first fit: reading and scoring votes does without it.
-
     size, place = problem.features.shape[1], 0
-    optima = np.zeros((len(Cs), size))
+    optima, ridges = np.zeros((len(Cs), size)), np.asarray(Cs, dtype=np.float64)
+    rows = np.ascontiguousarray(problem.features), np.ascontiguousarray(problem.times)
     priors = (
         -1 if problem.rate is None else problem.n_weights,
         SHAPE,
@@ -364,16 +363,8 @@ def _solve(problem: Problem, Cs: Sequence[float], ahead: Floats) -> Floats:
     )
     for precision in (np.float32, np.float64):
         if place < len(Cs):
-            place = walk(
-                np.ascontiguousarray(problem.features),
-                np.ascontiguousarray(problem.times),
-                priors,
-                np.asarray(Cs, dtype=np.float64),
-                ahead,
-                optima,
-                place,
-                np.zeros((size, size), dtype=precision),
-            )
+            product = np.zeros((size, size), dtype=precision)
+            place = walk(*rows, priors, ridges, ahead, optima, place, product)
     return optima
 
 
@@ -382,17 +373,13 @@ def aheads(Cs: Sequence[float]) -> Floats:
     logs = np.log(np.asarray(Cs, dtype=np.float64))
     weights = np.zeros((len(logs), 3))
     for i, x in enumerate(logs):
+        # What values at ``xs`` weigh in their polynomial at ``x`` (Lagrange).
         xs = logs[max(0, i - 3) : i]
-        weights[i, : len(xs)] = _lagrange(xs, x)
+        apart, ahead = xs[:, None] - xs, np.tile(x - xs, (len(xs), 1))
+        np.fill_diagonal(apart, 1.0)
+        np.fill_diagonal(ahead, 1.0)
+        weights[i, : len(xs)] = np.prod(ahead / apart, axis=1)
     return weights
-
-
-def _lagrange(xs: Floats, x: float) -> Floats:
-    """What values at ``xs`` weigh in their polynomial at ``x`` (Lagrange)."""
-    apart, ahead = xs[:, None] - xs, np.tile(x - xs, (len(xs), 1))
-    np.fill_diagonal(apart, 1.0)
-    np.fill_diagonal(ahead, 1.0)
-    return np.asarray(np.prod(ahead / apart, axis=1))
 
 
 _CG_TOLERANCE = 1e-4
@@ -524,16 +511,12 @@ def solve_path(
 ) -> Floats:
     """Parameters (n_C, B, p) at the optimum of B ``problems`` for every C, ascending."""
     if isinstance(design, DenseDesign) and floor is None:
-        batch = [
-            Problem(
-                features,
-                np.ones(len(features)),
-                prior.n_weights,
-                None if prior.rate is None else float(prior.rate[b]),
-                None if prior.level is None else float(prior.level[b]),
-            )
-            for b, features in enumerate(design.features)
-        ]
+        batch = []
+        for b, features in enumerate(design.features):
+            rate = None if prior.rate is None else float(prior.rate[b])
+            level = None if prior.level is None else float(prior.level[b])
+            times = np.ones(len(features))
+            batch.append(Problem(features, times, prior.n_weights, rate, level))
         return np.stack(solve_paths(batch, Cs), axis=1)
     optima: list[Floats] = []
     shares = aheads(Cs)

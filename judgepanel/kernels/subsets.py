@@ -44,22 +44,11 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels import prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator, MapFit
 from judgepanel.kernels.evaluation import calibrate, summed_nll
 from judgepanel.kernels.maps import column_blocks
-from judgepanel.kernels.prefixes import (
-    FRACTIONS,
-    ClosedForm,
-    Fit,
-    PrefixScores,
-    Ranking,
-    closed_form_weights,
-    counts,
-    counts_without_own,
-    prior_logit,
-    rank,
-)
 from judgepanel.kernels.redundancy import error_correlation, error_counts
 from judgepanel.scoring.metrics import single_product
 from judgepanel.scoring.splits import Split, folds, subsplit
@@ -88,20 +77,15 @@ class Additions:
             logits = np.log(ones + 1.0) - np.log(zeros + 1.0)
         else:
             logits = chosen @ self.parts[0] + self.prior
-        empty = self._empty(masks)
-        if empty.any():
-            logits[empty] = 0.0
-        return logits, empty
-
-    def _empty(self, masks: Bools) -> Bools:
-        """Only items missing at least as many votes as the smallest subset's size can be empty."""
+        # Only items missing at least as many votes as the smallest subset's size can be empty.
         n_judges = self.voted.shape[1]
         empty = np.zeros((len(masks), len(self.voted)), dtype=bool)
         fewest = int(masks.sum(axis=1).min(initial=n_judges))
         rows = np.flatnonzero(self.voted.sum(axis=1) <= n_judges - fewest)
         if len(rows):
             empty[:, rows] = single_product(masks, self.voted[rows].T) == 0.0
-        return empty
+            logits[empty] = 0.0
+        return logits, empty
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,41 +105,35 @@ class SubsetTrial:
         """
         total, maps = np.empty(len(masks)), np.zeros((len(masks), 3))
         for block in column_blocks(len(masks), len(self.split.calibration), CELLS):
-            scores = self.scores(masks[block])
-            fitted = calibrate(
-                self.ballots,
-                self.split,
-                scores,
-                (self.calibrator,),
-                near=None if near is None else near[block],
-            )
+            scores, start = self.scores(masks[block]), None if near is None else near[block]
+            fitted = calibrate(self.ballots, self.split, scores, (self.calibrator,), near=start)
             total[block] = summed_nll(fitted)[0]
             fit = fitted.maps[self.calibrator]
             if isinstance(fit, MapFit):
                 maps[block] = fit.params
         return total, maps
 
-    def scores(self, masks: Bools) -> PrefixScores:
+    def scores(self, masks: Bools) -> prefixes.PrefixScores:
         """Scores of both sides for these subsets (B, n_judges); ``ks`` are their sizes."""
-        return PrefixScores(
-            masks.sum(axis=1),
-            np.arange(self.ballots.n_judges),
-            *self.learn.scores(masks),
-            *self.held.scores(masks),
+        ks, judges = masks.sum(axis=1), np.arange(self.ballots.n_judges)
+        return prefixes.PrefixScores(
+            ks, judges, *self.learn.scores(masks), *self.held.scores(masks)
         )
 
 
 def subset_trial(
-    ballots: Ballots, split: Split, aggregator: ClosedForm, calibrator: Calibrator
+    ballots: Ballots, split: Split, aggregator: prefixes.ClosedForm, calibrator: Calibrator
 ) -> SubsetTrial:
     """Return a trial with weights from the calibration rows; their own units are left out there."""
     rows = split.calibration
-    correct, voted = counts(ballots, rows)
-    weights = closed_form_weights(aggregator, correct, voted)
-    correct, voted, case = counts_without_own(ballots, rows, correct, voted)
+    correct, voted = prefixes.counts(ballots, rows)
+    weights = prefixes.closed_form_weights(aggregator, correct, voted)
+    correct, voted, case = prefixes.counts_without_own(ballots, rows, correct, voted)
     cases = np.broadcast_to(case(rows, ballots.votes[rows]), (len(rows), ballots.n_judges))
-    left_out = np.take_along_axis(closed_form_weights(aggregator, correct, voted), cases, axis=0)
-    prior = prior_logit(ballots, rows) if aggregator == "log_odds" else 0.0
+    left_out = np.take_along_axis(
+        prefixes.closed_form_weights(aggregator, correct, voted), cases, axis=0
+    )
+    prior = prefixes.prior_logit(ballots, rows) if aggregator == "log_odds" else 0.0
     return SubsetTrial(
         ballots,
         split,
@@ -166,9 +144,9 @@ def subset_trial(
 
 
 def _additions(
-    votes: NDArray[np.int8], weights: Floats, aggregator: ClosedForm, prior: float
+    votes: NDArray[np.int8], weights: Floats, aggregator: prefixes.ClosedForm, prior: float
 ) -> Additions:
-    if aggregator in FRACTIONS:
+    if aggregator in prefixes.FRACTIONS:
         parts = np.stack([((votes > 0) * weights).T, ((votes < 0) * weights).T])
     else:
         parts = (votes * weights).T[None]
@@ -205,7 +183,7 @@ class Comparison:
 def by_folds(
     ballots: Ballots,
     rows: Ints,
-    aggregator: ClosedForm,
+    aggregator: prefixes.ClosedForm,
     calibrator: Calibrator,
     *,
     n_folds: int,
@@ -222,7 +200,7 @@ def by_folds(
 def by_split(
     ballots: Ballots,
     rows: Ints,
-    aggregator: ClosedForm,
+    aggregator: prefixes.ClosedForm,
     calibrator: Calibrator,
     *,
     seed: int,
@@ -295,19 +273,15 @@ def forward(
         nll.append(compared.nll[best_rows[0]])
         if beam[0].all() or len(path) == steps:
             break
-        beam, parents = _grown(beam)
-        compared = objective(beam, near[parents])
+        # All distinct subsets with one more judge, and the first beam row of each.
+        parents, added = np.nonzero(~beam)
+        grown = beam[parents]
+        grown[np.arange(len(grown)), added] = True
+        _, first = np.unique(np.packbits(grown, axis=1), axis=0, return_index=True)
+        first = np.sort(first)
+        beam = grown[first]
+        compared = objective(beam, near[parents[first]])
     return best_of(np.array(path), np.array(nll))
-
-
-def _grown(beam: Bools) -> tuple[Bools, Ints]:
-    """Return all distinct subsets with one more judge, and the first beam row of each."""
-    parents, added = np.nonzero(~beam)
-    grown = beam[parents]
-    grown[np.arange(len(grown)), added] = True
-    _, first = np.unique(np.packbits(grown, axis=1), axis=0, return_index=True)
-    first = np.sort(first)
-    return grown[first], parents[first]
 
 
 def backward(objective: Objective, start: Bools) -> SearchResult:
@@ -350,8 +324,13 @@ class TableFit:
 
 def table(ballots: Ballots, learn: Ints, score: Ints, judges: Ints) -> TableFit:
     """Count patterns of these judges on the learn rows and score others."""
-    rows = ballots.votes[np.concatenate([learn, score])][:, judges]
-    patterns, sides = _turned(rows) if ballots.symmetric else (rows, np.ones(len(rows), np.int8))
+    patterns = ballots.votes[np.concatenate([learn, score])][:, judges]
+    sides = np.ones(len(patterns), np.int8)
+    if ballots.symmetric:
+        # The first vote of a pattern is for label 1. The side is -1 if the swap replaces an item
+        # and 0 if no judge voted.
+        sides = patterns[np.arange(len(patterns)), (patterns != 0).argmax(axis=1)]
+        patterns = patterns * sides[:, None]
     cell = np.unique(patterns, axis=0, return_inverse=True)[1].reshape(-1)
     own, turned = cell[: len(learn)], sides[: len(learn)]
     # An item that equals its own swap counts half for either label.
@@ -371,24 +350,15 @@ def table(ballots: Ballots, learn: Ints, score: Ints, judges: Ints) -> TableFit:
     )
 
 
-def _turned(votes: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return patterns (n, k) whose first vote is for label 1, and their original side (n,).
-
-    The side is -1 if the swap replaces an item and 0 if no judge voted.
-    """
-    first = (votes != 0).argmax(axis=1)
-    sides = votes[np.arange(len(votes)), first]
-    return votes * sides[:, None], sides
-
-
-def table_kernel(ballots: Ballots, fits: Sequence[Fit], ks: Ints, ranking: Ranking) -> list[Floats]:
+def table_kernel(
+    ballots: Ballots, fits: Sequence[prefixes.Fit], ks: Ints, ranking: prefixes.Ranking
+) -> list[Floats]:
     """``Kernel`` for tables of the k best judges, see :mod:`kernels.prefixes`."""
     kernel = []
     for fit in fits:
-        order = rank(ballots, fit.learn, ranking)
-        kernel.append(
-            np.array([table(ballots, fit.learn, fit.score, order[:k]).logits for k in ks])
-        )
+        order = prefixes.rank(ballots, fit.learn, ranking)
+        tables = [table(ballots, fit.learn, fit.score, order[:k]) for k in ks]
+        kernel.append(np.array([entry.logits for entry in tables]))
     return kernel
 
 

@@ -60,44 +60,6 @@ def both(first: Callable[[], Result], second: Callable[[], Other]) -> tuple[Resu
 Value = TypeVar("Value")
 
 
-class Recent(Generic[Value]):
-    """The most recently used values, up to ``limit`` bytes; larger values are not stored."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
-        self._size = 0
-        self._lock = Lock()
-
-    def get(self, key: Hashable) -> Value | None:
-        """Return the value of a key; None if it is not, or no longer, stored."""
-        with self._lock:
-            if key not in self._values:
-                return None
-            self._values.move_to_end(key)
-            return self._values[key][0]
-
-    def put(self, key: Hashable, value: Value, size: int) -> None:
-        """Store a value of ``size`` bytes, evicting those not used for longest.
-
-        A key keeps its first value.
-        """
-        with self._lock:
-            if key in self._values or size > self._limit:
-                return
-            self._values[key] = value, size
-            self._size += size
-            while self._size > self._limit:
-                _, (_, dropped) = self._values.popitem(last=False)
-                self._size -= dropped
-
-    def clear(self) -> None:
-        """Remove all values."""
-        with self._lock:
-            self._values.clear()
-            self._size = 0
-
-
 class Cache(Generic[Value]):
     """The ``most`` most recently used values, by key; thread-safe."""
 
@@ -132,17 +94,49 @@ Entries = Mapping[Hashable, tuple[Any, int]]
 _LIMIT = 256 * 2**20
 
 
-class OfSplits(Recent[Any]):
+class OfSplits:
     """Values of splits, by SHA-256 of the votes, number of the split and a key.
 
-    The votes are those at work (:meth:`working`) where they are not given. The key must name all
-    that the value depends on besides them.
+    The most recently used ones, up to ``limit`` bytes; larger values are not stored. The votes are
+    those at work (:meth:`working`) where they are not given. The key must name all that the value
+    depends on besides them.
     """
 
     def __init__(self, limit: int) -> None:
-        super().__init__(limit)
+        self._limit = limit
+        self._values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
         self._votes: ContextVar[str] = ContextVar("votes", default="")
         self._added: ContextVar[list[Hashable] | None] = ContextVar("added", default=None)
+
+    def get(self, key: Hashable) -> Any:
+        """Return the value of a key; None if it is not, or no longer, stored."""
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: Hashable, value: Any, size: int) -> None:
+        """Store a value of ``size`` bytes, evicting those not used for longest.
+
+        A key keeps its first value.
+        """
+        with self._lock:
+            if key in self._values or size > self._limit:
+                return
+            self._values[key] = value, size
+            self._size += size
+            while self._size > self._limit:
+                _, (_, dropped) = self._values.popitem(last=False)
+                self._size -= dropped
+
+    def clear(self) -> None:
+        """Remove all values."""
+        with self._lock:
+            self._values.clear()
+            self._size = 0
 
     def find(self, number: int, key: Hashable, votes: str = "") -> Any:
         """Return the value of a split; None if it is not, or no longer, stored."""

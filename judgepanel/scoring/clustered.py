@@ -254,10 +254,7 @@ class FairSample:
 
 
 def fair_sample(
-    labelled: Bools,
-    traits: Mapping[str, NDArray[Any]],
-    units: Ints,
-    strata: Ints | None = None,
+    labelled: Bools, traits: Mapping[str, NDArray[Any]], units: Ints, strata: Ints | None = None
 ) -> FairSample:
     """Compare labelled items with the others, units with units and items within each unit.
 

@@ -60,7 +60,7 @@ from numpy.typing import NDArray
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.distributions import t_ppf
-from judgepanel.scoring.inference import LEVEL, Estimate
+from judgepanel.scoring.inference import LEVEL, Estimate, t_quantile
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, single_product
 from judgepanel.scoring.splits import stream, unit_codes
@@ -217,20 +217,16 @@ def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
     units : int (N,), group codes on which variances cluster.
     """
     codes, n_units = unit_codes(units)
-    few = _n_wrong(losses, codes, n_units) < FEW_ERRORS
+    # Units with a wrong decision; a tie is none, however its loss is rounded.
+    by_panel = (codes[np.flatnonzero(row > np.log(2.0) + _ROUNDING)] for row in losses)
+    counts = [np.count_nonzero(np.bincount(wrong, minlength=n_units)) for wrong in by_panel]
+    few = np.array(counts, dtype=np.intp) < FEW_ERRORS
     p = np.clip(np.exp(-losses[few]), CLIP, 1.0 - CLIP)
     doubt = np.minimum(p, 1.0 - p)
     cost = np.vecdot(doubt, -np.log(doubt)) / doubt.sum(axis=1)
     more = np.zeros(len(losses))
     more[few] = cost / n_units
     return more
-
-
-def _n_wrong(losses: Floats, codes: NDArray[np.intp], n_units: int) -> NDArray[np.intp]:
-    """Number of units with a wrong decision, (n,); a tie is none, however its loss is rounded."""
-    by_panel = (codes[np.flatnonzero(row > np.log(2.0) + _ROUNDING)] for row in losses)
-    counts = [np.count_nonzero(np.bincount(wrong, minlength=n_units)) for wrong in by_panel]
-    return np.array(counts, dtype=np.intp)
 
 
 def between(left: Floats, right: Floats) -> Floats:
@@ -256,7 +252,7 @@ def allow_difference(fitted: Estimate, extra: Floats) -> Estimate:
         return fitted
     moved = extra > 0.0
     reach = _reach(fitted, extra)
-    se = np.where(moved, reach / _quantile(fitted), fitted.se)
+    se = np.where(moved, reach / t_quantile(fitted.df), fitted.se)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(fitted.value) / se
     covariance = fitted.covariance.copy()
@@ -274,11 +270,7 @@ def allow_difference(fitted: Estimate, extra: Floats) -> Estimate:
 
 
 def _reach(fitted: Estimate, extra: Floats) -> Floats:
-    return np.asarray(extra + _quantile(fitted) * np.sqrt(fitted.se**2 + extra**2))
-
-
-def _quantile(fitted: Estimate) -> Floats:
-    return np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, fitted.df))
+    return np.asarray(extra + t_quantile(fitted.df) * np.sqrt(fitted.se**2 + extra**2))
 
 
 Equivalent = Literal["equivalent", "different", "inconclusive"]

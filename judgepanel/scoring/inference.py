@@ -125,7 +125,7 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     error = np.minimum(roles.error, limit / np.sqrt(12.0)) * (1.0 + odds) / (1.0 + 2.0 * odds)
     terms = (v, unit_codes(units)[1] - 1), (variance - v, n_splits - 1)
     df = satterthwaite(*terms)
-    wider = _quantile(satterthwaite(*terms, error=error)) / _quantile(df)
+    wider = t_quantile(satterthwaite(*terms, error=error)) / t_quantile(df)
     variance = np.minimum(variance * wider**2, most)
     covariance = np.zeros((0, 0))
     if joint:
@@ -137,7 +137,7 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         shared = np.sqrt(np.outer(reuse, reuse))
         covariance = _with_diagonal(items + _positive_part(training) * shared, variance)
     se = np.sqrt(variance)
-    reach = _quantile(df) * se
+    reach = t_quantile(df) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se == 0, np.where(value == 0, 0.0, np.inf), np.abs(value) / se)
     return Estimate(
@@ -152,7 +152,8 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     )
 
 
-def _quantile(df: Floats) -> Floats:
+def t_quantile(df: Floats) -> Floats:
+    """Return the quantiles (n,) of Student's t that 95 % intervals reach to."""
     return np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df))
 
 
@@ -291,9 +292,7 @@ def _with_diagonal(matrix: Floats, diagonal: Floats) -> Floats:
 
 
 def satterthwaite(
-    first: tuple[Floats, int],
-    *others: tuple[Floats, int | float],
-    error: float | Floats = 0.0,
+    first: tuple[Floats, int], *others: tuple[Floats, int | float], error: float | Floats = 0.0
 ) -> Floats:
     """Degrees of freedom of a sum of variances with their own, at most those of the first.
 

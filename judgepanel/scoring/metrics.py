@@ -69,9 +69,7 @@ def blank_scores(shape: tuple[int, ...]) -> ItemScores:
     return ItemScores(nll, brier, hit, np.empty(shape[:-1]))
 
 
-def item_scores(
-    logits: Floats, signs: Floats, *, symmetric: bool = False, out: ItemScores | None = None
-) -> ItemScores:
+def item_scores(logits: Floats, signs: Floats, *, symmetric: bool = False) -> ItemScores:
     """Score calibrated logits against labels.
 
     Parameters
@@ -79,9 +77,8 @@ def item_scores(
     logits : float (..., n_items), calibrated logits m.
     signs : float (n_items,) or broadcastable, +1 if the label is 1, -1 if it is 0.
     symmetric : whether the order of the responses has no meaning (a tie is then half right).
-    out : scores to overwrite and return, see :func:`blank_scores`.
     """
-    scores = blank_scores(np.broadcast_shapes(logits.shape, signs.shape)) if out is None else out
+    scores = blank_scores(np.broadcast_shapes(logits.shape, signs.shape))
     above = score_items(logits, signs, scores, symmetric=symmetric)
     scores.ece[...] = gap_of(above, logits.shape[-1])
     return scores

@@ -63,7 +63,7 @@ from numpy.typing import ArrayLike
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.distributions import t_ppf
-from judgepanel.scoring.inference import LEVEL, holm
+from judgepanel.scoring.inference import LEVEL, holm, t_quantile
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import unit_codes
 
@@ -217,8 +217,14 @@ def estimate_rates(
     kappa = left * (1.0 - n / n_items) / n
     if target == "population":
         kappa = kappa + 1.0 / n_items
-    influence = _influence(used, residual, seen, sample, target)
-    kappa = kappa * _design_effect(influence, used, residual, seen, sample, target)
+    added = _added(used, residual, seen, sample, target, sample.shares)
+    inside = sample.groups >= 0
+    cells = (added[inside], (sample.units[inside], sample.groups[inside]))
+    shape = (int(sample.units.max(initial=-1)) + 1, sample.n_groups)
+    influence = scipy.sparse.coo_array(cells, shape=shape).tocsr()
+    even = 1.0 / np.maximum(sample.n_labels, 1.0)[sample.groups[sample.rows]]
+    single = sample.sums(_added(used, residual, seen, sample, target, even) ** 2)
+    kappa = kappa * _design_effect(influence, single, sample)
     df = np.maximum(sample.n_units - 1.0, 1.0)
     _, lo, hi = _wilson(value, kappa, df)
     # Proxies may lower a rate whose labels are all 1, but do not show that it is not 1.
@@ -262,13 +268,13 @@ def differences(rates: Rates, pairs: Ints) -> tuple[Interval, Floats]:
     gap = np.where(np.abs(gap) < _ROUNDING, 0.0, gap)
     below, above = reach(down[first], up[second]), reach(up[first], down[second])
     interval = Interval(gap, gap - below, gap + above, unit="share")
-    spread = [((down + up) / _quantile(rates.df))[side] ** 2 for side in (first, second)]
+    spread = [((down + up) / t_quantile(rates.df))[side] ** 2 for side in (first, second)]
     own = [rates.df[side] for side in (first, second)]
     with np.errstate(divide="ignore", invalid="ignore"):
         df = sum(spread) ** 2 / (spread[0] ** 2 / own[0] + spread[1] ** 2 / own[1])
         df = np.where(np.isfinite(df), df, np.minimum(*own))
         # The arms hold the quantiles of their own groups, as a p-value must.
-        t = np.abs(gap) / np.where(gap > 0.0, below, above) * _quantile(df)
+        t = np.abs(gap) / np.where(gap > 0.0, below, above) * t_quantile(df)
     p = np.where(gap == 0.0, 1.0, 2.0 * distributions.t_sf(t, df))
     return interval, np.asarray(np.where(np.isnan(gap), np.nan, p))
 
@@ -312,18 +318,8 @@ def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample
     return np.asarray(share + unseen / known)
 
 
-def _influence(used: Floats, residual: Floats, seen: Floats, sample: Sample, target: Target) -> Any:
-    """What every unit adds to the error of each group, sparse (n_units, n_groups)."""
-    return _by_unit(_added(used, residual, seen, sample, target, sample.shares), sample)
-
-
 def _added(
-    used: Floats,
-    residual: Floats,
-    seen: Floats,
-    sample: Sample,
-    target: Target,
-    shares: Floats,
+    used: Floats, residual: Floats, seen: Floats, sample: Sample, target: Target, shares: Floats
 ) -> Floats:
     """What every item adds to the error of its group (n,)."""
     added = np.zeros(len(used))
@@ -340,41 +336,25 @@ def _added(
     return added
 
 
-def _by_unit(added: Floats, sample: Sample) -> Any:
-    inside = sample.groups >= 0
-    cells = (added[inside], (sample.units[inside], sample.groups[inside]))
-    shape = (int(sample.units.max(initial=-1)) + 1, sample.n_groups)
-    return scipy.sparse.coo_array(cells, shape=shape).tocsr()
-
-
-def _design_effect(
-    influence: Any, used: Floats, residual: Floats, seen: Floats, sample: Sample, target: Target
-) -> Floats:
-    """Variance over that of single items without weights, at least 1; NaN with a single unit."""
-    even = 1.0 / np.maximum(sample.n_labels, 1.0)[sample.groups[sample.rows]]
-    single = sample.sums(_added(used, residual, seen, sample, target, even) ** 2)
+def _design_effect(influence: Any, single: Floats, sample: Sample) -> Floats:
+    """Variance over that of ``single`` items without weights, at least 1; NaN with one unit."""
     clustered = np.asarray(influence.multiply(influence).sum(axis=0)).ravel()
     n_units = sample.n_units
-    lost = np.where(
-        sample.n_labels > 1, (sample.n_labels - 1.0) / np.maximum(sample.n_labels, 1), 1
-    )
+    n = sample.n_labels
+    lost = np.where(n > 1, (n - 1.0) / np.maximum(n, 1), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = clustered / single * lost * n_units / (n_units - 1.0)
     effect = np.where(single > 0.0, np.maximum(effect, 1.0), 1.0)
-    return np.asarray(np.where(n_units == 1, sample.n_labels, effect))
+    return np.asarray(np.where(n_units == 1, n, effect))
 
 
 def _wilson(value: Floats, kappa: Floats, df: Floats) -> Interval:
     """Wilson's interval at 1 / kappa labels; one point where kappa is 0."""
-    square = _quantile(df) ** 2 * kappa
+    square = t_quantile(df) ** 2 * kappa
     middle = (value + square / 2.0) / (1.0 + square)
     reach = np.sqrt(value * (1.0 - value) * square + square**2 / 4.0) / (1.0 + square)
     lo, hi = np.minimum(middle - reach, value), np.maximum(middle + reach, value)
     return Interval(value, np.clip(lo, 0.0, 1.0), np.clip(hi, 0.0, 1.0), unit="share")
-
-
-def _quantile(df: Floats) -> Floats:
-    return np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df))
 
 
 PRIOR_SD = 5.0

@@ -159,13 +159,7 @@ def nested_rows(
 
 
 def _share(
-    units: Ints,
-    n_units: int,
-    fraction: float,
-    seed: int,
-    key: tuple[int, ...],
-    *,
-    least: int = 1,
+    units: Ints, n_units: int, fraction: float, seed: int, key: tuple[int, ...], *, least: int = 1
 ) -> NDArray[np.bool_]:
     """Mask of items in the units drawn until their share is as close as whole units allow.
 

@@ -6,7 +6,7 @@ from threading import Barrier, current_thread
 
 import pytest
 
-from judgepanel.kernels.threads import Cache, OfSplits, Recent, both, each, threads
+from judgepanel.kernels.threads import Cache, OfSplits, both, each, threads
 
 
 def thread_names(count):
@@ -46,28 +46,28 @@ def test_two_functions_are_called_at_the_same_time_if_that_is_allowed():
 
 
 def test_the_oldest_goes_when_there_is_no_room():
-    memory: Recent[str] = Recent(10)
+    memory = OfSplits(10)
     for name in ("a", "b", "c"):
         memory.put(name, name.upper(), 4)
     assert [memory.get(name) for name in ("a", "b", "c")] == [None, "B", "C"]
 
 
 def test_what_is_larger_than_the_memory_displaces_nothing():
-    memory: Recent[str] = Recent(10)
+    memory = OfSplits(10)
     memory.put("small", "kept", 10)
     memory.put("large", "not kept", 11)
     assert (memory.get("small"), memory.get("large")) == ("kept", None)
 
 
 def test_a_key_keeps_its_first_value():
-    memory: Recent[str] = Recent(10)
+    memory = OfSplits(10)
     for value in ("first", "second"):
         memory.put("key", value, 6)
     assert memory.get("key") == "first"
 
 
 def test_what_is_used_stays_and_what_is_cleared_leaves_room():
-    memory: Recent[str] = Recent(10)
+    memory = OfSplits(10)
     memory.put("a", "A", 4)
     memory.put("b", "B", 4)
     assert memory.get("a") == "A"

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from judgepanel.kernels import aggregation
+from judgepanel.kernels import prefixes
 from judgepanel.kernels.aggregation import AGGREGATORS, KERNELS, cross_fits, panel_scores
 from judgepanel.kernels.prefixes import counts, cross_fitted, one_coin_weight, rank
 from judgepanel.kernels.threads import SHARED
@@ -181,7 +181,7 @@ def test_panels_that_were_fitted_in_a_split_are_not_fitted_again(aggregator, mon
         fitted.append(ks.tolist())
         return cross_fitted(*given, ks=ks, **options)
 
-    monkeypatch.setattr(aggregation, "cross_fitted", counted)
+    monkeypatch.setattr(prefixes, "cross_fitted", counted)
     again = panel_scores(replace(ballots), split, ks, aggregator=aggregator)
     assert not fitted
     for name, values in expected.items():
@@ -211,7 +211,7 @@ def test_other_data_are_fitted_again(changed, monkeypatch):
     split, ks = halves(ballots), np.array([2, 4])
     other = replace(ballots, **{name: change(ballots) for name, change in changed.items()})
     panel_scores(ballots, split, ks, aggregator="stacking")
-    monkeypatch.setattr(aggregation, "cross_fitted", Mock(side_effect=LookupError))
+    monkeypatch.setattr(prefixes, "cross_fitted", Mock(side_effect=LookupError))
     panel_scores(replace(ballots), split, ks, aggregator="stacking")
     with pytest.raises(LookupError):
         panel_scores(other, split, ks, aggregator="stacking")

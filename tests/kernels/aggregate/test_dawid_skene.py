@@ -64,15 +64,13 @@ def test_a_batch_is_its_problems_one_by_one(monkeypatch, symmetric, block):
     votes, labels = panel_votes(5, 80, 7)
     labels[40:] = 0
     rng = np.random.default_rng(0)
-    panels, rows = rng.random((7, 12)) < 0.6, rng.random((80, 12)) < 0.7
+    panels = rng.random((7, 12)) < 0.6
     rules = Rules(symmetric=symmetric)
     for clamp in (None, labels):
-        batch = fit_many(votes, panels, rows=rows, labels=clamp, rules=rules)
+        batch = fit_many(votes, panels, labels=clamp, rules=rules)
         for b in range(12):
-            remaining = votes[rows[:, b]][:, panels[:, b]]
-            entry = alone(
-                remaining, labels=None if clamp is None else clamp[rows[:, b]], rules=rules
-            )
+            remaining = votes[:, panels[:, b]]
+            entry = alone(remaining, labels=clamp, rules=rules)
             assert entry.n_iter[0] == batch.n_iter[b]
             assert entry.converged[0] == batch.converged[b]
             for name in FIELDS[:4]:

@@ -105,9 +105,7 @@ def test_a_hundred_alike_rows_are_one_that_counts_a_hundred_times():
     )
     assert example.shrink == pytest.approx(whole.shrink, abs=1e-12)
     assert example.rate == pytest.approx(whole.rate, rel=1e-12)
-    np.testing.assert_allclose(
-        example.centre(scale=True), whole.centre(scale=True), rtol=0, atol=1e-12
-    )
+    np.testing.assert_allclose(example.centre(), whole.centre(), rtol=0, atol=1e-12)
 
 
 def test_a_path_ends_where_a_fit_from_nothing_ends():
@@ -115,9 +113,7 @@ def test_a_path_ends_where_a_fit_from_nothing_ends():
     rows = np.arange(80)
     fit = Fit(rows, rows[:0], np.zeros(80, dtype=np.int64))
     learnt = [joint_kernel.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
-    (path,) = joint_kernel._fit(
-        learnt, joint_kernel.CS, scale=True, intercept=True
-    )  # each from the one before
+    (path,) = joint_kernel._fit(learnt, joint_kernel.CS)  # each from the one before
     for place in (0, 4, 8):
         (alone,) = joint_kernel.joint.panels(ballots, [fit], 8, Cs=joint_kernel.CS[place:][:1])
         order = np.argsort(alone.judges)

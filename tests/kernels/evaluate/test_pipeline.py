@@ -77,7 +77,7 @@ def test_sets_are_those_of_the_shown_probability_and_the_slice():
     learn, hold = subsplit(ballots.units, drawn.calibration, fraction=0.7, seed=0, key=(3, 9))
     # The same fit, asked about the slice: its rows evaluated instead of the evaluation rows.
     asked = Split(3, learn, hold)
-    logits = _steps(ballots, features, asked, KS, RECIPE, (3, 9, 1)).logits[:-1, CALIBRATED]
+    logits = _steps(ballots, features, asked, KS, RECIPE, (3, 9, 1))[0][:-1, CALIBRATED]
     p_slice, p = (
         np.clip(sigmoid(values), 1e-3, 1 - 1e-3) for values in (logits, scores.logits[:, SLICED])
     )
