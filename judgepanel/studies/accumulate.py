@@ -33,6 +33,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Calibrated, SplitFit, SplitScores, baselines
 from judgepanel.kernels.maps import column_blocks
+from judgepanel.scoring import inference
 from judgepanel.scoring.descriptive import (
     allow_difference,
     allow_level,
@@ -40,14 +41,6 @@ from judgepanel.scoring.descriptive import (
     one_more_error,
     paper_inference,
     sign_flip,
-)
-from judgepanel.scoring.inference import (
-    MARGIN,
-    Estimate,
-    Verdict,
-    estimate,
-    simultaneous_reach,
-    verdict,
 )
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, ECE_BINS, ItemScores, blank_scores, gap_of, score_items
@@ -461,13 +454,13 @@ class ValueTally(SplitCounts):
         seen = self.seen > 0
         return np.asarray(self.sums[values][:, seen] / (_UNIT * self.seen[seen]))
 
-    def contrasts(self, weights: Floats, units: Ints) -> Estimate:
+    def contrasts(self, weights: Floats, units: Ints) -> inference.Estimate:
         """Estimates of ``weights @ values``, weights (n, V); all but values NaN from one split."""
         seen = self.seen > 0
         items = weights @ self.item_means()
         splits = self.split_means @ weights.T
         n_calibration, n_evaluation = self.n_calibration.mean(), self.n_evaluation.mean()
-        return estimate(
+        return inference.estimate(
             items,
             splits,
             units[seen],
@@ -533,7 +526,7 @@ class Comparison:
     p: float
     band: Interval
     margin: float
-    verdict: Verdict
+    verdict: inference.Verdict
     chosen_on: float
     optimism: float
     paper_median: Interval
@@ -568,9 +561,9 @@ class Estimator:
 
     def __call__(
         self, items: Floats, splits: Floats, *, redrawn: float | Floats = 0.0, joint: bool = False
-    ) -> Estimate:
+    ) -> inference.Estimate:
         """Return estimates from values by item (m, n) and by split (S, m), as :func:`estimate`."""
-        return estimate(
+        return inference.estimate(
             items,
             splits,
             self.units,
@@ -688,8 +681,8 @@ def _of_calibrator(
         delta=delta,
         p=np.where(same, np.nan, ours.p),
         band=unknown_where(same, band(ours, seed)),
-        margin=MARGIN * nll_all,
-        verdict=verdicts(delta, MARGIN * nll_all, same),
+        margin=inference.MARGIN * nll_all,
+        verdict=verdicts(delta, inference.MARGIN * nll_all, same),
         chosen_on=np.where(is_choice, chosen_on, np.nan),
         optimism=np.where(is_choice, level.value - chosen_on, np.nan),
         paper_median=unknown_where(same, Interval(paper.median, paper.lo, paper.hi)),
@@ -704,11 +697,11 @@ def unknown_where(same: Bools, figures: Interval) -> Interval:
     return replace(figures, lo=lo, hi=hi)
 
 
-def verdicts(deltas: Interval, margin: float | Floats, same: Bools) -> list[Verdict]:
+def verdicts(deltas: Interval, margin: float | Floats, same: Bools) -> list[inference.Verdict]:
     """Return the verdict on every difference; ``same`` marks panels that are the same."""
     margins = np.broadcast_to(margin, deltas.shape)
     rows = zip(deltas.lo, deltas.hi, margins, same, strict=True)
-    return [verdict(lo, hi, margin, identical=bool(tie)) for lo, hi, margin, tie in rows]
+    return [inference.verdict(lo, hi, margin, identical=bool(tie)) for lo, hi, margin, tie in rows]
 
 
 def settled(
@@ -743,7 +736,7 @@ def contrasts(
     metric: str = "nll",
     pipeline: int = 0,
     draws: int = 1,
-) -> Estimate:
+) -> inference.Estimate:
     """Estimates of ``weights @ arms``; ``weights`` (n, A) are over the arms without the chosen one.
 
     With ``draws`` > 1 the arms are ``draws`` sets of A, each with its own random draw in that
@@ -760,10 +753,10 @@ def contrasts(
     return estimated(items, splits, redrawn=within, joint=True)
 
 
-def band(fitted: Estimate, seed: int) -> Interval:
+def band(fitted: inference.Estimate, seed: int) -> Interval:
     """Return the estimates with a simultaneous 95 % band; its ends are NaN without spreads."""
     known = not np.isnan(fitted.se).any()
-    factor = simultaneous_reach(fitted, seed=seed) if known else np.nan
+    factor = inference.simultaneous_reach(fitted, seed=seed) if known else np.nan
     return Interval.of(fitted, reach=factor * fitted.se)
 
 

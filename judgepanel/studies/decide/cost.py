@@ -25,6 +25,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import Arms, Estimator, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
@@ -62,23 +63,13 @@ from judgepanel.studies.panel.curator import (
     known_judges,
     no_costs_note,
 )
-from judgepanel.studies.results import (
-    PipelineResult,
-    SplitCounts,
-    by_split,
-    column,
-    derived,
-    flat_row,
-    frozen,
-    records_of,
-)
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 
 _NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
 
 
-@frozen
+@results.frozen
 class NextPoint:
     """The step from one budget to the next, both fixed in advance.
 
@@ -87,22 +78,22 @@ class NextPoint:
     is saved, with infinite ends as NaN.
     """
 
-    gain: Interval = column(
+    gain: Interval = results.column(
         "NLL that the next budget saves, in nats.", name="next_gain", bounds=("next_lo", "next_hi")
     )
-    extra: float = column(
+    extra: float = results.column(
         "Additional cost per item of the next budget's panels.", name="next_extra"
     )
-    price: Interval = column(
+    price: Interval = results.column(
         "Cost of saving 1 % of the NLL with the next budget.", name="next_price"
     )
 
     def row(self) -> dict[str, Any]:
         """Return its numbers by column name."""
-        return flat_row(self, gain="")
+        return results.flat_row(self, gain="")
 
 
-@frozen
+@results.frozen
 class CostPoint:
     """The best panels found under one budget.
 
@@ -116,30 +107,36 @@ class CostPoint:
     was possible in advance.
     """
 
-    budget: float = column("Maximum cost of the panel per item.")
+    budget: float = results.column("Maximum cost of the panel per item.")
     figures: CuratorFigures
-    cost: Interval = column(central=True)
-    share: float = column("Cost as a share of the cost of all judges.")
-    slowest: float = column("Latency of the slowest judge of the panel, all asked in parallel.")
-    in_turn: float = column("Latency of the panel's judges asked in sequence.")
-    judges: tuple[str, ...] = column("Judges chosen on all labelled rows, separated by semicolons.")
-    panel_cost: float = column("Cost of those judges per item.")
-    panel_slowest: float = column("Latency of the slowest of those judges.")
-    panel_in_turn: float = column("Latency of those judges asked in sequence.")
-    reading: float = column("NLL of the best non-increasing curve through all points, in nats.")
-    on_frontier: bool = column(
+    cost: Interval = results.column(central=True)
+    share: float = results.column("Cost as a share of the cost of all judges.")
+    slowest: float = results.column(
+        "Latency of the slowest judge of the panel, all asked in parallel."
+    )
+    in_turn: float = results.column("Latency of the panel's judges asked in sequence.")
+    judges: tuple[str, ...] = results.column(
+        "Judges chosen on all labelled rows, separated by semicolons."
+    )
+    panel_cost: float = results.column("Cost of those judges per item.")
+    panel_slowest: float = results.column("Latency of the slowest of those judges.")
+    panel_in_turn: float = results.column("Latency of those judges asked in sequence.")
+    reading: float = results.column(
+        "NLL of the best non-increasing curve through all points, in nats."
+    )
+    on_frontier: bool = results.column(
         "Whether the point lies on that curve: known in hindsight, not a choice."
     )
     next: NextPoint | None
 
-    @derived("The point on the curve in words.")
+    @results.derived("The point on the curve in words.")
     def panel(self) -> str:
         """The title of its figures."""
         return self.figures.title
 
 
-@frozen
-class Cost(PipelineResult):
+@results.frozen
+class Cost(results.PipelineResult):
     """Result of :data:`COST`.
 
     ``points`` are in order of ascending budgets fixed before any panel was scored; ``everyone`` is
@@ -191,9 +188,9 @@ class Cost(PipelineResult):
             "nll_all": float(self.everyone.figures.nll.value),
             "points": [
                 to_plain(
-                    flat_row(point)
+                    results.flat_row(point)
                     | {
-                        "figures": flat_row(point.figures),
+                        "figures": results.flat_row(point.figures),
                         "next": None if point.next is None else point.next.row(),
                     }
                 )
@@ -205,7 +202,7 @@ class Cost(PipelineResult):
 def _row(point: CostPoint) -> dict[str, Any]:
     left_out = {*Cost.HIDDEN, "figures", "next"}
     names = {"judges": "; ".join(point.judges), "panel": point.panel}
-    row = flat_row(point) | names | flat_row(point.figures)
+    row = results.flat_row(point) | names | results.flat_row(point.figures)
     following = dict.fromkeys(_NEXT, np.nan) if point.next is None else point.next.row()
     return {name: value for name, value in row.items() if name not in left_out} | {
         f"next_{name}": value for name, value in following.items()
@@ -336,7 +333,7 @@ class CostSpec(StudySpec):
         return closed or (alike and self.calibrator == "none")
 
 
-@frozen
+@results.frozen
 class CostTally:
     """Scores of the splits, and the panels ``chosen`` bool (S, n_arms, n_judges) in each.
 
@@ -344,7 +341,7 @@ class CostTally:
     """
 
     scores: Tally
-    chosen: Bools = by_split()
+    chosen: Bools = results.by_split()
 
 
 def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Floats:
@@ -455,7 +452,7 @@ def cost_points(
     read = [float(figures[0].nll.value), *reading.tolist()]
     best = [False, *_frontier(reading, spent.mean(axis=0)[1:])]
     of_panels = [_of_panels(prepared, costs, chosen[:, a], panel) for a, panel in enumerate(panels)]
-    everyone, *points = records_of(
+    everyone, *points = results.records_of(
         CostPoint,
         budget=limits,
         figures=figures,
@@ -522,7 +519,7 @@ def _price(extra: float, gain: float, nll: float) -> float:
     return extra * 0.01 * nll / gain if gain > _SAME else float("nan")
 
 
-def cost_notes(prepared: Prepared, costs: JudgeCosts, splits: SplitCounts) -> list[str]:
+def cost_notes(prepared: Prepared, costs: JudgeCosts, splits: results.SplitCounts) -> list[str]:
     """Return the warnings common to all studies of costs."""
     notes = [*run_warnings(prepared, splits, first=no_costs_note(costs))]
     cast = float(np.mean(prepared.ballots.votes != 0))

@@ -26,15 +26,7 @@ from judgepanel.kernels.subsets import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import (
-    Arms,
-    Estimator,
-    Tally,
-    band,
-    grid_estimates,
-    unknown_where,
-    verdicts,
-)
+from judgepanel.studies import accumulate, results
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
@@ -50,15 +42,6 @@ from judgepanel.studies.panel.curated import (
     taken,
 )
 from judgepanel.studies.panel.curator import Curator, Rules, check_folds, check_price, known_judges
-from judgepanel.studies.results import (
-    PipelineResult,
-    by_split,
-    column,
-    flat_row,
-    frozen,
-    records_of,
-    summed,
-)
 from judgepanel.votes import VoteMatrix
 
 LOOKED_BEST = "looked_best"
@@ -66,7 +49,7 @@ ORACLE_NOTE = "not deployable: chosen on the evaluation rows"
 SELECTOR_NOTE = "our reading of arXiv:2606.01034"
 
 
-@frozen
+@results.frozen
 class CuratorFigures:
     """One curator out of sample.
 
@@ -83,29 +66,29 @@ class CuratorFigures:
     ``looked_best_share`` is the share of splits in which its ``seen`` was the lowest.
     """
 
-    curator: str = column("Name of the way of choosing judges.")
-    title: str = column("The way of choosing judges in words.")
-    deployable: bool = column("Whether it can be used in practice, unlike an oracle.")
+    curator: str = results.column("Name of the way of choosing judges.")
+    title: str = results.column("The way of choosing judges in words.")
+    deployable: bool = results.column("Whether it can be used in practice, unlike an oracle.")
     size: float
-    size_lo: int = column("Smallest number of judges in the central 95 % of the splits.")
-    size_hi: int = column("Largest number of judges in the central 95 % of the splits.")
+    size_lo: int = results.column("Smallest number of judges in the central 95 % of the splits.")
+    size_hi: int = results.column("Largest number of judges in the central 95 % of the splits.")
     nll: Interval
     brier: float
     accuracy: float
     ece: float
     skill: float
     seen: float
-    optimism: Interval = column(central=True)
-    delta: Interval = column(bounds=("lo", "hi"))
+    optimism: Interval = results.column(central=True)
+    delta: Interval = results.column(bounds=("lo", "hi"))
     p: float
     band: Interval
     margin: float
     verdict: Verdict
     stability: float
-    looked_best_share: float = column(
+    looked_best_share: float = results.column(
         "Share of the splits in which its NLL of choice was the lowest."
     )
-    note: str = column("Limitation of the comparison.")
+    note: str = results.column("Limitation of the comparison.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +109,8 @@ class SelectorFigures:
     labels_a_cell: float
 
 
-@frozen
-class Curators(PipelineResult):
+@results.frozen
+class Curators(results.PipelineResult):
     """Result of :data:`CURATORS_STUDY`.
 
     ``curators`` are all judges, then the others in the requested order, and last ``looked_best``,
@@ -141,7 +124,7 @@ class Curators(PipelineResult):
     judges: tuple[str, ...]
     chosen_share: Floats
     selector: SelectorFigures | None
-    refit: str = column("How the votes of the chosen judges are summed.")
+    refit: str = results.column("How the votes of the chosen judges are summed.")
     constant_nll: float
     RECORDS: ClassVar = (CuratorFigures,)
 
@@ -167,13 +150,13 @@ class Curators(PipelineResult):
     def frame(self) -> pd.DataFrame:
         """Return one row per curator."""
         repeated = ("null_nll", "constant_nll", "aggregator", "refit", "calibrator", "n_splits")
-        return self.repeated(map(flat_row, self.curators), *repeated)
+        return self.repeated(map(results.flat_row, self.curators), *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return verdicts and how often judges were chosen."""
         return {
             "nll_all": float(self.everyone.nll.value),
-            "curators": [to_plain(flat_row(curator)) for curator in self.curators],
+            "curators": [to_plain(results.flat_row(curator)) for curator in self.curators],
             "selector": to_plain(self.selector),
             "chosen": {
                 curator.curator: dict(zip(self.judges, to_plain(shares), strict=True))
@@ -259,7 +242,7 @@ class CuratorsSpec(StudySpec):
         return self.aggregator if self.refit is None else self.refit
 
 
-@frozen
+@results.frozen
 class CuratorTally:
     """Scores of the splits, and the choices in each.
 
@@ -269,10 +252,10 @@ class CuratorTally:
     share of new patterns; empty without it.
     """
 
-    scores: Tally
-    sizes: Ints = by_split()
-    picked: Ints = summed()
-    looks: Floats = by_split()
+    scores: accumulate.Tally
+    sizes: Ints = results.by_split()
+    picked: Ints = results.summed()
+    looks: Floats = results.by_split()
 
 
 def curators_of(
@@ -293,7 +276,7 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
     looks: list[list[float]] = []
     picked = np.zeros((len(curators) + 1, ballots.n_judges), dtype=np.int64)
 
-    def arms(split: Split) -> Arms:
+    def arms(split: Split) -> accumulate.Arms:
         evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
         panels = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
         scores = curator_arms(ballots, split, panels, spec.calibrator)
@@ -310,13 +293,13 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
 
 def curator_arms(
     ballots: Ballots, split: Split, made: list[Curated], calibrator: Calibrator
-) -> Arms:
+) -> accumulate.Arms:
     """Arms of one split, one per curator."""
     held: list[SplitScores] = []
     for result in made:
         fitted = calibrate(ballots, split, result.scores, (calibrator,))
         held.append(evaluate(ballots, split, fitted))
-    return Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
+    return accumulate.Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
 
 
 def _look(
@@ -363,8 +346,10 @@ def curator_figures(
     aggregator; otherwise their difference is meaningless and NaN.
     """
     tally, sizes, picked = partial.scores, partial.sizes, partial.picked
-    estimated = Estimator.of(tally, units)
-    table = {metric: level[0] for metric, level in grid_estimates(tally, estimated).items()}
+    estimated = accumulate.Estimator.of(tally, units)
+    table = {
+        metric: level[0] for metric, level in accumulate.grid_estimates(tally, estimated).items()
+    }
     nll, best = table["nll"], tally.chosen[:, 0]
     rows = np.arange(len(best))
     all_sizes = np.concatenate([sizes, sizes[rows, best][:, None]], axis=1)
@@ -379,7 +364,7 @@ def curator_figures(
     known = np.isfinite(seen) & comparable
     shown = np.where(known, optimism, np.nan)  # The oracle's promise is infinite.
     least, most = np.quantile(shown, (0.025, 0.975), axis=0)
-    return records_of(
+    return results.records_of(
         CuratorFigures,
         curator=names,
         title=(*(curator.title for curator in curators), "whichever looked best"),
@@ -398,7 +383,7 @@ def curator_figures(
         p=p,
         band=band,
         margin=margin,
-        verdict=verdicts(delta, margin, same),
+        verdict=accumulate.verdicts(delta, margin, same),
         stability=[stability(judges, len(best)) for judges in picked],
         looked_best_share=shares,
         note=[_NOTES.get(name, "") for name in names],
@@ -406,7 +391,7 @@ def curator_figures(
 
 
 def _gaps(
-    tally: Tally, estimated: Estimator, seed: int
+    tally: accumulate.Tally, estimated: accumulate.Estimator, seed: int
 ) -> tuple[Interval, Interval, Floats, Bools]:
     """Differences from all judges (A + 1,), their joint band, p, and the mask of ties.
 
@@ -416,7 +401,10 @@ def _gaps(
     items, splits = items - items[tally.reference], splits - splits[:, [tally.reference]]
     same = np.asarray(~items.any(axis=1))
     gaps = estimated(items, splits, joint=True)
-    delta, together = (unknown_where(same, part) for part in (Interval.of(gaps), band(gaps, seed)))
+    delta, together = (
+        accumulate.unknown_where(same, part)
+        for part in (Interval.of(gaps), accumulate.band(gaps, seed))
+    )
     return delta, together, np.where(same, np.nan, gaps.p), same
 
 
@@ -445,7 +433,7 @@ def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | N
 
 
 def _warnings(
-    prepared: Prepared, spec: CuratorsSpec, totals: Tally, left_out: tuple[str, ...]
+    prepared: Prepared, spec: CuratorsSpec, totals: accumulate.Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
     refitted = (
         f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "

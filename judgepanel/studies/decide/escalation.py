@@ -28,6 +28,7 @@ from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import RANGES, band, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import splits_of, stand_ins
@@ -44,16 +45,6 @@ from judgepanel.studies.panel.curator import (
     Rules,
     check_steps,
 )
-from judgepanel.studies.results import (
-    PipelineResult,
-    by_split,
-    column,
-    combine,
-    constant,
-    flat_row,
-    frozen,
-    records_of,
-)
 from judgepanel.studies.trust.probabilities import Evaluations, OutOfSample, evaluations
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -67,7 +58,7 @@ _UNITS: dict[str, Unit] = {
 }
 
 
-@frozen
+@results.frozen
 class EscalationFigures:
     """One threshold out of sample; means over new items with 95 % intervals.
 
@@ -81,28 +72,28 @@ class EscalationFigures:
     was chosen.
     """
 
-    threshold: float = column("Confidence from which the cheap panel answers alone.")
-    escalated: Interval = column("Share of the items that are passed on to all judges.")
+    threshold: float = results.column("Confidence from which the cheap panel answers alone.")
+    escalated: Interval = results.column("Share of the items that are passed on to all judges.")
     cost: Interval
-    latency: float = column(
+    latency: float = results.column(
         "Latency of the slowest cheap judge plus, if escalated, the slowest of the others."
     )
     nll: Interval
     accuracy: Interval
     brier: float
-    delta: Interval = column(
+    delta: Interval = results.column(
         "NLL minus that of asking all judges on every item, in nats.", bounds=("lo", "hi")
     )
     p: float
     band: Interval
     margin: float
     verdict: Verdict
-    promised: float = column("Cross-fitted NLL on the calibration rows, in nats.")
+    promised: float = results.column("Cross-fitted NLL on the calibration rows, in nats.")
     chosen_share: float
 
 
-@frozen
-class Escalation(PipelineResult):
+@results.frozen
+class Escalation(results.PipelineResult):
     """Result of :data:`ESCALATION`.
 
     ``rows`` are in order of ascending thresholds, fixed in advance, from .5 (the cheap panel alone)
@@ -122,12 +113,12 @@ class Escalation(PipelineResult):
     cheap_how: str
     cheap_cost: float
     cheap_size: float
-    full_cost: float = column("Cost of all judges per item.")
+    full_cost: float = results.column("Cost of all judges per item.")
     stability: float
     unit: str
     counted: bool
     latency_unit: str
-    arm = constant("", "A threshold fixed in advance, or the recommended one.")
+    arm = results.constant("", "A threshold fixed in advance, or the recommended one.")
     RECORDS: ClassVar = (EscalationFigures,)
 
     @property
@@ -144,7 +135,11 @@ class Escalation(PipelineResult):
         """Return one row per threshold, then the recommended one."""
         names = [*("fixed" for _ in self.rows), "recommended"]
         rows = [
-            {"arm": name, **flat_row(row), "skill": 1.0 - float(row.nll.value) / self.null_nll}
+            {
+                "arm": name,
+                **results.flat_row(row),
+                "skill": 1.0 - float(row.nll.value) / self.null_nll,
+            }
             for name, row in zip(names, (*self.rows, self.recommended), strict=True)
         ]
         repeated = ("null_nll", "full_cost", "unit", "aggregator", "calibrator", "n_splits")
@@ -154,12 +149,12 @@ class Escalation(PipelineResult):
         """Return the cheap panel, the recommended threshold and all thresholds."""
         return {
             "cheap": list(self.cheap),
-            "recommended": to_plain(flat_row(self.recommended)),
-            "thresholds": [to_plain(flat_row(row)) for row in self.rows],
+            "recommended": to_plain(results.flat_row(self.recommended)),
+            "thresholds": [to_plain(results.flat_row(row)) for row in self.rows],
         }
 
 
-@frozen
+@results.frozen
 class Escalated:
     """Logits of both panels in S splits, and the choices in each split.
 
@@ -170,9 +165,9 @@ class Escalated:
     """
 
     scores: OutOfSample
-    promised: Floats = by_split()
-    picked: Ints = by_split()
-    cheap: Bools = by_split()
+    promised: Floats = results.by_split()
+    picked: Ints = results.by_split()
+    cheap: Bools = results.by_split()
 
 
 def confidence_of(logits: Floats) -> Floats:
@@ -221,7 +216,7 @@ def escalation_rows(
     picked = escalation.picked
     chosen = np.take_along_axis(escalation.promised, picked[:, None], axis=1).mean()
     delta = Interval.of(ours)
-    rows = records_of(
+    rows = results.records_of(
         EscalationFigures,
         threshold=np.append(limits, np.quantile(limits[picked], 0.5, method="higher")),
         **intervals,
@@ -344,7 +339,7 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
         evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
         curators = cheap, _given("all judges", np.ones(len(prepared.judges), dtype=bool))
         escalations.append(_of_split(prepared.ballots, split, curators, evidence, spec))
-    return reduce(combine, escalations)
+    return reduce(results.combine, escalations)
 
 
 def _of_split(

@@ -37,18 +37,10 @@ from judgepanel.scoring.descriptive import allow_difference, allow_level, betwee
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import contract
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.contract import (
-    Chunk,
-    Prepared,
-    Settings,
-    Study,
-    grouped_votes,
-    prepare,
-    steady,
-)
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.panel.recommended import (
@@ -167,7 +159,7 @@ class WhatIfSpec(StudySpec):
             object.__setattr__(self, "calibrator", "none")
 
 
-def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[Prepared, Bools]:
+def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[contract.Prepared, Bools]:
     """Return both panels (2, n_judges) without judges that were set aside: the one kept last.
 
     Raises
@@ -175,7 +167,7 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[Prepared, Bools]:
     InputError
         An unknown judge, or a panel whose judges were all set aside.
     """
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     masks = []
     for judges in (spec.against, spec.keep):
         if judges is None:
@@ -193,7 +185,7 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[Prepared, Bools]:
     return prepared, np.array(masks)
 
 
-def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
+def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: contract.Chunk) -> Tally:
     """Score both panels on the splits of one chunk."""
     prepared, masks = _panels(votes, spec)
     ballots = prepared.ballots
@@ -254,7 +246,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     )
 
 
-def _warnings(prepared: Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str, ...]:
+def _warnings(prepared: contract.Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str, ...]:
     aside = set(prepared.oriented.set_aside)
     named = aside.intersection((*(spec.keep or ()), *(spec.against or ())))
     return run_warnings(
@@ -271,7 +263,7 @@ def rounds(spec: WhatIfSpec) -> int:
     return min(spec.settings.most_splits, SPLITS)
 
 
-WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
+WHAT_IF: contract.Study[WhatIfSpec, Tally, WhatIf] = contract.Study(
     name="what_if",
     title="What if",
     question="What if only these judges were kept?",
@@ -279,7 +271,7 @@ WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
     merge=merge,
     rounds=rounds,
     chunk=2,
-    settled=steady(merge, lambda result: [(result.delta, result.margin)]),
+    settled=contract.steady(merge, lambda result: [(result.delta, result.margin)]),
 )
 
 _SETTINGS = ("orientation", "protocol", "splits", "fraction", "seed", "group_duplicates")
@@ -295,7 +287,7 @@ class Side:
     file: str
     created: str
     votes: VoteMatrix
-    settings: Settings
+    settings: contract.Settings
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -305,7 +297,7 @@ class Side:
     @property
     def oriented(self) -> Oriented:
         """The votes as its studies take them."""
-        return prepare(self.votes, self.settings).oriented
+        return contract.prepare(self.votes, self.settings).oriented
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +396,7 @@ def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:
 
 
 def _groups(side: Side, rows: NDArray[np.int64]) -> tuple[str, ...] | None:
-    votes = grouped_votes(side.votes, side.settings)
+    votes = contract.grouped_votes(side.votes, side.settings)
     return None if votes.groups is None else tuple(votes.groups[i] for i in rows)
 
 

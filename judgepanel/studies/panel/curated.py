@@ -29,20 +29,10 @@ from typing import Literal
 import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels import prefixes
 from judgepanel.kernels.aggregation import KERNELS, Aggregator, cross_fits, panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.prefixes import (
-    CLOSED_FORMS,
-    N_FOLDS,
-    Fit,
-    PrefixScores,
-    counts,
-    cross_fitted,
-    places_in,
-    ranking_key,
-    without_votes,
-)
 from judgepanel.kernels.subsets import Comparison, SubsetTrial, best_of, table, table_kernel
 from judgepanel.scoring.metrics import mean_nll
 from judgepanel.scoring.splits import Split, fold_of, folds
@@ -80,7 +70,7 @@ class Curated:
     """A curator's panel in one split and the panel's scores, one column."""
 
     chosen: Chosen
-    scores: PrefixScores
+    scores: prefixes.PrefixScores
 
 
 def curated(
@@ -119,12 +109,12 @@ class _Refit:
     evidence: Evidence
     refit: Aggregator
 
-    def scores(self, curator: Curator, chosen: Chosen) -> PrefixScores:
+    def scores(self, curator: Curator, chosen: Chosen) -> prefixes.PrefixScores:
         """Score both sides, as calibrators may see them."""
         rules, k = self.evidence.rules, np.array([chosen.size])
         ranking, key = chosen.ranking or "accuracy", (self.split.number, 4)
         if chosen.table and self.refit == rules.aggregator:
-            return cross_fitted(
+            return prefixes.cross_fitted(
                 self.ballots,
                 self.split,
                 k,
@@ -140,7 +130,7 @@ class _Refit:
             return recipe.scores(seen, self.split, k, key)
         return self.chosen_anew(curator, chosen)
 
-    def chosen_anew(self, curator: Curator | None, chosen: Chosen) -> PrefixScores:
+    def chosen_anew(self, curator: Curator | None, chosen: Chosen) -> prefixes.PrefixScores:
         """Score both sides, the calibration rows by panels chosen again outside each fold.
 
         Without a ``curator`` to choose again, scores of the calibration rows are 0.
@@ -148,8 +138,8 @@ class _Refit:
         ballots, split, refit = self.ballots, self.split, self.refit
         rows, seed = split.calibration, self.evidence.rules.seed
         logits, empty = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
-        place = places_in(rows, ballots.n_items)
-        pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
+        place = prefixes.places_in(rows, ballots.n_items)
+        pieces = folds(ballots.units, rows, prefixes.N_FOLDS, seed=seed, key=(split.number, 4))
         fold = fold_of(pieces, ballots.n_items)
         for piece in pieces:
             if curator is None:
@@ -158,35 +148,37 @@ class _Refit:
             part = self.evidence.part(place[piece.calibration], piece.number)
             judges = curator.chosen(part).judges
             if cross_fits(refit):
-                learn = Fit(piece.calibration, piece.evaluation, fold[piece.calibration])
+                learn = prefixes.Fit(piece.calibration, piece.evaluation, fold[piece.calibration])
                 logits[inside], empty[inside] = fitted_logits(ballots, learn, judges, refit)
             else:
                 scores = _fixed(ballots, split, judges, refit)
                 logits[inside] = scores.calibration[0, inside]
                 empty[inside] = scores.calibration_empty[0, inside]
         if cross_fits(refit):
-            whole = Fit(rows, split.evaluation, fold[rows])
+            whole = prefixes.Fit(rows, split.evaluation, fold[rows])
             held, unseen = fitted_logits(ballots, whole, chosen.judges, refit)
         else:
             final = _fixed(ballots, split, chosen.judges, refit)
             held, unseen = final.evaluation[0], final.evaluation_empty[0]
         size, order = np.array([chosen.size]), np.arange(ballots.n_judges)
         own, new = (logits[None], empty[None]), (held[None], unseen[None])
-        return PrefixScores(size, order, *own, *new, fold[rows])
+        return prefixes.PrefixScores(size, order, *own, *new, fold[rows])
 
 
-def _fixed(ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator) -> PrefixScores:
+def _fixed(
+    ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator
+) -> prefixes.PrefixScores:
     """Score both sides under one panel, calibration rows by counts without the item's own unit."""
     size = np.array([int(judges.sum())])
     return panel_scores(ballots.of_judges(judges), split, size, aggregator=aggregator)
 
 
 def fitted_logits(
-    ballots: Ballots, fit: Fit, judges: Bools, aggregator: Aggregator
+    ballots: Ballots, fit: prefixes.Fit, judges: Bools, aggregator: Aggregator
 ) -> tuple[Floats, Bools]:
     """Raw logits (n_score,) of one panel (n_judges,), and the mask of items without votes."""
     seen, size = ballots.of_judges(judges), np.array([int(judges.sum())])
-    empty = without_votes(seen, fit.score, np.arange(seen.n_judges), size)[0]
+    empty = prefixes.without_votes(seen, fit.score, np.arange(seen.n_judges), size)[0]
     return KERNELS[aggregator](seen, [fit], size, "accuracy")[0][0], empty
 
 
@@ -276,7 +268,7 @@ def compared_under(aggregator: Aggregator) -> Aggregator:
     time. Raw scores of Dawid-Skene are too overconfident to compare uncalibrated, so stacking is
     used there, too.
     """
-    return aggregator if aggregator in CLOSED_FORMS else "stacking"
+    return aggregator if aggregator in prefixes.CLOSED_FORMS else "stacking"
 
 
 def under_budgets(
@@ -300,7 +292,7 @@ def under_budgets(
     if not affordable(cost, float(budgets[0])).any():
         raise ValueError("the smallest budget pays for no judge")
     compared = compared_under(aggregator)
-    if compared in CLOSED_FORMS and evidence.ballots.n_judges <= FEW:
+    if compared in prefixes.CLOSED_FORMS and evidence.ballots.n_judges <= FEW:
         return _every_panel(evidence, cost, budgets)
     total = float(cost.sum())
     whole = affordable(total, float(budgets[-1]))
@@ -310,7 +302,7 @@ def under_budgets(
     everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
     panels = []
     for b in range(len(budgets)):
-        first = 0 if compared in CLOSED_FORMS else b
+        first = 0 if compared in prefixes.CLOSED_FORMS else b
         seen = np.round(nll[first : b + 1], _DIGITS)
         level, order = np.unravel_index(int(np.argmin(seen)), seen.shape)
         panels.append(Chosen(masks[first + level, order], float(nll[first + level, order])))
@@ -344,7 +336,7 @@ def orders(evidence: Evidence, limit: float = float("inf")) -> Ints:
     when added to the judges before (see :func:`_greedy`), followed by the first order; by |a - .5|.
     """
     cost, ballots = _costs(evidence), evidence.ballots
-    distance = ranking_key(*counts(ballots, evidence.rows), "informativeness")
+    distance = prefixes.ranking_key(*prefixes.counts(ballots, evidence.rows), "informativeness")
     value = per_cost(distance, cost)
     by_value = _sorted(-value, -np.round(distance, 12), cost)
     greedy = _greedy(evidence, cost, limit)
@@ -434,7 +426,7 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
     cost, rules = _costs(evidence), evidence.rules
     total = np.zeros((len(levels), len(ORDERS)))
     trials: tuple[SubsetTrial, ...] = ()
-    if aggregator in CLOSED_FORMS:
+    if aggregator in prefixes.CLOSED_FORMS:
         if aggregator != rules.aggregator:
             raise ValueError("the rules compare panels under another aggregator")
         trials = evidence.comparison().trials
@@ -463,7 +455,7 @@ def _fitted_losses(
     pieces = folds(
         ballots.units, learn, FITTED_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)
     )
-    fit = Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
+    fit = prefixes.Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
     signs = ballots.signs.astype(np.float64)
     null = ballots.null_logit(learn)
     values = np.empty(len(panels))

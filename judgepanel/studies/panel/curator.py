@@ -23,35 +23,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels import prefixes, subsets
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, inner_losses, nll_by_fold
-from judgepanel.kernels.prefixes import (
-    RANKINGS,
-    ClosedForm,
-    Ranking,
-    counts,
-    cross_fitted,
-    posterior_mean,
-    rank,
-)
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
-from judgepanel.kernels.subsets import (
-    MOST_GROUPS,
-    MOST_JUDGES,
-    Comparison,
-    SearchResult,
-    backward,
-    best_of,
-    by_folds,
-    by_split,
-    exhaustive,
-    forward,
-    found_groups,
-    lasso_path,
-    named_groups,
-    table_kernel,
-)
 from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.options import valid
@@ -273,7 +249,7 @@ class Rules:
     patterns in a table instead of summing votes.
     """
 
-    aggregator: ClosedForm = "one_coin"
+    aggregator: prefixes.ClosedForm = "one_coin"
     calibrator: Calibrator = "beta"
     folds: int = 5
     size: int = 5
@@ -318,14 +294,14 @@ class Evidence:
         """Return some of the rows, with a separate random stream."""
         return replace(self, ballots=rows_of(self.ballots, rows), key=(*self.key, number))
 
-    def comparison(self, inner: Inner = "folds") -> Comparison:
+    def comparison(self, inner: Inner = "folds") -> subsets.Comparison:
         """Return a comparison of panels on these rows alone, by inner folds or one inner split."""
         seed, of_these = self.rules.seed, (self.ballots, self.rows)
         pipeline = self.rules.aggregator, self.rules.calibrator
         if inner == "split":
-            return by_split(*of_these, *pipeline, seed=seed, key=(*self.key, 101))
+            return subsets.by_split(*of_these, *pipeline, seed=seed, key=(*self.key, 101))
         n_folds, key = self.rules.folds, (*self.key, 102)
-        return by_folds(*of_these, *pipeline, n_folds=n_folds, seed=seed, key=key)
+        return subsets.by_folds(*of_these, *pipeline, n_folds=n_folds, seed=seed, key=key)
 
     def seen_nll(self, judges: Bools) -> float:
         """Return the NLL of one panel (n_judges,) by inner folds of these rows."""
@@ -373,7 +349,7 @@ class Chosen:
 
     judges: Bools
     nll: float = float("nan")
-    ranking: Ranking | None = None
+    ranking: prefixes.Ranking | None = None
     table: bool = False
     path: Bools | None = None
     path_nll: Floats | None = None
@@ -417,7 +393,7 @@ class Curator:
         return 0.0 if self.searches is None else self.searches(n_judges, rules)
 
 
-def chosen_of(outcome: SearchResult) -> Chosen:
+def chosen_of(outcome: subsets.SearchResult) -> Chosen:
     """Return the best subset of a search."""
     return Chosen(outcome.best, outcome.nll, path=outcome.path, path_nll=outcome.path_nll)
 
@@ -427,7 +403,7 @@ def everyone(evidence: Evidence) -> Chosen:
     return Chosen(np.ones(evidence.ballots.n_judges, dtype=bool))
 
 
-def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
+def top_k(evidence: Evidence, ranking: prefixes.Ranking) -> Chosen:
     """The k best by a ranking; k by inner folds, with the judges ranked again in each."""
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
     nll = prefix_nll(evidence, sizes, ranking)
@@ -435,7 +411,7 @@ def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
     return first_of(evidence, k, ranking, float(nll[k - 1]))
 
 
-def prefix_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> NDArray[np.float64]:
+def prefix_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> NDArray[np.float64]:
     """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
     rules = evidence.rules
     recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)
@@ -447,10 +423,15 @@ def prefix_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> NDArray[np.
 
 
 def first_of(
-    evidence: Evidence, k: int, ranking: Ranking, nll: float = float("nan"), *, table: bool = False
+    evidence: Evidence,
+    k: int,
+    ranking: prefixes.Ranking,
+    nll: float = float("nan"),
+    *,
+    table: bool = False,
 ) -> Chosen:
     """The first k of the ranking on all rows."""
-    order = rank(evidence.ballots, evidence.rows, ranking)
+    order = prefixes.rank(evidence.ballots, evidence.rows, ranking)
     judges = np.zeros(evidence.ballots.n_judges, dtype=bool)
     judges[order[:k]] = True
     return Chosen(judges, nll, ranking, table)
@@ -474,7 +455,7 @@ def random_k(evidence: Evidence) -> Chosen:
 
 def one_per_family(evidence: Evidence) -> Chosen:
     """The most accurate judge of every given family; judges without a family stay."""
-    return Chosen(_best_of_groups(evidence, named_groups(evidence.known.families)))
+    return Chosen(_best_of_groups(evidence, subsets.named_groups(evidence.known.families)))
 
 
 def one_per_cluster(evidence: Evidence) -> Chosen:
@@ -482,11 +463,11 @@ def one_per_cluster(evidence: Evidence) -> Chosen:
     ballots = evidence.ballots
     label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
     names = ["" if code == 0 else str(code) for code in label]
-    return Chosen(_best_of_groups(evidence, named_groups(names)))
+    return Chosen(_best_of_groups(evidence, subsets.named_groups(names)))
 
 
 def _best_of_groups(evidence: Evidence, groups: Bools) -> Bools:
-    accuracy = posterior_mean(*counts(evidence.ballots, evidence.rows))
+    accuracy = prefixes.posterior_mean(*prefixes.counts(evidence.ballots, evidence.rows))
     best = np.where(groups, accuracy, -1.0).argmax(axis=1)
     return np.isin(np.arange(len(accuracy)), best)
 
@@ -520,25 +501,29 @@ def cheapest_k(evidence: Evidence) -> Chosen:
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     path = place[None, :] <= np.arange(len(order))[:, None]
-    return chosen_of(best_of(path, evidence.comparison()(path).nll))
+    return chosen_of(subsets.best_of(path, evidence.comparison()(path).nll))
 
 
 def greedy_forward(evidence: Evidence) -> Chosen:
     """Add the judge that helps most, up to ``steps``, by one inner split."""
     n_judges = evidence.ballots.n_judges
-    return chosen_of(forward(evidence.comparison("split"), n_judges, steps=evidence.rules.steps))
+    return chosen_of(
+        subsets.forward(evidence.comparison("split"), n_judges, steps=evidence.rules.steps)
+    )
 
 
 def beam_forward(evidence: Evidence) -> Chosen:
     """Forward search keeping ``width`` best panels per size, up to ``steps``, by inner folds."""
     rules, n_judges = evidence.rules, evidence.ballots.n_judges
-    return chosen_of(forward(evidence.comparison(), n_judges, width=rules.width, steps=rules.steps))
+    return chosen_of(
+        subsets.forward(evidence.comparison(), n_judges, width=rules.width, steps=rules.steps)
+    )
 
 
 def backward_elimination(evidence: Evidence) -> Chosen:
     """Remove the judge whose removal costs least, repeatedly, by inner folds."""
     everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
-    return chosen_of(backward(evidence.comparison(), everyone))
+    return chosen_of(subsets.backward(evidence.comparison(), everyone))
 
 
 def every_union(evidence: Evidence) -> Chosen:
@@ -547,21 +532,21 @@ def every_union(evidence: Evidence) -> Chosen:
     Groups are the given families, if there are 2 to 12; otherwise at most ``groups`` clusters of
     judges with similar errors.
     """
-    groups = named_groups(evidence.known.families)
-    if not any(evidence.known.families) or not 2 <= len(groups) <= MOST_GROUPS:
-        groups = found_groups(evidence.ballots, evidence.rules.groups)
-    return chosen_of(exhaustive(evidence.comparison(), groups))
+    groups = subsets.named_groups(evidence.known.families)
+    if not any(evidence.known.families) or not 2 <= len(groups) <= subsets.MOST_GROUPS:
+        groups = subsets.found_groups(evidence.ballots, evidence.rules.groups)
+    return chosen_of(subsets.exhaustive(evidence.comparison(), groups))
 
 
 def lasso(evidence: Evidence) -> Chosen:
     """Judges at the l1 penalty with the lowest NLL by inner folds, the path refitted in each."""
     total = sum(
-        trial.losses(lasso_path(evidence.ballots, trial.split.calibration))[0]
+        trial.losses(subsets.lasso_path(evidence.ballots, trial.split.calibration))[0]
         for trial in evidence.comparison().trials
     )
     nll = np.asarray(total) / evidence.ballots.n_items
     best = int(np.argmin(np.round(nll, 9)))
-    path = lasso_path(evidence.ballots, evidence.rows)
+    path = subsets.lasso_path(evidence.ballots, evidence.rows)
     return Chosen(path[best], float(nll[best]), path=path, path_nll=nll)
 
 
@@ -572,10 +557,10 @@ def finite_calibration(evidence: Evidence) -> Chosen:
     a table of patterns. Ties go to sums, then to fewer judges. (Our reading of arXiv:2606.01034.)
     """
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
-    few = sizes[:MOST_JUDGES]
-    choices: list[tuple[float, bool, int, Ranking]] = []
+    few = sizes[: subsets.MOST_JUDGES]
+    choices: list[tuple[float, bool, int, prefixes.Ranking]] = []
     for table in (False, True) if evidence.rules.tables else (False,):
-        for ranking in RANKINGS:
+        for ranking in prefixes.RANKINGS:
             nll = (
                 _table_nll(evidence, few, ranking)
                 if table
@@ -587,14 +572,14 @@ def finite_calibration(evidence: Evidence) -> Chosen:
     return first_of(evidence, k, ranking, nll_seen, table=table)
 
 
-def _table_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> Floats:
+def _table_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Floats:
     rows, rules = evidence.rows, evidence.rules
     whole = Split(0, rows, rows[:0])
-    scores = cross_fitted(
+    scores = prefixes.cross_fitted(
         evidence.ballots,
         whole,
         sizes,
-        table_kernel,
+        subsets.table_kernel,
         ranking=ranking,
         own_label="removed",
         seed=rules.seed,

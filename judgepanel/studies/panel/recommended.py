@@ -41,27 +41,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregation import (
-    AGGREGATORS,
-    Aggregator,
-    AnyAggregator,
-    cross_fits,
-    of_votes,
-)
+from judgepanel.kernels import aggregation, evaluation
 from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.calibration import Calibrator, fit
-from judgepanel.kernels.evaluation import (
-    Calibrated,
-    Choice,
-    Recipe,
-    SplitScores,
-    calibrate,
-    evaluate,
-    evaluate_split,
-    inner_losses,
-    item_losses,
-    losses_by_fold,
-)
 from judgepanel.kernels.graded import has_levels
 from judgepanel.kernels.prefixes import Ranking, places_in, rank
 from judgepanel.kernels.threads import SHARED
@@ -96,7 +78,7 @@ class Candidate:
 
     name: str
     k: int
-    aggregator: AnyAggregator
+    aggregator: aggregation.AnyAggregator
     calibrator: Calibrator
     ranking: Ranking = "accuracy"
     curator: str | None = None
@@ -111,7 +93,7 @@ FAVOURITES = ((EVERYONE, "joint", "none"), (EVERYONE, "joint_graded", "none"))
 LEAD = 0.5
 """Prior weight of the favourite, joint over everyone: on real matrices it is most often the best
 single pipeline. Joint on votes and joint on grades share it alike."""
-MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = {
+MEMBERS: Mapping[aggregation.AnyAggregator, tuple[Calibrator, ...]] = {
     "majority": ("temperature",),
     "one_coin": ("none", "temperature"),
     "joint": ("none", "temperature"),
@@ -124,7 +106,7 @@ MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = {
 """Pipelines of the members beside the favourite, on everyone and on the better half of the judges
 as far as the list has them; they share the rest of the prior alike."""
 FEW = (3, 5, 10)
-FEW_MEMBER: tuple[Aggregator, Calibrator] = ("one_coin", "temperature")
+FEW_MEMBER: tuple[aggregation.Aggregator, Calibrator] = ("one_coin", "temperature")
 """The pipeline of members that keep a few judges."""
 
 
@@ -132,7 +114,7 @@ FEW_MEMBER: tuple[Aggregator, Calibrator] = ("one_coin", "temperature")
 class Family:
     """Panels of one aggregator under several calibrators; they share their raw scores."""
 
-    aggregator: AnyAggregator
+    aggregator: aggregation.AnyAggregator
     panels: Panels
     calibrators: tuple[Calibrator, ...]
     ranking: Ranking = "accuracy"
@@ -142,9 +124,9 @@ class Family:
         """Distinct panel sizes, ascending."""
         return np.array(sorted({k for _, k in self.panels}), dtype=np.int64)
 
-    def recipe(self, seed: int) -> Recipe:
+    def recipe(self, seed: int) -> evaluation.Recipe:
         """How its panels are built."""
-        return Recipe(self.aggregator, self.calibrators, self.ranking, seed=seed)
+        return evaluation.Recipe(self.aggregator, self.calibrators, self.ranking, seed=seed)
 
     def candidates(self) -> tuple[Candidate, ...]:
         """Its candidates; panels vary fastest."""
@@ -160,7 +142,7 @@ class Curation:
     """The panel of one curator under one aggregator and several calibrators."""
 
     curator: str
-    aggregator: Aggregator
+    aggregator: aggregation.Aggregator
     calibrators: tuple[Calibrator, ...]
 
     def candidates(self) -> tuple[Candidate, ...]:
@@ -225,7 +207,7 @@ class Candidates:
 
 
 def _only(
-    family: Family, weighed: set[tuple[int, AnyAggregator, Calibrator, Ranking]]
+    family: Family, weighed: set[tuple[int, aggregation.AnyAggregator, Calibrator, Ranking]]
 ) -> Family | None:
     """The family with its panels and calibrators that are among those weighed; None without any."""
     own = {
@@ -509,13 +491,19 @@ def final_members(
     """
     candidate = candidates[0]
     calibrators = tuple(one.calibrator for one in candidates)
-    recipe = Recipe(candidate.aggregator, calibrators, candidate.ranking, seed=terms.seed)
+    recipe = evaluation.Recipe(
+        candidate.aggregator, calibrators, candidate.ranking, seed=terms.seed
+    )
     if candidate.curator is None:
         return fit_panels(ballots, names, candidate.k, recipe)
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
     result = curated(
-        ballots, whole, CURATORS[candidate.curator], evidence, of_votes(candidate.aggregator)
+        ballots,
+        whole,
+        CURATORS[candidate.curator],
+        evidence,
+        aggregation.of_votes(candidate.aggregator),
     )
     judges = result.chosen.judges
     if result.chosen.table:
@@ -532,7 +520,7 @@ _ABSENT_CELLS = 6_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    scores: SplitScores
+    scores: evaluation.SplitScores
     standing: Standing
 
 
@@ -554,21 +542,23 @@ class _Place:
     def scored(
         self,
         family: Family | Curation,
-        choice: Choice | None = None,
+        choice: evaluation.Choice | None = None,
         out: ItemScores | None = None,
-    ) -> SplitScores:
+    ) -> evaluation.SplitScores:
         """A family on the evaluation rows; ``out`` as in :func:`evaluate`."""
         if isinstance(family, Curation):
             return self.scored_panel(family, self.made(family), out)
         recipe = family.recipe(self.terms.seed)
-        return evaluate_split(self.ballots, self.split, family.sizes, recipe, choice, out)
+        return evaluation.evaluate_split(
+            self.ballots, self.split, family.sizes, recipe, choice, out
+        )
 
     def scored_panel(
         self, family: Curation, made: Curated, out: ItemScores | None = None
-    ) -> SplitScores:
+    ) -> evaluation.SplitScores:
         """The panel of a curator on the evaluation rows."""
-        fitted = calibrate(self.ballots, self.split, made.scores, family.calibrators)
-        return evaluate(self.ballots, self.split, fitted, out)
+        fitted = evaluation.calibrate(self.ballots, self.split, made.scores, family.calibrators)
+        return evaluation.evaluate(self.ballots, self.split, fitted, out)
 
 
 def _on_split(at: _Place, family: Family | Curation, out: ItemScores) -> _Part:
@@ -576,7 +566,7 @@ def _on_split(at: _Place, family: Family | Curation, out: ItemScores) -> _Part:
         panel = at.made(family)
         return _Part(at.scored_panel(family, panel, out), _curated_standing(at, family, panel))
     every = np.ones(len(family.sizes), dtype=bool)
-    scores = at.scored(family, Choice(every, at.terms.n_folds, at.key), out)
+    scores = at.scored(family, evaluation.Choice(every, at.terms.n_folds, at.key), out)
     if scores.inner is None:
         raise ValueError("candidates are compared on calibration rows")
     return _Part(scores, _standing(at, family, scores.inner))
@@ -600,7 +590,7 @@ def _family_standing(at: _Place, family: Family | Curation) -> Standing:
     if isinstance(family, Curation):
         return _curated_standing(at, family, at.made(family))
     rows, recipe = at.split.calibration, family.recipe(at.terms.seed)
-    losses = inner_losses(
+    losses = evaluation.inner_losses(
         at.ballots, rows, family.sizes, recipe, n_folds=at.terms.n_folds, key=at.key
     )
     return _standing(at, family, losses)
@@ -618,8 +608,8 @@ def _standing(at: _Place, family: Family, losses: Floats) -> Standing:
 def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:
     """Of one curator, whose choice is made again in every inner fold."""
     names = family.calibrators
-    if cross_fits(family.aggregator) and made.scores.fold is not None:
-        losses = losses_by_fold(at.ballots, at.split, made.scores, names)
+    if aggregation.cross_fits(family.aggregator) and made.scores.fold is not None:
+        losses = evaluation.losses_by_fold(at.ballots, at.split, made.scores, names)
     else:
         losses = _by_inner_folds(at, family)
     panels = np.tile(made.chosen.judges, (len(names), 1))
@@ -632,8 +622,8 @@ def _by_inner_folds(at: _Place, family: Curation) -> Floats:
     place = places_in(rows, ballots.n_items)
     for inner in folds(ballots.units, rows, at.terms.n_folds, seed=at.terms.seed, key=at.key):
         panel = replace(at, split=inner, key=(*at.key, inner.number)).made(family)
-        fitted = calibrate(ballots, inner, panel.scores, family.calibrators)
-        losses[..., place[inner.evaluation]] = item_losses(fitted)
+        fitted = evaluation.calibrate(ballots, inner, panel.scores, family.calibrators)
+        losses[..., place[inner.evaluation]] = evaluation.item_losses(fitted)
     return losses
 
 
@@ -709,9 +699,9 @@ def average_scores(
 
 AVERAGE: Literal["average"] = "average"
 """Name of the average, as a panel and where a study asks for an aggregator."""
-PanelAggregator = Literal[Aggregator, "average"]
+PanelAggregator = Literal[aggregation.Aggregator, "average"]
 AVERAGE_HELP = "how votes are summed; average: the recommended panel"
-PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *AGGREGATORS)
+PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *aggregation.AGGREGATORS)
 """Aggregators of a panel: the recommended average, or one aggregator."""
 FOLDS = 5
 """Inner folds in which candidates are compared."""
@@ -760,28 +750,28 @@ def all_judges(
     aggregator: PanelAggregator,
     calibrator: Calibrator,
     settings: Settings,
-) -> SplitScores:
+) -> evaluation.SplitScores:
     """Scores of all judges in a split, under one pipeline or the recommended average."""
     if aggregator == AVERAGE:
         return scored_average(ballots, split, settings.seed)
     recipe = recipe_of(settings, aggregator, (calibrator,), "accuracy")
-    return evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
+    return evaluation.evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
 
 
-def scored_average(ballots: Ballots, split: Split, seed: int) -> SplitScores:
+def scored_average(ballots: Ballots, split: Split, seed: int) -> evaluation.SplitScores:
     """The average as a single uncalibrated panel: its members have calibrators of their own."""
     return as_scores(ballots, split, average_on(ballots, split, seed))
 
 
-def as_scores(ballots: Ballots, split: Split, average: Averaged) -> SplitScores:
+def as_scores(ballots: Ballots, split: Split, average: Averaged) -> evaluation.SplitScores:
     """Scores of the average on the evaluation rows of a split."""
     signs = ballots.signs.astype(np.float64)
     labels = signs[split.calibration]
     maps = fit(("none",), np.zeros((1, len(labels))), labels, symmetric=ballots.symmetric)
-    fitted = Calibrated(
+    fitted = evaluation.Calibrated(
         maps, average.logits[None], None, signs[split.evaluation], null=average.null
     )
-    scores = evaluate(ballots, split, fitted)
+    scores = evaluation.evaluate(ballots, split, fitted)
     return replace(scores, constant_nll={"none": scores.null_nll})
 
 
@@ -833,7 +823,7 @@ class BestPanels:
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
     @property
-    def recipe(self: Any) -> Recipe:
+    def recipe(self: Any) -> evaluation.Recipe:
         """The recipe of all panels; beside the average, that of the best judges."""
         own = self.calibrators if hasattr(self, "calibrators") else (self.calibrator,)
         pipeline = COMPARED if self.aggregator == AVERAGE else (self.aggregator, *own)

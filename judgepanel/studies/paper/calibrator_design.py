@@ -24,14 +24,7 @@ from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import (
-    Estimator,
-    FittedArms,
-    Tally,
-    arm_name,
-    grid_estimates,
-    tally,
-)
+from judgepanel.studies import accumulate
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
@@ -63,7 +56,7 @@ class CalibratorDesignSpec(StudySpec, BestPanels):
 class DesignTally:
     """Scores of splits, with rank correlations (S, n_calibrators, n_panels)."""
 
-    scores: Tally
+    scores: accumulate.Tally
     numbers: Ints = by_split()
     rho: Floats = by_split()
 
@@ -101,7 +94,7 @@ class CalibratorDesign(NllResult):
     @derived(name="panel", key=True)
     def panels(self) -> list[str]:
         """Names of the panels."""
-        return [*map(arm_name, self.k[:-1]), "all"]
+        return [*map(accumulate.arm_name, self.k[:-1]), "all"]
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel and calibrator, all judges first."""
@@ -122,9 +115,10 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
     splits = list(splits_of(prepared, settings, chunk))
     fits = [fit_split(ballots, split, ks, spec.recipe) for split in splits]
     arms = (
-        (split, FittedArms.of(ballots, split, fit)) for split, fit in zip(splits, fits, strict=True)
+        (split, accumulate.FittedArms.of(ballots, split, fit))
+        for split, fit in zip(splits, fits, strict=True)
     )
-    sums = tally(arms, n_items=ballots.n_items, seed=settings.seed)
+    sums = accumulate.tally(arms, n_items=ballots.n_items, seed=settings.seed)
     return DesignTally(
         sums,
         np.array([split.number for split in splits]),
@@ -161,8 +155,8 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     prepared = prepare(votes, spec.settings)
     totals = partial.scores
     rho = partial.rho
-    estimated = Estimator.of(totals, prepared.ballots.units)
-    grid = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
+    estimated = accumulate.Estimator.of(totals, prepared.ballots.units)
+    grid = accumulate.grid_estimates(totals, estimated, rare=errs_rarely(prepared))
     levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
     logit, shape, taken = _shapes(prepared, spec)

@@ -43,20 +43,12 @@ from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, arm_name, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
-from judgepanel.studies.results import (
-    Derived,
-    SplitResult,
-    column,
-    derived,
-    flat_row,
-    frozen,
-    summed,
-)
 from judgepanel.votes import VoteMatrix
 
 Coding = Literal["one_class", "honest", "randomized"]
@@ -224,15 +216,15 @@ class Reversal:
         return "points that way" if self.raw_delta.value < 0.0 < self.delta.value else "undecided"
 
 
-def _of_steps(name: str, text: str = "") -> Derived[Any]:
+def _of_steps(name: str, text: str = "") -> results.Derived[Any]:
     """Declare what the steps of a result are as a column."""
-    return derived(text, name=name, axis=-2, key=True)(
+    return results.derived(text, name=name, axis=-2, key=True)(
         lambda claim: [getattr(STEPS[step], name) for step in claim.steps]
     )
 
 
-@frozen
-class Claim(SplitResult):
+@results.frozen
+class Claim(results.SplitResult):
     """Result of :data:`CLAIM`.
 
     Arrays are (n_steps, n_sizes + 1) in the order of ``steps`` and ``sizes``, all judges last;
@@ -245,19 +237,23 @@ class Claim(SplitResult):
     whose fitted map has a < 0. ``maps`` (4, 3) are a, b, c of ``MAP_NAMES``.
     """
 
-    steps: tuple[str, ...] = column(
+    steps: tuple[str, ...] = results.column(
         "Step from the paper's protocol to the honest one.", name="step", axis=-2, key=True
     )
     sizes: Ints
     panels: Ints
     n_judges: Ints
-    nll: Interval = column()
-    accuracy: Floats = column()
-    against_all: Interval = column("NLL of the top k less that of all judges of the step, in nats.")
-    change: Interval = column("NLL less that of the step before, in nats.")
-    null_nll: Floats = column("NLL of the base rate under the step's own labels.", axis=-2)
-    constant_nll: Floats = column("NLL of a constant score through the step's calibrator.", axis=-2)
-    falling: Floats = column("Share of the splits whose fitted map falls.")
+    nll: Interval = results.column()
+    accuracy: Floats = results.column()
+    against_all: Interval = results.column(
+        "NLL of the top k less that of all judges of the step, in nats."
+    )
+    change: Interval = results.column("NLL less that of the step before, in nats.")
+    null_nll: Floats = results.column("NLL of the base rate under the step's own labels.", axis=-2)
+    constant_nll: Floats = results.column(
+        "NLL of a constant score through the step's calibrator.", axis=-2
+    )
+    falling: Floats = results.column("Share of the splits whose fitted map falls.")
     maps: Floats
     n_calibration: float
 
@@ -269,23 +265,23 @@ class Claim(SplitResult):
     clips = _of_steps("input_clipped", "Whether scores are clipped before calibration.")
     own_label = _of_steps("own_label", "Whether an item's own label is seen by its score.")
 
-    @derived(name="panel", key=True)
+    @results.derived(name="panel", key=True)
     def arms(self) -> list[str]:
         """Names of the panels."""
         return [*map(arm_name, self.sizes.tolist()), "all"]
 
-    @derived(name="k", key=True)
+    @results.derived(name="k", key=True)
     def sizes_by_step(self) -> Ints:
         """Panel sizes (n_steps, n_sizes + 1)."""
         sizes = np.broadcast_to(self.sizes, (len(self.steps), len(self.sizes)))
         return np.column_stack([sizes, self.n_judges])
 
-    @derived()
+    @results.derived()
     def skill(self) -> Floats:
         """Share of the step's base rate that a panel removes."""
         return 1.0 - self.nll.value / self.null_nll[:, None]
 
-    @derived(name="verdict")
+    @results.derived(name="verdict")
     def verdicts(self) -> list[list[str]]:
         """The verdict on every panel of every step."""
         columns = range(len(self.sizes) + 1)
@@ -344,7 +340,7 @@ class Claim(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per step and panel size that was tried, with what its figures measure."""
-        return SplitResult.frame(self).dropna(subset=["nll"]).reset_index(drop=True)
+        return results.SplitResult.frame(self).dropna(subset=["nll"]).reset_index(drop=True)
 
     def decisions(self) -> dict[str, Any]:
         """All judges under every step, and the reversals."""
@@ -354,7 +350,7 @@ class Claim(SplitResult):
         return {
             "all_judges": to_plain(by_step.to_dict("records")),
             "reversals": [
-                to_plain(flat_row(reversal, raw_delta="raw_"))
+                to_plain(results.flat_row(reversal, raw_delta="raw_"))
                 | {
                     "outcome": reversal.outcome,
                     "measures": STEPS[reversal.calibrated].measures,
@@ -441,7 +437,7 @@ def sizes_of(result: Codings, panels: tuple[int, ...]) -> tuple[Ints, Ints]:
     return drawn, compared
 
 
-@frozen
+@results.frozen
 class ClaimTally:
     """Scores of the splits: ``steps`` of the one-coin steps at every drawn size and all judges,
     ``last`` of the steps in ``LAST`` at the compared sizes and all judges, None without joint;
@@ -450,7 +446,7 @@ class ClaimTally:
 
     steps: Tally
     last: Tally | None
-    falling: Ints = summed()
+    falling: Ints = results.summed()
 
 
 def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:

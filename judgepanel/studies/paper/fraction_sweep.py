@@ -31,16 +31,7 @@ from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepar
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import panel_names
 from judgepanel.studies.results import column, flat_row, frozen
-from judgepanel.studies.trust.label_budget import (
-    BudgetResult,
-    PanelsSpec,
-    Planned,
-    budget_arms,
-    check_within,
-    not_fitted_there,
-    panels_of,
-    planned_shares,
-)
+from judgepanel.studies.trust import label_budget
 from judgepanel.votes import InputError, VoteMatrix
 
 
@@ -60,7 +51,7 @@ class ShareNeeded:
 
 
 @frozen
-class FractionSweep(BudgetResult):
+class FractionSweep(label_budget.BudgetResult):
     """Result of :data:`FRACTION_SWEEP`.
 
     ``shares`` (n_shares,) of the items calibrate, increasing: ``labels`` of them on average, while
@@ -123,7 +114,7 @@ _ENDS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
-class FractionSweepSpec(PanelsSpec):
+class FractionSweepSpec(label_budget.PanelsSpec):
     """The shares of the items that calibrate; the share in the settings is ignored.
 
     ``panels`` are sizes compared with all judges. ``within`` is the tolerance, relative to the NLL
@@ -148,11 +139,11 @@ class FractionSweepSpec(PanelsSpec):
     within: float = option(
         0.05,
         "NLL excess over the largest share that is still enough, as a fraction",
-        check=check_within,
+        check=label_budget.check_within,
     )
 
     def __post_init__(self) -> None:
-        PanelsSpec.__post_init__(self)
+        label_budget.PanelsSpec.__post_init__(self)
         if len(set(self.shares)) < max(2, len(self.shares)):
             raise InputError(
                 "a sweep needs two calibration shares or more, each once",
@@ -160,9 +151,9 @@ class FractionSweepSpec(PanelsSpec):
             )
 
 
-def planned(prepared: Prepared, spec: FractionSweepSpec) -> Planned:
+def planned(prepared: Prepared, spec: FractionSweepSpec) -> label_budget.Planned:
     """Return the shares that these votes allow."""
-    return planned_shares(prepared, spec.shares)
+    return label_budget.planned_shares(prepared, spec.shares)
 
 
 Tallies = tuple[Tally, ...]
@@ -175,7 +166,7 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
     ballots = prepared.ballots
 
     def arms(split: Split) -> Arms:
-        return budget_arms(panels_of(ballots, [split], spec))
+        return label_budget.budget_arms(label_budget.panels_of(ballots, [split], spec))
 
     return tuple(
         tally_of(prepared, replace(spec.settings, fraction=share), chunk, arms)
@@ -296,12 +287,12 @@ def _enough(
 
 
 def _warnings(
-    prepared: Prepared, spec: FractionSweepSpec, plan: Planned, tallies: Tallies
+    prepared: Prepared, spec: FractionSweepSpec, plan: label_budget.Planned, tallies: Tallies
 ) -> tuple[str, ...]:
     fits = len(tallies[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
     where = [f"with {100 * share:g} %" for share in plan.values.tolist()]
     replaced = np.column_stack([scores.replaced.sum(axis=1) for scores in tallies])
-    notes = not_fitted_there(spec.calibrators, replaced, fits, where)
+    notes = label_budget.not_fitted_there(spec.calibrators, replaced, fits, where)
     return run_warnings(prepared, tallies[-1], *notes, first=plan.left_out)
 
 

@@ -33,14 +33,9 @@ from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, co
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import common
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    item_features,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.panel.recommended import BestPanels
@@ -254,7 +249,7 @@ def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureCol
     InputError
         A feature that the votes do not have.
     """
-    columns = item_features(prepared, *(names or ()))
+    columns = common.item_features(prepared, *(names or ()))
     if names is None:
         return None if features_leak(prepared) else columns or None
     return {name: columns[name] for name in names} or None
@@ -278,7 +273,7 @@ def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> Ab
     features, ks = features_of(prepared, spec.features), spec.sizes(ballots.n_judges)
     results = [
         (split, evaluate_pipeline(ballots, features, split, ks, spec.recipe))
-        for split in splits_of(prepared, settings, chunk)
+        for split in common.splits_of(prepared, settings, chunk)
     ]
     scores = tally(
         ((entry, _arms(result, prepared, entry.evaluation)) for entry, result in results),
@@ -378,7 +373,9 @@ def _warnings(
     warnings = _feature_notes(prepared, spec, totals)
     n_panels = totals.item_sums.shape[1]
     parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
-    warnings += stand_ins(parts, totals.replaced.tolist(), 2 * n_panels * len(totals.numbers))
+    warnings += common.stand_ins(
+        parts, totals.replaced.tolist(), 2 * n_panels * len(totals.numbers)
+    )
     for level in LEVELS:
         needed = labels_needed(level)
         short = int((sets.n_slice < needed).sum())
@@ -388,7 +385,7 @@ def _warnings(
                 f"calibration labels) is smaller than the {needed} labels that sets at "
                 f"{level:.0%} need: every set is {{0, 1}} there."
             )
-    return run_warnings(prepared, totals, *warnings)
+    return common.run_warnings(prepared, totals, *warnings)
 
 
 PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] = Study(

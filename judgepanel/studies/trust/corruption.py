@@ -39,16 +39,7 @@ from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, 
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import check_panels, option
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    RECOMMENDED,
-    AverageSpec,
-    BestPanels,
-    as_scores,
-    average_on,
-    panel_names,
-    pipeline_columns,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import NllResult, column, derived, frozen, summed
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -187,15 +178,15 @@ def damaged_average(
     """
     ballots = replace(ballots, margins=None)
     late = [version.ballots.votes for version in versions if not version.condition.both]
-    stacked = average_on(*_stacked(ballots, split, late), seed)
+    stacked = recommended.average_on(*_stacked(ballots, split, late), seed)
     parts = iter(np.split(stacked.logits, len(late)))
     averages = (
-        average_on(replace(version.ballots, margins=None), split, seed)
+        recommended.average_on(replace(version.ballots, margins=None), split, seed)
         if version.condition.both
         else replace(stacked, logits=next(parts))
         for version in versions
     )
-    return [as_scores(ballots, split, average) for average in averages]
+    return [recommended.as_scores(ballots, split, average) for average in averages]
 
 
 def _stacked(ballots: Ballots, split: Split, versions: list[Votes]) -> tuple[Ballots, Split]:
@@ -255,17 +246,19 @@ class Corruption(NllResult):
     @derived(name="panel", axis=-2)
     def arms(self) -> tuple[str, ...]:
         """Names of the panels: ``top-5``, ..., ``all 65``."""
-        return panel_names(self.panels, self.aggregator)
+        return recommended.panel_names(self.panels, self.aggregator)
 
     @derived(name="aggregator")
     def aggregators(self) -> Any:
         """Aggregator of every panel."""
-        return pipeline_columns(self.aggregator, (), len(self.panels))[0]
+        return recommended.pipeline_columns(self.aggregator, (), len(self.panels))[0]
 
     @derived(name="calibrator")
     def calibrators(self) -> Any:
         """Calibrator of every panel."""
-        return pipeline_columns(self.aggregator, (self.calibrator,), len(self.panels))[1][0]
+        return recommended.pipeline_columns(self.aggregator, (self.calibrator,), len(self.panels))[
+            1
+        ][0]
 
     @derived("Which of the two is shown to lose less.", name="degrades_slower")
     def outcomes(self) -> Any:
@@ -284,7 +277,9 @@ class Corruption(NllResult):
         """Return which panel loses less, by the band of ``gap``."""
         gap = self.gap[panel, condition]
         if gap.above():
-            return RECOMMENDED if self.aggregator == AVERAGE else "all judges"
+            return (
+                recommended.RECOMMENDED if self.aggregator == recommended.AVERAGE else "all judges"
+            )
         return "the top k" if gap.below() else "not told apart"
 
     def decisions(self) -> dict[str, Any]:
@@ -305,7 +300,7 @@ def check_levels(levels: tuple[float, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CorruptionSpec(AverageSpec, BestPanels):
+class CorruptionSpec(recommended.AverageSpec, recommended.BestPanels):
     """The amount of damage, and which judges it affects.
 
     Beside the average, the top k have the pipeline ``COMPARED``.
@@ -329,7 +324,7 @@ class CorruptionSpec(AverageSpec, BestPanels):
     concentrated: float = option(0.5, "share of the judges that concentrated flips affect")
 
     def __post_init__(self) -> None:
-        AverageSpec.__post_init__(self)
+        recommended.AverageSpec.__post_init__(self)
         if not max(self.flips) <= self.concentrated <= 1.0:
             raise InputError(
                 "too few judges to carry that many flips",
@@ -398,7 +393,7 @@ def _panels(
 ) -> list[SplitScores]:
     """Scores of all panels under every condition: the top k, then the average apart from them."""
     ks = spec.sizes(ballots.n_judges)
-    if spec.aggregator != AVERAGE:
+    if spec.aggregator != recommended.AVERAGE:
         return damaged_scores(ballots, split, ks, spec.recipe, versions)
     average = damaged_average(ballots, split, spec.settings.seed, versions)
     if len(ks) == 1:

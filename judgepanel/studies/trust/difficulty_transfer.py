@@ -17,21 +17,15 @@ from typing import Any, Literal
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels import evaluation
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import (
-    FEWEST_IN_STRATUM,
-    METHODS,
-    Method,
-    TargetScores,
-    TransferRecipe,
-    transferred,
-)
 from judgepanel.scoring.inference import estimate, holm
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, RANGES, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
@@ -46,16 +40,6 @@ from judgepanel.studies.contract import (
 )
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AVERAGE, AverageSpec, as_scores, average_on
-from judgepanel.studies.results import (
-    NllResult,
-    RunResult,
-    by_split,
-    column,
-    constant,
-    derived,
-    frozen,
-    summed,
-)
 from judgepanel.studies.slices import FEWEST_OF_A_CLASS, EasyAndHard, difficulty_strata
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -85,8 +69,8 @@ class Cell:
     effective: float
 
 
-@frozen
-class DifficultyTransfer(RunResult):
+@results.frozen
+class DifficultyTransfer(results.RunResult):
     """Result of :data:`DIFFICULTY_TRANSFER`.
 
     Cells are (n_calibrators, n_methods, n_sources, n_targets) in the order of ``calibrators``,
@@ -109,41 +93,45 @@ class DifficultyTransfer(RunResult):
     ``n_target`` (n_targets,) counts them.
     """
 
-    calibrators: tuple[str, ...] = column(name="calibrator", axis=-4, key=True)
-    methods: tuple[str, ...] = column(
+    calibrators: tuple[str, ...] = results.column(name="calibrator", axis=-4, key=True)
+    methods: tuple[str, ...] = results.column(
         "How the calibrator is transferred to the other kind of items.",
         name="method",
         axis=-3,
         key=True,
     )
-    aggregator: str = column(key=True)
+    aggregator: str = results.column(key=True)
     by: str
     share: float
     easy_to: float
     hard_from: float
     n_target: Ints
-    n_labels: float = column(name="labels")
-    nll: Interval = column()
-    accuracy: Interval = column()
-    null_nll: Floats = column("NLL of the base rate of the source's labels on the target.")
-    constant_nll: Floats = column(expand=1)
-    delta: Interval = column(
+    n_labels: float = results.column(name="labels")
+    nll: Interval = results.column()
+    accuracy: Interval = results.column()
+    null_nll: Floats = results.column("NLL of the base rate of the source's labels on the target.")
+    constant_nll: Floats = results.column(expand=1)
+    delta: Interval = results.column(
         "NLL from source to target minus that with the target's own labels, in nats."
     )
-    p: Floats = column()
-    p_holm: Floats = column()
-    gain: Interval = column(
+    p: Floats = results.column()
+    p_holm: Floats = results.column()
+    gain: Interval = results.column(
         "NLL of the method minus that of plain fitting, in nats; below 0 it helps."
     )
     effective: Floats
     clipped: Floats
     n_judges: int
 
-    source = constant(SOURCES, "Items whose labels the panel is fitted on.", axis=-2, key=True)
-    target = constant(TARGETS, "Items on which it is scored.", key=True)
-    skill = NllResult.skill
+    source = results.constant(
+        SOURCES, "Items whose labels the panel is fitted on.", axis=-2, key=True
+    )
+    target = results.constant(TARGETS, "Items on which it is scored.", key=True)
+    skill = results.NllResult.skill
 
-    @derived("Effective number of labels under importance weights, as a share.", name="effective")
+    @results.derived(
+        "Effective number of labels under importance weights, as a share.", name="effective"
+    )
     def remaining(self) -> Any:
         """Share of the labels that importance weights leave, by method; 1 without weights."""
         weighted = np.array(self.methods)[:, None, None] == "weighted"
@@ -354,13 +342,13 @@ class DifficultyTransferSpec(AverageSpec):
     )
 
     @property
-    def methods(self) -> tuple[Method, ...]:
+    def methods(self) -> tuple[evaluation.Method, ...]:
         """Calibration methods; members of the average are calibrated by the plain one."""
-        return METHODS[:1] if self.aggregator == AVERAGE else METHODS
+        return evaluation.METHODS[:1] if self.aggregator == AVERAGE else evaluation.METHODS
 
-    def recipe(self, aggregator: Aggregator) -> TransferRecipe:
+    def recipe(self, aggregator: Aggregator) -> evaluation.TransferRecipe:
         """Return the recipe for every source of every split."""
-        return TransferRecipe(
+        return evaluation.TransferRecipe(
             aggregator,
             self.calibrators,
             strata=self.strata,
@@ -370,7 +358,7 @@ class DifficultyTransferSpec(AverageSpec):
         )
 
 
-@frozen
+@results.frozen
 class TransferTally:
     """One tally per target (none before the first usable split); arms are sources by methods.
 
@@ -381,13 +369,13 @@ class TransferTally:
     """
 
     tallies: tuple[Tally, ...]
-    numbers: Ints = by_split()
-    effective: Floats = by_split()
-    clipped: Floats = by_split()
-    skipped: int = summed()
-    fits: int = summed()
-    kept: int = summed()
-    strata: int = summed()
+    numbers: Ints = results.by_split()
+    effective: Floats = results.by_split()
+    clipped: Floats = results.by_split()
+    skipped: int = results.summed()
+    fits: int = results.summed()
+    kept: int = results.summed()
+    strata: int = results.summed()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -397,7 +385,7 @@ class _Round:
     split: Split
     labels: Ints
     targets: tuple[Ints, ...]
-    scores: list[list[TargetScores]]
+    scores: list[list[evaluation.TargetScores]]
 
 
 def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> TransferTally:
@@ -477,16 +465,16 @@ def _from_source(
     targets: tuple[Ints, ...],
     spec: DifficultyTransferSpec,
     s: int,
-) -> list[TargetScores]:
+) -> list[evaluation.TargetScores]:
     if spec.aggregator == AVERAGE:
         return _averaged(ballots, source, targets, spec.settings.seed)
     key = (source.number, _KEY, s, 1)
-    return transferred(ballots, source, targets, spec.recipe(spec.aggregator), key)
+    return evaluation.transferred(ballots, source, targets, spec.recipe(spec.aggregator), key)
 
 
 def _averaged(
     ballots: Ballots, source: Split, targets: tuple[Ints, ...], seed: int
-) -> list[TargetScores]:
+) -> list[evaluation.TargetScores]:
     """Scores of the average, recommended on the source rows; they have no other method."""
     average = average_on(ballots, source, seed)
     ends = np.cumsum([len(rows) for rows in targets])[:-1]
@@ -496,7 +484,7 @@ def _averaged(
         scores = as_scores(ballots, part, replace(average, logits=logits))
         items = only(scores.evaluation)
         result.append(
-            TargetScores(
+            evaluation.TargetScores(
                 ItemScores(items.nll[None], items.brier[None], items.hit[None], items.ece[None]),
                 null_nll=scores.null_nll,
                 constant_nll=np.array([only(scores.constant_nll)]),
@@ -516,7 +504,7 @@ def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
     for one_round in rounds:
         cells = [row[t] for row in one_round.scores]
 
-        def stacked(name: str, cells: list[TargetScores] = cells) -> Floats:
+        def stacked(name: str, cells: list[evaluation.TargetScores] = cells) -> Floats:
             return np.concatenate([getattr(cell.scores, name) for cell in cells], axis=1)
 
         yield (
@@ -603,7 +591,7 @@ def _warnings(
     if partial.kept:
         warnings.append(
             f"{partial.kept} of {partial.strata} strata of the stratified calibrators have fewer "
-            f"than {FEWEST_IN_STRATUM} labelled source items and keep the plain fit."
+            f"than {evaluation.FEWEST_IN_STRATUM} labelled source items and keep the plain fit."
         )
     if prepared.ballots.symmetric and {"platt", "temperature"} <= set(spec.calibrators):
         warnings.append("Platt scaling and temperature are the same where items are swapped.")

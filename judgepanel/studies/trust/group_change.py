@@ -33,12 +33,7 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
-from judgepanel.studies.panel.recommended import (
-    AVERAGE_HELP,
-    PanelAggregator,
-    all_judges,
-    check_panel_aggregators,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import SplitResult, column, derived, frozen
 from judgepanel.studies.understand.judge_table import families_of, legible, to_drop
 from judgepanel.votes import InputError, VoteMatrix
@@ -114,14 +109,14 @@ class GroupChangeSpec(StudySpec):
     group: tuple[str, ...] | None = option(
         None, "judges, families or clusters (default: the largest family or cluster)"
     )
-    aggregators: tuple[PanelAggregator, ...] = option(
-        ("one_coin", "dawid_skene", "joint"), AVERAGE_HELP, once=True
+    aggregators: tuple[recommended.PanelAggregator, ...] = option(
+        ("one_coin", "dawid_skene", "joint"), recommended.AVERAGE_HELP, once=True
     )
     calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
 
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
-        check_panel_aggregators(self.aggregators, self.settings)
+        recommended.check_panel_aggregators(self.aggregators, self.settings)
         if self.by == "judges" and not self.group:
             raise InputError("no judge is named", allowed="one judge or more in the group")
         if self.by == "filter" and self.group is not None:
@@ -253,7 +248,7 @@ def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split)
 
     def under_each(panel: Ballots) -> list[SplitScores]:
         return [
-            all_judges(panel, split, name, spec.calibrator, spec.settings)
+            recommended.all_judges(panel, split, name, spec.calibrator, spec.settings)
             for name in spec.aggregators
         ]
 

@@ -17,14 +17,8 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
+from judgepanel.scoring import metrics
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import (
-    ECE_BINS,
-    bin_of,
-    chance_errors,
-    equal_width_edges,
-    item_scores,
-)
 from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Prepared, Study, always, prepare
 from judgepanel.studies.options import option
@@ -224,7 +218,7 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     p, lo, hi = (
         _spread(end, of.seen, n) for end in (of.by_item(of.p[CALIBRATED])[0], *_central(of))
     )
-    scores = item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
+    scores = metrics.item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
     times = np.zeros(n, dtype=np.int64)
     times[of.seen] = of.times
     ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
@@ -292,11 +286,13 @@ def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str,
     """Figures of the strata (n,) of one grouping; NaN if empty."""
     codes, n = part.codes[of.seen][of.item], part.n
     right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
-    nll = item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
+    nll = metrics.item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
     level, _ = ratios(of, binned_sums(of, nll, codes, n))
     stated, _ = ratios(of, binned_sums(of, of.confidence[stage], codes, n))
-    n_bins = len(equal_width_edges(ECE_BINS)) - 1
-    cells = codes * n_bins + bin_of(of.confidence[stage], equal_width_edges(ECE_BINS))
+    n_bins = len(metrics.equal_width_edges(metrics.ECE_BINS)) - 1
+    cells = codes * n_bins + metrics.bin_of(
+        of.confidence[stage], metrics.equal_width_edges(metrics.ECE_BINS)
+    )
     difference = of.hit[stage] - of.confidence[stage]
     sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
     error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))
@@ -316,7 +312,7 @@ def _chance(
     chance = np.full(len(items), np.nan)
     for group in np.flatnonzero(items > 0):
         rows = codes == group
-        chance[group] = chance_errors(
+        chance[group] = metrics.chance_errors(
             of.p[stage, rows],
             cells[rows] - group * n_bins,
             of.item[rows],

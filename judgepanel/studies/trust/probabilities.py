@@ -32,6 +32,7 @@ from judgepanel.scoring.inference import Estimate, estimate, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Sides, Split
+from judgepanel.studies import results
 from judgepanel.studies.common import recipe_of, run_warnings, splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Settings, prepare
 from judgepanel.studies.options import check_panels, option
@@ -41,14 +42,6 @@ from judgepanel.studies.panel.recommended import (
     AverageSpec,
     recommended,
     remembered,
-)
-from judgepanel.studies.results import (
-    SplitCounts,
-    SplitResult,
-    by_row,
-    by_split,
-    column,
-    frozen,
 )
 from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import InputError, VoteMatrix
@@ -352,30 +345,30 @@ class PanelSpec(AverageSpec):
         return n_judges if self.panel is None else min(self.panel, n_judges)
 
 
-@frozen
-class PanelResult(SplitResult):
+@results.frozen
+class PanelResult(results.SplitResult):
     """A result about one panel of the ``k`` best of ``n_judges`` judges under one pipeline."""
 
-    aggregator: str = column(key=True)
-    calibrator: str = column(key=True)
-    k: int = column(key=True)
+    aggregator: str = results.column(key=True)
+    calibrator: str = results.column(key=True)
+    k: int = results.column(key=True)
     n_judges: int
     n_calibration: float
 
 
-@frozen
-class Evaluated(SplitCounts):
+@results.frozen
+class Evaluated(results.SplitCounts):
     """Evaluations of S splits, E in total, grouped by split.
 
     ``rows`` (E,) is the item of an evaluation, ``replaced`` (S,) whether the calibrator fell back
     to temperature; for members of the average the recommendation reports this.
     """
 
-    rows: Ints = by_row()
-    replaced: Ints = by_split()
+    rows: Ints = results.by_row()
+    replaced: Ints = results.by_split()
 
 
-@frozen
+@results.frozen
 class OutOfSample(Evaluated):
     """Logits (2, E) of all evaluations in the order of ``STAGES``.
 
@@ -383,9 +376,9 @@ class OutOfSample(Evaluated):
     through the same calibrator.
     """
 
-    logits: Floats = by_row(1)
-    null: Floats = by_split()
-    constant_nll: Floats = by_split()
+    logits: Floats = results.by_row(1)
+    null: Floats = results.by_split()
+    constant_nll: Floats = results.by_split()
 
     @property
     def nbytes(self) -> int:

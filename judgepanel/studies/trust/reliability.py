@@ -16,38 +16,12 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats
+from judgepanel.scoring import metrics
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import (
-    STATED,
-    bin_of,
-    chance_errors,
-    equal_width_edges,
-    excess_gap,
-    item_scores,
-    recalibrate,
-    shared_luck,
-)
 from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Study, always, prepare
 from judgepanel.studies.results import frozen, json_values, long_frame
-from judgepanel.studies.trust.probabilities import (
-    CALIBRATED,
-    FEW_ITEMS,
-    RAW,
-    STAGES,
-    Evaluations,
-    OutOfSample,
-    PanelResult,
-    PanelSpec,
-    binned_sums,
-    evaluations,
-    item_errors,
-    panel_notes,
-    ratios,
-    run_chunk,
-    shares,
-    stacked,
-)
+from judgepanel.studies.trust import probabilities
 from judgepanel.votes import VoteMatrix
 
 STATED_BINS = "stated"
@@ -79,7 +53,7 @@ class Bins:
 
 
 @frozen
-class Reliability(PanelResult):
+class Reliability(probabilities.PanelResult):
     """Result of :data:`RELIABILITY`; arrays over (2,) stages are before and after calibration.
 
     ``slope`` and ``intercept`` (2,) are from the regression of labels on the stated logit, 1 and 0
@@ -127,7 +101,7 @@ class Reliability(PanelResult):
             long_frame(
                 bins.items.shape,
                 {
-                    "stage": np.array(STAGES)[:, None],
+                    "stage": np.array(probabilities.STAGES)[:, None],
                     "aggregator": self.aggregator,
                     "calibrator": [["none"], [self.calibrator]],
                     "k": self.k,
@@ -162,21 +136,25 @@ class Reliability(PanelResult):
                         for b, bins in enumerate(self.ece_bins)
                     ],
                 }
-                for i, row in enumerate(self.records({"stage": STAGES}, *levels))
+                for i, row in enumerate(self.records({"stage": probabilities.STAGES}, *levels))
             ]
         }
 
 
 @dataclass(frozen=True, slots=True)
-class ReliabilitySpec(PanelSpec):
+class ReliabilitySpec(probabilities.PanelSpec):
     """Options of reliability: only the panel and its pipeline."""
 
 
-def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Reliability:
+def merge(
+    votes: VoteMatrix, spec: ReliabilitySpec, partial: probabilities.OutOfSample
+) -> Reliability:
     """Return bins, slope and errors from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    of = evaluations(partial, prepared)
-    ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
+    of = probabilities.evaluations(partial, prepared)
+    ways = {str(n): metrics.equal_width_edges(n) for n in ECE_BINS} | {
+        STATED_BINS: np.array(metrics.STATED)
+    }
     by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
     fitted = slopes(of)
     return Reliability.from_splits(
@@ -191,36 +169,44 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
         **_levels(of),
         null_nll=float(of.null_nll @ of.per_split),
         warnings=(
-            *panel_notes(prepared, spec, partial),
+            *probabilities.panel_notes(prepared, spec, partial),
             *_fit_notes(of, fitted["slope"].value),
             *_thin(by_name[str(ECE_BINS[0])]),
         ),
     )
 
 
-def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
-    return Bins(name, edges, **stacked([_bins_of(of, stage, edges) for stage in (RAW, CALIBRATED)]))
+def _bins(of: probabilities.Evaluations, name: str, edges: Floats) -> Bins:
+    return Bins(
+        name,
+        edges,
+        **probabilities.stacked(
+            [_bins_of(of, stage, edges) for stage in (probabilities.RAW, probabilities.CALIBRATED)]
+        ),
+    )
 
 
-def _bins_of(of: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
-    codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
-    right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
+def _bins_of(of: probabilities.Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
+    codes, n = metrics.bin_of(of.confidence[stage], edges), len(edges) - 1
+    right, items = probabilities.shares(of, probabilities.binned_sums(of, of.hit[stage], codes, n))
     stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
     with np.errstate(invalid="ignore"):
         mean = np.where(items > 0, stated / items, np.nan)
     return {"items": items, "confidence": mean, "accuracy": right}
 
 
-def slopes(of: Evaluations) -> dict[str, Any]:
+def slopes(of: probabilities.Evaluations) -> dict[str, Any]:
     """Slope and intercept (2,) of both stages; NaN without a finite fit."""
-    both = Interval.stacked([_slope_of(of, stage) for stage in (RAW, CALIBRATED)], axis=1)
+    both = Interval.stacked(
+        [_slope_of(of, stage) for stage in (probabilities.RAW, probabilities.CALIBRATED)], axis=1
+    )
     return {"slope": both[0], "intercept": both[1]}
 
 
-def _slope_of(of: Evaluations, stage: int) -> Interval:
+def _slope_of(of: probabilities.Evaluations, stage: int) -> Interval:
     """Slope and intercept of one stage."""
     weights = 1.0 / of.times[of.item]
-    fit = recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
+    fit = metrics.recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
     if fit is None:
         return Interval.full(2, np.nan, "")
     value = np.array([fit.slope, fit.intercept])
@@ -229,9 +215,9 @@ def _slope_of(of: Evaluations, stage: int) -> Interval:
     return both.where([True, not of.symmetric])
 
 
-def _levels(of: Evaluations) -> dict[str, Any]:
+def _levels(of: probabilities.Evaluations) -> dict[str, Any]:
     """Mean confidence, accuracy and NLL of both stages."""
-    nll = item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
+    nll = metrics.item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
     return {
         "confidence": of.mean(of.confidence).value,
         "accuracy": Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
@@ -239,29 +225,34 @@ def _levels(of: Evaluations) -> dict[str, Any]:
     }
 
 
-def errors(of: Evaluations, seed: int) -> dict[str, Any]:
+def errors(of: probabilities.Evaluations, seed: int) -> dict[str, Any]:
     """Expected calibration errors (2, n_ece_bins) and their size by chance."""
-    return stacked(
-        [stacked([_error(of, stage, n, seed) for n in ECE_BINS]) for stage in (RAW, CALIBRATED)]
+    return probabilities.stacked(
+        [
+            probabilities.stacked([_error(of, stage, n, seed) for n in ECE_BINS])
+            for stage in (probabilities.RAW, probabilities.CALIBRATED)
+        ]
     )
 
 
-def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
-    edges = equal_width_edges(n_bins)
-    codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
+def _error(of: probabilities.Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
+    edges = metrics.equal_width_edges(n_bins)
+    codes, n = metrics.bin_of(of.confidence[stage], edges), len(edges) - 1
     difference = of.hit[stage] - of.confidence[stage]
-    sums = binned_sums(of, difference, codes, n)
-    gaps, items = ratios(of, sums)
+    sums = probabilities.binned_sums(of, difference, codes, n)
+    gaps, items = probabilities.ratios(of, sums)
     share = items / items.sum()
     signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
     ece = share @ np.abs(gaps.value)
-    excess = np.where(items > 0, excess_gap(gaps.value, item_errors(of, sums)), 0.0)
+    excess = np.where(
+        items > 0, metrics.excess_gap(gaps.value, probabilities.item_errors(of, sums)), 0.0
+    )
     by_split = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
     draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
     grouped = len(np.unique(of.units)) < of.n_items
-    shared = shared_luck(of.by_item(difference)[0], of.units) if grouped else None
+    shared = metrics.shared_luck(of.by_item(difference)[0], of.units) if grouped else None
     null, single = (
-        chance_errors(
+        metrics.chance_errors(
             of.p[stage],
             cells,
             of.item,
@@ -287,12 +278,12 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
     }
 
 
-def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
+def _fit_notes(of: probabilities.Evaluations, slopes: Floats) -> list[str]:
     notes = [
         f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
         "do not vary, or all labels are the same. It takes items of both labels on which the "
         "panel errs."
-        for name, slope in zip(STAGES, slopes, strict=True)
+        for name, slope in zip(probabilities.STAGES, slopes, strict=True)
         if not np.isfinite(slope)
     ]
     if of.symmetric:
@@ -306,7 +297,7 @@ def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
 def _thin(bins: Bins) -> list[str]:
     """Return notes on bins with too few items."""
     items = bins.items[-1]
-    thin = (items > 0) & (items < FEW_ITEMS)
+    thin = (items > 0) & (items < probabilities.FEW_ITEMS)
     if not thin.any():
         return []
     names = [
@@ -315,16 +306,16 @@ def _thin(bins: Bins) -> list[str]:
     ]
     listed = ", ".join(names[:2]) + " and others" * (len(names) > 2)
     return [
-        f"After calibration some bins have fewer than {FEW_ITEMS} items, and their shares say "
-        f"little: {listed}. Only more labelled items would help."
+        f"After calibration some bins have fewer than {probabilities.FEW_ITEMS} items, and their "
+        f"shares say little: {listed}. Only more labelled items would help."
     ]
 
 
-RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
+RELIABILITY: Study[ReliabilitySpec, probabilities.OutOfSample, Reliability] = Study(
     name="reliability",
     title="Reliability",
     question="Can the probabilities be believed?",
-    run_chunk=run_chunk,
+    run_chunk=probabilities.run_chunk,
     settled=always,
     merge=merge,
 )

@@ -60,27 +60,12 @@ from judgepanel.scoring.descriptive import ALPHA, equivalence
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import contract
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import first_of, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.contract import (
-    CHUNK_SPLITS,
-    Chunk,
-    Deciding,
-    Prepared,
-    Study,
-    inside,
-    prepare,
-    steady,
-)
 from judgepanel.studies.options import StudySpec, check_each_once, option
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    PanelAggregator,
-    all_judges,
-    check_panel_aggregators,
-    scored_average,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import SplitResult, flat_row, frozen
 from judgepanel.studies.trust.missingness import (
     Missingness,
@@ -664,7 +649,7 @@ class ScopeSpec(StudySpec):
         An unknown name, or one given twice; the average under the paper's protocol.
     """
 
-    aggregator: PanelAggregator = option(
+    aggregator: recommended.PanelAggregator = option(
         "one_coin", "the aggregator in use; average: the recommended panel"
     )
     calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
@@ -674,12 +659,12 @@ class ScopeSpec(StudySpec):
 
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
-        check_panel_aggregators((self.aggregator,), self.settings)
+        recommended.check_panel_aggregators((self.aggregator,), self.settings)
         if self.others:
             check_each_once("the comparison", "aggregator", AGGREGATORS, self.others)
 
     @property
-    def compared(self) -> tuple[PanelAggregator, ...]:
+    def compared(self) -> tuple[recommended.PanelAggregator, ...]:
         """The aggregator in use, followed by the others."""
         return (self.aggregator, *(name for name in self.others if name != self.aggregator))
 
@@ -696,9 +681,9 @@ class ScopeTally:
     arms: Tally | None
 
 
-def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
+def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: contract.Chunk) -> ScopeTally:
     """Score the curve on the splits of a chunk, and the arms on those that compare aggregators."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, seed = prepared.ballots, spec.settings.seed
     sizes = curve_sizes(ballots.n_judges)
     splits = list(splits_of(prepared, spec.settings, chunk))
@@ -717,22 +702,23 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
 
 def _curve(ballots: Ballots, split: Split, sizes: Ints, spec: ScopeSpec) -> list[SplitScores]:
     """Scores of the best judges of every size; the average is recommended again from them."""
-    if spec.aggregator != AVERAGE:
+    if spec.aggregator != recommended.AVERAGE:
         return [evaluate_split(ballots, split, sizes, spec.recipe(spec.aggregator))]
     place = np.argsort(rank(ballots, split.calibration, "accuracy"))
     return [
-        scored_average(ballots.of_judges(place < size), split, spec.settings.seed) for size in sizes
+        recommended.scored_average(ballots.of_judges(place < size), split, spec.settings.seed)
+        for size in sizes
     ]
 
 
 def compared_splits(n_splits: int) -> range:
     """Return splits that compare aggregators: ``COMPARED_SPLITS`` after the first chunk, if any."""
-    first = min(CHUNK_SPLITS, max(0, n_splits - COMPARED_SPLITS))
+    first = min(contract.CHUNK_SPLITS, max(0, n_splits - COMPARED_SPLITS))
     return range(first, min(first + COMPARED_SPLITS, n_splits))
 
 
 def _compared(
-    prepared: Prepared, spec: ScopeSpec, splits: list[Split]
+    prepared: contract.Prepared, spec: ScopeSpec, splits: list[Split]
 ) -> Iterator[tuple[Split, Arms]]:
     """Yield all aggregators with all judges, then (if any) without the partly missing ones."""
     ballots = prepared.ballots
@@ -742,7 +728,7 @@ def _compared(
         panels.append(ballots.of_judges(~partly))
     for split in splits:
         scores = [
-            all_judges(panel, split, name, spec.calibrator, spec.settings)
+            recommended.all_judges(panel, split, name, spec.calibrator, spec.settings)
             for panel in panels
             for name in spec.compared
         ]
@@ -751,7 +737,7 @@ def _compared(
 
 def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     """Return all four checks from the splits so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, names = prepared.ballots, prepared.judges
     curve, arms = partial.curve, partial.arms
     legibility, own = legible(ballots), spec.settings.judges
@@ -792,7 +778,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
 
 
 def _warnings(
-    prepared: Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
+    prepared: contract.Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
     missing = prepared.ballots.votes.size and (prepared.ballots.votes == 0).any()
     return run_warnings(
@@ -803,17 +789,17 @@ def _warnings(
     )
 
 
-def _deciding(result: Scope) -> Deciding:
+def _deciding(result: Scope) -> contract.Deciding:
     line = result.saturation
     if line is not None:
-        yield from inside(line.delta[line.last], line.margin)
+        yield from contract.inside(line.delta[line.last], line.margin)
         yield from ((line.delta[line.half], line.margin), (line.delta[line.fifth], 0.0))
     for arm in result.switch:
         yield arm.switch, MARGIN * float(result.switch[0].nll.value)
         yield arm.partly, MARGIN * float(arm.nll.value)
 
 
-_decided = steady(merge, _deciding)
+_decided = contract.steady(merge, _deciding)
 
 
 def _settled(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> bool:
@@ -822,7 +808,7 @@ def _settled(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> bool:
     return len(partial.curve.numbers) >= compared.stop and _decided(votes, spec, partial)
 
 
-SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
+SCOPE: contract.Study[ScopeSpec, ScopeTally, Scope] = contract.Study(
     name="scope",
     title="Scope",
     question="Is the recommendation safe here?",

@@ -22,21 +22,13 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import METRICS, RANGES, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import FEW_LABELS, stand_ins
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges
-from judgepanel.studies.results import (
-    NllResult,
-    RunResult,
-    column,
-    constant,
-    derived,
-    frozen,
-    summed,
-)
 from judgepanel.studies.slices import Slices, slices_of
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -54,8 +46,8 @@ ARMS = ("own", "elsewhere", "elsewhere, more")
 ALPHA = 0.05
 
 
-@frozen
-class SliceTransfer(RunResult):
+@results.frozen
+class SliceTransfer(results.RunResult):
     """Result of :data:`SLICE_TRANSFER`; without a usable feature there are no slices.
 
     ``slices`` are those of ``feature``, ``offered`` are all features. ``n_slice`` (n_slices,)
@@ -69,33 +61,35 @@ class SliceTransfer(RunResult):
     holds for all slices together (Bonferroni); ``p_holm`` is ``p`` after Holm over the slices.
     """
 
-    feature: str | None = column(key=True)
+    feature: str | None = results.column(key=True)
     offered: tuple[str, ...]
-    slices: tuple[str, ...] = column(
+    slices: tuple[str, ...] = results.column(
         "Slice of the items by the feature.", name="slice", axis=-2, key=True
     )
     aggregator: str
     calibrator: str
-    n_slice: Ints = column("Number of items in the slice.", name="items", axis=-2, key=True)
-    labels: Floats = column(key=True)
-    nll: Interval = column()
-    accuracy: Floats = column()
-    null_nll: Floats = column()
-    constant_nll: Floats = column()
-    delta: Interval = column(
+    n_slice: Ints = results.column("Number of items in the slice.", name="items", axis=-2, key=True)
+    labels: Floats = results.column(key=True)
+    nll: Interval = results.column()
+    accuracy: Floats = results.column()
+    null_nll: Floats = results.column()
+    constant_nll: Floats = results.column()
+    delta: Interval = results.column(
         "NLL with labels from elsewhere minus that with the slice's own, in nats."
     )
-    band: Interval = column(
+    band: Interval = results.column(
         ends=" in all slices together", name="delta", bounds=("band_lo", "band_hi")
     )
-    p: Floats = column()
-    p_holm: Floats = column()
+    p: Floats = results.column()
+    p_holm: Floats = results.column()
     n_judges: int
 
-    labels_from = constant(ARMS, "Source of the labels that the panel is fitted on.", key=True)
-    skill = NllResult.skill
+    labels_from = results.constant(
+        ARMS, "Source of the labels that the panel is fitted on.", key=True
+    )
+    skill = results.NllResult.skill
 
-    @derived("Whether the panel is shown to lose on the slice.", name="outcome")
+    @results.derived("Whether the panel is shown to lose on the slice.", name="outcome")
     def outcomes(self) -> Any:
         """Outcome of every slice and panel."""
         shape = self.nll.shape
@@ -149,7 +143,7 @@ class SliceTransferSpec(AverageSpec):
     )
 
 
-@frozen
+@results.frozen
 class SliceTally:
     """One tally per slice, with arms as in ``ARMS``.
 
@@ -157,8 +151,8 @@ class SliceTally:
     """
 
     tallies: tuple[Tally, ...]
-    labels: Ints = summed()
-    n_splits: int = summed()
+    labels: Ints = results.summed()
+    n_splits: int = results.summed()
 
 
 def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> SliceTally:

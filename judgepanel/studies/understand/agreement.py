@@ -16,19 +16,7 @@ import pandas as pd
 
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.cross_proxies import cross_proxies
-from judgepanel.scoring.descriptive import (
-    ac1,
-    alpha,
-    around,
-    blocks_of,
-    item_counts,
-    items_with_swaps,
-    jackknifed,
-    kappa,
-    pair_counts,
-    single,
-    with_swaps,
-)
+from judgepanel.scoring import descriptive
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Chunk, Study, prepare
 from judgepanel.studies.options import StudySpec
@@ -116,11 +104,14 @@ def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
     """Return all counts; ``chunk`` holds one round."""
     ballots = prepare(votes, spec.settings).ballots
     signs, labels = ballots.votes, ballots.signs
-    blocks = blocks_of(ballots.units, seed=spec.settings.seed)
-    judges, items = pair_counts(signs, labels[:, None], blocks), item_counts(signs, blocks)
+    blocks = descriptive.blocks_of(ballots.units, seed=spec.settings.seed)
+    judges, items = (
+        descriptive.pair_counts(signs, labels[:, None], blocks),
+        descriptive.item_counts(signs, blocks),
+    )
     if ballots.symmetric:
-        items = items_with_swaps(items)
-    few = blocks_of(ballots.units, seed=spec.settings.seed, most=PAIR_BLOCKS)
+        items = descriptive.items_with_swaps(items)
+    few = descriptive.blocks_of(ballots.units, seed=spec.settings.seed, most=PAIR_BLOCKS)
     seen = np.unique(labels)
     proxies = (
         cross_proxies(
@@ -143,11 +134,11 @@ def _with_others(signs: Votes, blocks: Ints, symmetric: bool) -> Floats:
             for j, second in enumerate(sides):
                 counts[block, :, :, i, j] = first.T @ second
     if symmetric:
-        counts = with_swaps(counts)
+        counts = descriptive.with_swaps(counts)
     total = counts.sum(axis=0)
     means = np.full((n_blocks + 1, n_judges), np.nan)
     for place, own in enumerate((total, *(total - part for part in counts))):
-        pairs = kappa(own)
+        pairs = descriptive.kappa(own)
         np.fill_diagonal(pairs, np.nan)
         known = np.isfinite(pairs)
         sums = np.where(known, pairs, 0.0).sum(axis=1)
@@ -160,7 +151,7 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
     prepared = prepare(votes, spec.settings)
     given, ballots = prepared.oriented.votes, prepared.ballots
     cells = partial.judges.sum(axis=0).astype(np.int64)
-    by_label = with_swaps(partial.judges) if ballots.symmetric else partial.judges
+    by_label = descriptive.with_swaps(partial.judges) if ballots.symmetric else partial.judges
     table = by_label.sum(axis=0)
     n_voted = table.sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -181,10 +172,10 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
         label_1_vote_0=cells[:, 0, 1],
         label_0_vote_1=cells[:, 1, 0],
         label_0_vote_0=cells[:, 0, 0],
-        kappa=jackknifed(kappa, by_label),
-        ac1=jackknifed(ac1, by_label),
-        others=around(partial.others[0], partial.others[1:]),
-        alpha=single(jackknifed(alpha, partial.items)),
+        kappa=descriptive.jackknifed(descriptive.kappa, by_label),
+        ac1=descriptive.jackknifed(descriptive.ac1, by_label),
+        others=descriptive.around(partial.others[0], partial.others[1:]),
+        alpha=descriptive.single(descriptive.jackknifed(descriptive.alpha, partial.items)),
         doubt=tuple(given.item_ids[i] for i in worst),
         doubt_label=labels[worst],
         doubt_probability=partial.proxies[worst] if len(partial.proxies) else np.zeros(0),

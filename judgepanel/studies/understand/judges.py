@@ -22,35 +22,15 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels import redundancy
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.irt import fit_two_pl
-from judgepanel.kernels.redundancy import (
-    Clusters,
-    ErrorCorrelation,
-    FamilyAgreement,
-    clusters,
-    effective_number,
-    error_correlation,
-    error_counts,
-    family_agreement,
-    mean_with,
-)
 from judgepanel.models.panel import judge_weights
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
+from judgepanel.studies import results
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import StudySpec
-from judgepanel.studies.results import (
-    Declared,
-    by_split,
-    column,
-    frame_columns,
-    frozen,
-    json_values,
-    long_frame,
-    scalars,
-    summed,
-)
 from judgepanel.studies.understand.judge_table import JudgeTable, families_of, judge_table
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -59,8 +39,8 @@ MAP_JUDGES = 300
 STABLE = 0.5
 
 
-@frozen
-class Judges(Declared):
+@results.frozen
+class Judges(results.Declared):
     """Result of :data:`judgepanel.studies.understand.judges.JUDGES`.
 
     Arrays over judges are (n_judges,), in the order of ``judges``.
@@ -92,37 +72,41 @@ class Judges(Declared):
     ``map_together`` (halves in one cluster) are condensed, (m (m - 1) / 2,), see :meth:`square`.
     """
 
-    judges: tuple[str, ...] = column(name="judge")
-    family: tuple[str, ...] = column()
-    accuracy: Interval = column("Share of the judge's votes on labelled items that are right.")
-    correct: Ints = column()
-    voted: Ints = column()
-    coverage: Floats = column()
-    leaning: Floats = column(
+    judges: tuple[str, ...] = results.column(name="judge")
+    family: tuple[str, ...] = results.column()
+    accuracy: Interval = results.column(
+        "Share of the judge's votes on labelled items that are right."
+    )
+    correct: Ints = results.column()
+    voted: Ints = results.column()
+    coverage: Floats = results.column()
+    leaning: Floats = results.column(
         "Share of votes for label 1 minus the share of label 1 on the same items."
     )
-    constant: Bools = column()
-    set_aside: Bools = column("Whether the judge is left out as constant.")
+    constant: Bools = results.column()
+    set_aside: Bools = results.column("Whether the judge is left out as constant.")
     aggregators: tuple[str, ...]
     weights: Floats
-    cluster: Ints = column(
+    cluster: Ints = results.column(
         "Number of the judge's cluster by size, 1 the largest; its judges err together."
     )
-    with_cluster: Floats = column("Mean error correlation with the judges of the same cluster.")
-    with_rest: Floats = column("Mean error correlation with all other judges.")
-    stability: Floats = column(
+    with_cluster: Floats = results.column(
+        "Mean error correlation with the judges of the same cluster."
+    )
+    with_rest: Floats = results.column("Mean error correlation with all other judges.")
+    stability: Floats = results.column(
         "Mean share of halves in which the judge shares a cluster with each member of its cluster."
     )
-    ability: Interval = column()
-    discrimination: Interval = column()
-    nearest: tuple[str, ...] = column()
-    nearest_correlation: Floats = column("Error correlation with the nearest judge.")
+    ability: Interval = results.column()
+    discrimination: Interval = results.column()
+    nearest: tuple[str, ...] = results.column()
+    nearest_correlation: Floats = results.column("Error correlation with the nearest judge.")
     correlation: Interval
     effective: Interval
     dimensions: Interval
     spread: float
     cut: float
-    families: FamilyAgreement | None
+    families: redundancy.FamilyAgreement | None
     order: Ints
     map_correlation: Floats
     map_joint: Ints
@@ -178,21 +162,23 @@ class Judges(Declared):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per judge, most accurate first."""
-        declared = frame_columns(type(self))
+        declared = results.frame_columns(type(self))
         columns = {info.name: getattr(self, name) for name, info in declared.items()}
         for name, weights in zip(self.aggregators, self.weights, strict=True):
             columns[f"weight_{name}"] = weights
-        frame = long_frame((len(self.judges),), columns)
+        frame = results.long_frame((len(self.judges),), columns)
         return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
         """Return redundancy, clusters and families as JSON values."""
         worth = ("correlation", "effective", "dimensions")
-        content = scalars(self) | json_values({name: getattr(self, name) for name in worth})
+        content = results.scalars(self) | results.json_values(
+            {name: getattr(self, name) for name in worth}
+        )
         if self.families is not None:
             content |= {
                 f"family_{field.name}": getattr(self.families, field.name)
-                for field in fields(FamilyAgreement)
+                for field in fields(redundancy.FamilyAgreement)
             }
         return content | {
             "n_judges": self.n_effective,
@@ -225,7 +211,7 @@ class Fitted:
     converged: bool
 
 
-@frozen
+@results.frozen
 class Halves:
     """R random halves of the labelled items for K participating judges.
 
@@ -234,10 +220,10 @@ class Halves:
     order of scipy's condensed matrices; ``fitted`` comes with the last half.
     """
 
-    numbers: Ints = by_split()
-    mean: Floats = by_split()
-    spread: Floats = by_split()
-    together: Ints = summed()
+    numbers: Ints = results.by_split()
+    mean: Floats = results.by_split()
+    spread: Floats = results.by_split()
+    together: Ints = results.summed()
     fitted: Fitted | None
 
 
@@ -245,16 +231,16 @@ class Halves:
 class _Point:
     """Point values on all labelled items."""
 
-    correlation: ErrorCorrelation
+    correlation: redundancy.ErrorCorrelation
     joint: Floats
-    clusters: Clusters
+    clusters: redundancy.Clusters
 
 
 @lru_cache(maxsize=2)
 def _point(prepared: Prepared) -> _Point:
-    counts = error_counts(prepared.ballots.votes, prepared.ballots.signs)
-    correlation = error_correlation(counts)
-    return _Point(correlation, counts.joint, clusters(correlation))
+    counts = redundancy.error_counts(prepared.ballots.votes, prepared.ballots.signs)
+    correlation = redundancy.error_correlation(counts)
+    return _Point(correlation, counts.joint, redundancy.clusters(correlation))
 
 
 def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
@@ -267,10 +253,12 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers:
         rows = split(ballots.units, int(number), seed=spec.settings.seed).calibration
-        correlation = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
+        correlation = redundancy.error_correlation(
+            redundancy.error_counts(ballots.votes[rows], ballots.signs[rows])
+        )
         means.append(correlation.mean)
         spreads.append(correlation.spread)
-        label = clusters(correlation).label
+        label = redundancy.clusters(correlation).label
         together += (label[upper[0]] == label[upper[1]]) & (label[upper[0]] > 0)
     fitted = None
     if chunk.first + chunk.count >= spec.settings.most_splits:
@@ -364,7 +352,7 @@ def _together(point: _Point, partial: Halves, names: tuple[str, ...]) -> dict[st
     correlation, label = point.correlation, point.clusters.label
     n = len(label)
     aside = len(names) - n
-    own, rest = mean_with(correlation, label)
+    own, rest = redundancy.mean_with(correlation, label)
     alike = np.where(correlation.known, correlation.value, -np.inf)
     nearest = alike.argmax(axis=1) if n else np.zeros(0, dtype=np.int64)
     near = alike[np.arange(n), nearest]
@@ -392,7 +380,7 @@ def _square(condensed: NDArray[Any], n: int) -> NDArray[Any]:
     return np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
 
 
-def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
+def _worth(correlation: redundancy.ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
     """Mean correlation and effective numbers, monotone in the quantities with intervals."""
     mean, spread = partial.mean, partial.spread
     rho = _interval(correlation.mean, mean)
@@ -410,7 +398,7 @@ def _worth_of(n: int, rho: Interval, least: float = -np.inf) -> Interval:
     def worth(mean: float) -> float:
         if n < 2:
             return float(n)
-        return effective_number(n, max(mean, least)) if np.isfinite(mean) else np.nan
+        return redundancy.effective_number(n, max(mean, least)) if np.isfinite(mean) else np.nan
 
     value, lo, hi = map(float, rho)
     return Interval.single(worth(value), worth(hi), worth(lo), "count")
@@ -444,10 +432,12 @@ def _map(point: _Point, partial: Halves) -> dict[str, Any]:
     }
 
 
-def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> FamilyAgreement | None:
+def _families(
+    votes: VoteMatrix, point: _Point, names: tuple[str, ...]
+) -> redundancy.FamilyAgreement | None:
     label = point.clusters.label
     families = families_of(votes.with_judges(names[: len(label)]))
-    agreement = family_agreement(point.correlation, label, families)
+    agreement = redundancy.family_agreement(point.correlation, label, families)
     return agreement if agreement.n_families > 1 else None
 
 
