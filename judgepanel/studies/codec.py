@@ -77,7 +77,10 @@ def _scalar(kinds: tuple[type, ...]) -> Reader:
             if data is None:
                 return math.nan
             if type(data) is int and int not in kinds:
-                return _float(data)
+                try:
+                    return float(data)
+                except OverflowError:
+                    raise ValueError("a number is out of the range of a float") from None
         if type(data) in kinds:
             return data
         raise ValueError(
@@ -105,7 +108,13 @@ def _array(arguments: tuple[Any, ...], *, alone: bool = False) -> Reader | None:
         if isinstance(data, dict):
             if set(data) == {"array"}:
                 return _array_of(dtype, arrays, str(data["array"]))
-            return np.empty(_empty_shape(data), dtype)
+            # Lengths of an empty array.
+            lengths = data.get("shape")
+            if set(data) != {"shape"} or not isinstance(lengths, list):
+                raise ValueError("an array needs a list")
+            if 0 not in lengths or any(type(n) is not int or not 0 <= n < 2**31 for n in lengths):
+                raise ValueError("an array that holds nothing has a length of 0")
+            return np.empty(tuple(lengths), dtype)
         if not isinstance(data, list) and not (alone and not isinstance(data, str)):
             raise ValueError("an array needs a list")
         cells = np.array(data, dtype=object)
@@ -348,28 +357,11 @@ _READERS: Mapping[Any, Callable[[tuple[Any, ...]], Reader | None]] = types.Mappi
 )
 
 
-def _float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError("a number is out of the range of a float") from None
-
-
 def _array_of(dtype: np.dtype[Any], arrays: Arrays, name: str) -> np.ndarray:
     array = arrays.get(name)
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         raise ValueError(f"there is no array of {dtype} named {name:.60}")
     return array
-
-
-def _empty_shape(data: dict[str, Any]) -> tuple[int, ...]:
-    """Return the lengths of an empty array."""
-    lengths = data.get("shape")
-    if set(data) != {"shape"} or not isinstance(lengths, list):
-        raise ValueError("an array needs a list")
-    if 0 not in lengths or any(type(n) is not int or not 0 <= n < 2**31 for n in lengths):
-        raise ValueError("an array that holds nothing has a length of 0")
-    return tuple(lengths)
 
 
 T = TypeVar("T")

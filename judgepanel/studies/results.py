@@ -567,18 +567,14 @@ def description(study: Study[Any, Any, Any], column: str) -> str:
     for start, words in _STARTS.items():
         if column.startswith(start):
             return words.format(column.removeprefix(start))
-    return _set_column(column)
+    # Describe figures of conformal sets, whose names contain their level: ``share_80_both``.
+    parts = column.split("_")
+    level = next((part for part in parts if part.isdigit() and len(part) == 2), None)
+    text = _SETS.get("_".join(part for part in parts if part != level), "")
+    return "" if level is None else text.format(level=level)
 
 
 def described(study: Study[Any, Any, Any], columns: Iterable[str]) -> pd.DataFrame:
     """Return the data dictionary of a frame: one row per column, with its description."""
     names = [str(column) for column in columns]
     return pd.DataFrame({"column": names, "description": [describe(study, name) for name in names]})
-
-
-def _set_column(column: str) -> str:
-    """Describe figures of conformal sets, whose names contain their level: ``share_80_both``."""
-    parts = column.split("_")
-    level = next((part for part in parts if part.isdigit() and len(part) == 2), None)
-    text = _SETS.get("_".join(part for part in parts if part != level), "")
-    return "" if level is None else text.format(level=level)

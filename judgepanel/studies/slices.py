@@ -209,7 +209,14 @@ def difficulty_strata(prepared: Prepared, share: float, feature: str | None) -> 
         measure = residual.disagreement(ballots)
         known = (ballots.votes != 0).any(axis=1)
     else:
-        measure = _numeric(prepared, feature)
+        values = item_features(prepared, feature)[feature]
+        if values.dtype.kind not in "fiub":
+            raise InputError(
+                "difficulty needs a feature of numbers",
+                column=feature,
+                remedy="choose another feature, or none: then the disagreement of votes is used",
+            )
+        measure = values.astype(np.float64)
         known = np.isfinite(measure)
     rows = np.flatnonzero(known)
     levels, counts = np.unique(measure[rows], return_counts=True)
@@ -235,17 +242,6 @@ def difficulty_strata(prepared: Prepared, share: float, feature: str | None) -> 
 
 def _nearest(reached: Ints, wanted: float) -> int:
     return int(np.abs(reached - wanted).argmin())
-
-
-def _numeric(prepared: Prepared, name: str) -> Floats:
-    values = item_features(prepared, name)[name]
-    if values.dtype.kind not in "fiub":
-        raise InputError(
-            "difficulty needs a feature of numbers",
-            column=name,
-            remedy="choose another feature, or none: then the disagreement of votes is used",
-        )
-    return values.astype(np.float64)
 
 
 EASY, MIDDLE, HARD = "judges agree", "in between", "judges disagree"

@@ -412,6 +412,9 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     totals = partial.scores
     _, costs = priced_judges(votes, prepared)
     everyone, points = cost_points(partial, spec, prepared, costs, _panels(votes, spec))
+    notes = [*cost_notes(prepared, costs, totals), *replaced_fits((spec.calibrator,), totals)]
+    if spec.budget is not None and affordable(costs.full, spec.budget):
+        notes.append("The budget pays for all judges.")
     return Cost.from_splits(
         prepared,
         spec,
@@ -423,7 +426,7 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         full_cost=costs.full,
         judge_costs=costs.cost,
         chosen_share=partial.chosen[:, 1:].mean(axis=0),
-        warnings=_warnings(prepared, spec, totals, costs),
+        warnings=tuple(notes),
     )
 
 
@@ -450,7 +453,12 @@ def cost_points(
     panels = (final.everyone.judges, *(panel.judges for panel in final.panels))
     limits = [costs.full, *budgets.tolist()]
     read = [float(figures[0].nll.value), *reading.tolist()]
-    best = [False, *_frontier(reading, spent.mean(axis=0)[1:])]
+    # Points whose reading no cheaper point (nor an earlier one of equal cost) attains.
+    frontier, best = [False] * len(reading), np.inf
+    for place in np.argsort(spent.mean(axis=0)[1:], kind="stable"):
+        if reading[place] < best - _SAME:
+            frontier[place], best = True, float(reading[place])
+    best = [False, *frontier]
     of_panels = [_of_panels(prepared, costs, chosen[:, a], panel) for a, panel in enumerate(panels)]
     everyone, *points = results.records_of(
         CostPoint,
@@ -486,15 +494,6 @@ def _of_panels(
 def readings(nll: Floats) -> Floats:
     """The non-increasing curve (n,) closest to NLLs (n,) in the order of their budgets."""
     return np.asarray(scipy.optimize.isotonic_regression(nll, increasing=False).x)
-
-
-def _frontier(reading: Floats, cost: Floats) -> list[bool]:
-    """Points whose reading no cheaper point (nor an earlier one of equal cost) attains."""
-    frontier, best = [False] * len(reading), np.inf
-    for place in np.argsort(cost, kind="stable"):
-        if reading[place] < best - _SAME:
-            frontier[place], best = True, float(reading[place])
-    return frontier
 
 
 def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | None]:
@@ -533,15 +532,6 @@ def cost_notes(prepared: Prepared, costs: JudgeCosts, splits: results.SplitCount
     if prepared.ballots.n_judges == 1:
         notes.append("There is only one judge, so there is nothing to choose.")
     return notes
-
-
-def _warnings(
-    prepared: Prepared, spec: CostSpec, totals: Tally, costs: JudgeCosts
-) -> tuple[str, ...]:
-    notes = [*cost_notes(prepared, costs, totals), *replaced_fits((spec.calibrator,), totals)]
-    if spec.budget is not None and affordable(costs.full, spec.budget):
-        notes.append("The budget pays for all judges.")
-    return tuple(notes)
 
 
 def _deciding(result: Cost) -> Deciding:

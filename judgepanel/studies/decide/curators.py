@@ -319,6 +319,11 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     totals, units, seed = partial.scores, prepared.ballots.units, spec.settings.seed
     comparable = spec.refitted == spec.aggregator
     n_calibration = float(totals.n_calibration.mean())
+    refitted = (
+        f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
+        "NLL where they were chosen is not one that they could keep, and no optimism is given."
+    )
+    alone = "There is only one judge, so there is nothing to choose."
     return Curators.from_splits(
         prepared,
         spec,
@@ -328,7 +333,14 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
         selector=selector_figures(partial.looks, n_calibration),
         refit=spec.refitted,
         n_calibration=n_calibration,
-        warnings=_warnings(prepared, spec, totals, left_out),
+        warnings=run_warnings(
+            prepared,
+            totals,
+            *replaced_fits((spec.calibrator,), totals),
+            refitted if spec.refitted != spec.aggregator else "",
+            alone if prepared.ballots.n_judges == 1 else "",
+            first=left_out,
+        ),
     )
 
 
@@ -430,24 +442,6 @@ def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | N
         return None
     judges, table, occupied, expected, new = (float(v) for v in looks.mean(axis=0))
     return SelectorFigures(judges, table, occupied, expected, new, n_calibration / occupied)
-
-
-def _warnings(
-    prepared: Prepared, spec: CuratorsSpec, totals: accumulate.Tally, left_out: tuple[str, ...]
-) -> tuple[str, ...]:
-    refitted = (
-        f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
-        "NLL where they were chosen is not one that they could keep, and no optimism is given."
-    )
-    alone = "There is only one judge, so there is nothing to choose."
-    return run_warnings(
-        prepared,
-        totals,
-        *replaced_fits((spec.calibrator,), totals),
-        refitted if spec.refitted != spec.aggregator else "",
-        alone if prepared.ballots.n_judges == 1 else "",
-        first=left_out,
-    )
 
 
 CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(

@@ -32,7 +32,7 @@ from judgepanel.studies import results
 from judgepanel.studies.accumulate import RANGES, band, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import splits_of, stand_ins
-from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
+from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
 from judgepanel.studies.decide.curators import stability
 from judgepanel.studies.options import StudySpec, check_panels, option, valid
@@ -411,6 +411,16 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     panel = _cheap(votes, spec)
     n_splits = len(partial.scores.numbers)
     promised = recommended.promised - float(partial.promised[:, -1].mean())
+    notes = cost_notes(prepared, costs, partial.scores)
+    fits = 2 * len(partial.scores.numbers)
+    notes += stand_ins((spec.calibrator,), (int(partial.scores.replaced.sum()),), fits)
+    if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
+        notes.append(
+            f"{spec.share:.0%} of the full cost asks no judge, so the cheap panel is the best "
+            "judge of those that cost least."
+        )
+    if partial.cheap.all():
+        notes.append("The cheap panel is all judges, so there is nothing to escalate to.")
     return Escalation.from_splits(
         prepared,
         spec,
@@ -427,24 +437,8 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         full_cost=costs.full,
         stability=stability(partial.cheap.sum(axis=0), n_splits),
         null_nll=float(of.by_split(of.null_nll).mean()),
-        warnings=_warnings(prepared, spec, partial, costs),
+        warnings=tuple(notes),
     )
-
-
-def _warnings(
-    prepared: Prepared, spec: EscalationSpec, escalation: Escalated, costs: JudgeCosts
-) -> tuple[str, ...]:
-    notes = cost_notes(prepared, costs, escalation.scores)
-    fits = 2 * len(escalation.scores.numbers)
-    notes += stand_ins((spec.calibrator,), (int(escalation.scores.replaced.sum()),), fits)
-    if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
-        notes.append(
-            f"{spec.share:.0%} of the full cost asks no judge, so the cheap panel is the best "
-            "judge of those that cost least."
-        )
-    if escalation.cheap.all():
-        notes.append("The cheap panel is all judges, so there is nothing to escalate to.")
-    return tuple(notes)
 
 
 ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(

@@ -236,13 +236,20 @@ def values_of(prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec) -> 
     mates, correlation = errors_on(prepared, split.calibration, plan.nearest)
     null, constant = _constant(ballots, split, spec.calibrator)
     same = spec.shapley == (spec.aggregator, spec.calibrator)
+    # Value (K, n_eval) of every judge's cluster, (K, K).
+    by_cluster = each.copy()
+    several = np.flatnonzero(mates.sum(axis=1) > 1)
+    if len(several):
+        distinct, which = np.unique(mates[several], axis=0, return_inverse=True)
+        lost = item_nll(panels.of(~distinct), signs) - base
+        by_cluster[several] = lost[which.ravel()]
     values = np.concatenate(
         [
             [base, null, constant, base if same else null - judges.items.sum(axis=0)],
             each,
             change**2,
             item_nll(panels.of(~plan.families), signs) - base,
-            _without_clusters(panels, mates, each, signs, base),
+            by_cluster,
             item_nll(_removed(panels, ballots, split, plan, spec), signs) - base,
             *[item_nll(panels.copied(j, COPIES), signs)[None] - base for j, _ in plan.copied],
             judges.items,
@@ -259,19 +266,6 @@ def values_of(prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec) -> 
         correlation,
         np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits,
     )
-
-
-def _without_clusters(
-    panels: Panels, result: Bools, each: Floats, signs: Floats, base: Floats
-) -> Floats:
-    """Return the value (K, n_eval) of every judge's cluster, (K, K)."""
-    values = each.copy()
-    several = np.flatnonzero(result.sum(axis=1) > 1)
-    if len(several):
-        distinct, which = np.unique(result[several], axis=0, return_inverse=True)
-        lost = item_nll(panels.of(~distinct), signs) - base
-        values[several] = lost[which.ravel()]
-    return values
 
 
 def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, spec: ValueSpec) -> Floats:
@@ -920,6 +914,9 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     first = order[:droppable] if len(partial.inner) else order[:0]
     nll_all = level(split_values)
     aggregator, calibrator = spec.shapley
+    made, replaced = (int(n) for n in partial.fits.sum(axis=0))
+    name = spec.shapley[1] if spec.calibrator == "none" else spec.calibrator
+    alone = "There is only one judge, so its value is that against the base rate."
     return Value.from_splits(
         prepared,
         spec,
@@ -940,19 +937,12 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
         feature=plan.slices.feature or "",
         slices=plan.slices.names,
         planned_splits=rounds(spec),
-        warnings=_warnings(prepared, spec, partial),
-    )
-
-
-def _warnings(prepared: Prepared, spec: ValueSpec, partial: ValuePartial) -> tuple[str, ...]:
-    made, replaced = (int(n) for n in partial.fits.sum(axis=0))
-    name = spec.shapley[1] if spec.calibrator == "none" else spec.calibrator
-    alone = "There is only one judge, so its value is that against the base rate."
-    return run_warnings(
-        prepared,
-        partial.tally,
-        *stand_ins((name,), (replaced,), made),
-        alone if prepared.ballots.n_judges == 1 else "",
+        warnings=run_warnings(
+            prepared,
+            partial.tally,
+            *stand_ins((name,), (replaced,), made),
+            alone if prepared.ballots.n_judges == 1 else "",
+        ),
     )
 
 

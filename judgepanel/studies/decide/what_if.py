@@ -231,6 +231,8 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         cost=None if costs is None else [float(costs[mask].sum()) for mask in masks],
     )
     margin = MARGIN * float(nll.value[0])
+    aside = set(prepared.oriented.set_aside)
+    named = aside.intersection((*(spec.keep or ()), *(spec.against or ())))
     return WhatIf.from_splits(
         prepared,
         spec,
@@ -242,19 +244,13 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         margin=margin,
         verdict=verdict(float(gap.lo[0]), float(gap.hi[0]), margin, identical=same),
         planned_splits=rounds(spec),
-        warnings=_warnings(prepared, spec, totals),
-    )
-
-
-def _warnings(prepared: contract.Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str, ...]:
-    aside = set(prepared.oriented.set_aside)
-    named = aside.intersection((*(spec.keep or ()), *(spec.against or ())))
-    return run_warnings(
-        prepared,
-        totals,
-        *replaced_fits((spec.calibrator,), totals),
-        "Judges that were set aside are in neither panel." if named else "",
-        allowed=True,
+        warnings=run_warnings(
+            prepared,
+            totals,
+            *replaced_fits((spec.calibrator,), totals),
+            "Judges that were set aside are in neither panel." if named else "",
+            allowed=True,
+        ),
     )
 
 

@@ -89,7 +89,12 @@ def curated(
     the calibration rows are 0, which saves most of the fits.
     """
     if curator.choose is None:
-        chosen = _oracle(ballots, split, evidence)
+        # The k most accurate judges with the lowest NLL on the evaluation rows themselves.
+        rules = evidence.rules
+        sizes = np.arange(1, ballots.n_judges + 1)
+        recipe = Recipe(rules.aggregator, (rules.calibrator,), seed=rules.seed)
+        nll = evaluate_split(ballots, split, sizes, recipe).evaluation[rules.calibrator].nll
+        chosen = first_of(evidence, int(np.argmin(nll.mean(axis=1))) + 1, "accuracy", float("inf"))
     else:
         chosen = curator.choose(evidence)
         if np.isnan(chosen.nll):
@@ -180,15 +185,6 @@ def fitted_logits(
     seen, size = ballots.of_judges(judges), np.array([int(judges.sum())])
     empty = prefixes.without_votes(seen, fit.score, np.arange(seen.n_judges), size)[0]
     return KERNELS[aggregator](seen, [fit], size, "accuracy")[0][0], empty
-
-
-def _oracle(ballots: Ballots, split: Split, evidence: Evidence) -> Chosen:
-    """The k most accurate judges with the lowest NLL on the evaluation rows themselves."""
-    rules = evidence.rules
-    sizes = np.arange(1, ballots.n_judges + 1)
-    recipe = Recipe(rules.aggregator, (rules.calibrator,), seed=rules.seed)
-    nll = evaluate_split(ballots, split, sizes, recipe).evaluation[rules.calibrator].nll
-    return first_of(evidence, int(np.argmin(nll.mean(axis=1))) + 1, "accuracy", float("inf"))
 
 
 def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> tuple[int, int, float, float]:

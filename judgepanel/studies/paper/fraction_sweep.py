@@ -180,6 +180,10 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     ballots = prepared.ballots
     plan = planned(prepared, spec)
     sizes = spec.sizes(ballots.n_judges)
+    fits = len(partial[0].numbers) * len(sizes)
+    where = [f"with {100 * share:g} %" for share in plan.values.tolist()]
+    replaced = np.column_stack([scores.replaced.sum(axis=1) for scores in partial])
+    notes = label_budget.not_fitted_there(spec.calibrators, replaced, fits, where)
     return FractionSweep.from_run(
         prepared,
         spec,
@@ -201,7 +205,7 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
         constant_nll=np.stack(
             [scores.constant_nll.mean(axis=0)[:, 0] for scores in partial], axis=1
         ),
-        warnings=_warnings(prepared, spec, plan, partial),
+        warnings=run_warnings(prepared, partial[-1], *notes, first=plan.left_out),
     )
 
 
@@ -284,16 +288,6 @@ def _enough(
         share=Interval(share[0], lo, hi, unit="share"),
         at_start=bool(share[0] == shares[0]),
     )
-
-
-def _warnings(
-    prepared: Prepared, spec: FractionSweepSpec, plan: label_budget.Planned, tallies: Tallies
-) -> tuple[str, ...]:
-    fits = len(tallies[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
-    where = [f"with {100 * share:g} %" for share in plan.values.tolist()]
-    replaced = np.column_stack([scores.replaced.sum(axis=1) for scores in tallies])
-    notes = label_budget.not_fitted_there(spec.calibrators, replaced, fits, where)
-    return run_warnings(prepared, tallies[-1], *notes, first=plan.left_out)
 
 
 def _deciding(result: FractionSweep) -> Deciding:

@@ -354,6 +354,8 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         f"Exact distributions are slow for this many votes: one in {every} evaluation items is "
         "used."
     )
+    # Error of always choosing the majority label; one half if the order is arbitrary.
+    share = float(np.mean(ballots.signs > 0))
     return Jury.from_splits(
         prepared,
         spec,
@@ -365,7 +367,7 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         gap=_around(majority.value - alone, gap),
         **theory,
         effective=_equivalents(majority.clip(0.0, 1.0), accuracy, ks),
-        null_error=_null_error(ballots),
+        null_error=0.5 if ballots.symmetric else min(share, 1.0 - share),
         warnings=run_warnings(prepared, partial, thinned if every > 1 else ""),
     )
 
@@ -384,12 +386,6 @@ def _equivalents(errors: Interval, accuracy: Floats, ks: Ints) -> Interval:
         return np.array([equivalent_jury(*panel) for panel in panels])
 
     return Interval(worth(errors.value), worth(errors.hi), worth(errors.lo), unit="count")
-
-
-def _null_error(ballots: Ballots) -> float:
-    """Error of always choosing the majority label; one half if the order is arbitrary."""
-    share = float(np.mean(ballots.signs > 0))
-    return 0.5 if ballots.symmetric else min(share, 1.0 - share)
 
 
 JURY: Study[JurySpec, ValueTally, Jury] = Study(

@@ -303,6 +303,11 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
     delta, band = _estimated(difference[..., 0], n_cells)
     loss, _ = _estimated(-difference[..., 1], n_cells, "share")
     levels = np.broadcast_to(whole.mean(axis=0), difference.shape[1:])
+    warnings = list(prepared.notices)
+    if ballots.n_items * spec.settings.fraction > MOST_LABELS:
+        warnings.append(f"The simulation calibrates on {MOST_LABELS} labels, fewer than there are.")
+    if max(spec.sizes or (ballots.n_judges,)) > MOST_JUDGES:
+        warnings.append(f"The simulation goes up to {MOST_JUDGES} judges, fewer than there are.")
     return NarrowBand.from_run(
         prepared,
         spec,
@@ -322,7 +327,7 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
         n_evaluation=N_EVALUATION,
         n_replicates=len(values),
         planned_replicates=spec.replicates,
-        warnings=_warnings(ballots, spec, prepared.notices),
+        warnings=tuple(warnings),
     )
 
 
@@ -337,15 +342,6 @@ def _estimated(values: Floats, n_cells: int, unit: Unit = "nats") -> tuple[Inter
         return Interval(mean, mean - reach, mean + reach, unit=unit)
 
     return within(1), within(n_cells)
-
-
-def _warnings(ballots: Ballots, spec: NarrowBandSpec, notices: tuple[str, ...]) -> tuple[str, ...]:
-    warnings = list(notices)
-    if ballots.n_items * spec.settings.fraction > MOST_LABELS:
-        warnings.append(f"The simulation calibrates on {MOST_LABELS} labels, fewer than there are.")
-    if max(spec.sizes or (ballots.n_judges,)) > MOST_JUDGES:
-        warnings.append(f"The simulation goes up to {MOST_JUDGES} judges, fewer than there are.")
-    return tuple(warnings)
 
 
 NARROW_BAND: Study[NarrowBandSpec, Replicates, NarrowBand] = Study(

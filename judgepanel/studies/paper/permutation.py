@@ -293,6 +293,16 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         level = grid_estimates(tally, estimated)["nll"][0, 0]
         nll = replace(level, value=partial.nll[real][0])
         constant = float(partial.real.constant_nll.mean())
+    warnings = list(prepared.notices)
+    if partial.real is not None:
+        warnings += few_labels(prepared, float(partial.real.n_calibration.mean()))
+    share = movable(prepared.ballots)
+    if share < _FEW_MOVE:
+        warnings.append(
+            f"Only {share:.0%} of the items are in groups that have another of their size to "
+            "exchange labels with: the permutation test has little to go by."
+        )
+    fits = len(partial.numbers) * spec.n_splits
     return Permutation.from_run(
         prepared,
         spec,
@@ -309,7 +319,7 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         planned=spec.permutations,
         movable=movable(prepared.ballots),
         identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
-        warnings=_warnings(prepared, spec, partial),
+        warnings=(*warnings, *stand_ins((spec.calibrator,), (partial.replaced,), fits)),
     )
 
 
@@ -327,22 +337,6 @@ def _action(prepared: Prepared) -> str:
     if groups:
         return "labels exchanged between groups of one size, and within groups"
     return "labels permuted among the items"
-
-
-def _warnings(
-    prepared: Prepared, spec: PermutationSpec, partial: PermutationTally
-) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    if partial.real is not None:
-        warnings += few_labels(prepared, float(partial.real.n_calibration.mean()))
-    share = movable(prepared.ballots)
-    if share < _FEW_MOVE:
-        warnings.append(
-            f"Only {share:.0%} of the items are in groups that have another of their size to "
-            "exchange labels with: the permutation test has little to go by."
-        )
-    fits = len(partial.numbers) * spec.n_splits
-    return (*warnings, *stand_ins((spec.calibrator,), (partial.replaced,), fits))
 
 
 PERMUTATION: Study[PermutationSpec, PermutationTally, Permutation] = Study(

@@ -29,7 +29,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SLICE, STEPS, PipelineScores, evaluate_pipeline
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.kernels.residual import FeatureColumns
-from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, covers, labels_needed
+from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, covers, labels_needed
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
@@ -108,11 +108,7 @@ class PipelineAblation(NllResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel and step; sets are in the rows of step 1-4."""
-        sets = long_frame(self.nll.shape, self._sets())
-        return pd.concat([NllResult.frame(self), sets], axis=1)
-
-    def _sets(self) -> dict[str, Any]:
-        """Return figures of the sets (n_panels, n_steps), named by level."""
+        # Figures of the sets (n_panels, n_steps), named by level.
         with_sets = np.array(self.steps) == "1-4"
         sets: dict[str, Any] = {}
         for row, level in enumerate(self.levels):
@@ -121,7 +117,7 @@ class PipelineAblation(NllResult):
             sets[f"size_{percent}"] = self.size[row, :, None].where(with_sets)
             for name, share in zip(SHARE_NAMES, self.shares[row].T, strict=True):
                 sets[f"share_{percent}_{name}"] = np.where(with_sets, share[:, None], np.nan)
-        return sets
+        return pd.concat([NllResult.frame(self), long_frame(self.nll.shape, sets)], axis=1)
 
     def decisions(self) -> dict[str, Any]:
         """Return the effect of each step for all judges, and the sets of step 4."""
@@ -166,7 +162,13 @@ def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots)
     item_sums: Ints = np.zeros(0, dtype=np.int64)
     for split, scores in scored:
         labels = (ballots.signs[split.evaluation] > 0).astype(np.int64)
-        counts = _halves(scores.kinds, labels, symmetric=ballots.symmetric)
+        # (L, C, 5, n): the kind of every set and whether it covers, in units of one half.
+        counts = np.stack([_WHOLE * (scores.kinds == kind) for kind in range(_COVERED)], axis=2)
+        if ballots.symmetric:
+            single = (counts[:, :, ZERO] + counts[:, :, ONE]) // 2
+            counts[:, :, ZERO] = counts[:, :, ONE] = single
+        held = _WHOLE * covers(scores.kinds, labels)
+        counts = np.concatenate([counts, held[:, :, None]], axis=2).astype(np.int64)
         if not item_sums.size:
             item_sums = np.zeros((*counts.shape[:-1], ballots.n_items), dtype=np.int64)
         item_sums[..., split.evaluation] += counts
@@ -200,16 +202,6 @@ def set_estimates(sets: SetTally, estimated: Estimator, tally: Tally) -> dict[st
         "size": measured(np.array([0, 1.0, 1.0, 2.0, 0]), "count"),
         "shares": shares,
     }
-
-
-def _halves(kinds: Kinds, labels: Ints, *, symmetric: bool) -> Ints:
-    """(L, C, 5, n): the kind of every set and whether it covers, in units of one half."""
-    counts = np.stack([_WHOLE * (kinds == kind) for kind in range(_COVERED)], axis=2)
-    if symmetric:
-        single = (counts[:, :, ZERO] + counts[:, :, ONE]) // 2
-        counts[:, :, ZERO] = counts[:, :, ONE] = single
-    held = _WHOLE * covers(kinds, labels)
-    return np.concatenate([counts, held[:, :, None]], axis=2).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +300,21 @@ def merge(
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
     leaks = bool(spec.features) and features_leak(prepared)
+    warnings = _feature_notes(prepared, spec, totals)
+    n_panels = totals.item_sums.shape[1]
+    parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
+    warnings += common.stand_ins(
+        parts, totals.replaced.tolist(), 2 * n_panels * len(totals.numbers)
+    )
+    for level in LEVELS:
+        needed = labels_needed(level)
+        short = int((sets.n_slice < needed).sum())
+        if short:
+            warnings.append(
+                f"In {short} of {len(sets.n_slice)} splits the conformal slice ({SLICE:.0%} of the "
+                f"calibration labels) is smaller than the {needed} labels that sets at "
+                f"{level:.0%} need: every set is {{0, 1}} there."
+            )
     return PipelineAblation.from_splits(
         prepared,
         spec,
@@ -322,7 +329,7 @@ def merge(
         levels=LEVELS,
         **set_estimates(sets, estimated, totals),
         n_slice=float(sets.n_slice.mean()),
-        warnings=_warnings(prepared, spec, totals, sets),
+        warnings=common.run_warnings(prepared, totals, *warnings),
     )
 
 
@@ -365,27 +372,6 @@ def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, totals: Tally
             f"{null:.3f}): part of what step 2 gains is theirs."
         )
     return notes
-
-
-def _warnings(
-    prepared: Prepared, spec: PipelineAblationSpec, totals: Tally, sets: SetTally
-) -> tuple[str, ...]:
-    warnings = _feature_notes(prepared, spec, totals)
-    n_panels = totals.item_sums.shape[1]
-    parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
-    warnings += common.stand_ins(
-        parts, totals.replaced.tolist(), 2 * n_panels * len(totals.numbers)
-    )
-    for level in LEVELS:
-        needed = labels_needed(level)
-        short = int((sets.n_slice < needed).sum())
-        if short:
-            warnings.append(
-                f"In {short} of {len(sets.n_slice)} splits the conformal slice ({SLICE:.0%} of the "
-                f"calibration labels) is smaller than the {needed} labels that sets at "
-                f"{level:.0%} need: every set is {{0, 1}} there."
-            )
-    return common.run_warnings(prepared, totals, *warnings)
 
 
 PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] = Study(

@@ -248,6 +248,8 @@ def merge(
         f"The first {MOST_FEATURES} numeric item features are signals; left out: "
         f"{listed(left_out, 3)}."
     )
+    absolute = equivalence(effect, spec.margin)
+    relative = equivalence(effect, spec.relative * base)
     return ReliabilityWeighting.from_splits(
         prepared,
         spec,
@@ -260,7 +262,11 @@ def merge(
         delta=Interval.of(effect),
         band=band(effect, spec.settings.seed),
         p=effect.p,
-        **_tests(effect, spec, base),
+        delta_90=replace(Interval.of(effect), lo=absolute.lo, hi=absolute.hi, level=0.9),
+        p_absolute=absolute.p,
+        absolute=absolute.outcomes,
+        p_relative=relative.p,
+        relative=relative.outcomes,
         p_plain=plain_tost((identity[1:] - identity[:1]) @ totals.nll()[0], spec.margin),
         base_nll=Interval.of(level).clip(*RANGES["nll"])[0],
         warnings=run_warnings(
@@ -270,19 +276,6 @@ def merge(
             *replaced_fits((spec.calibrator,), totals),
         ),
     )
-
-
-def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dict[str, Any]:
-    """Fields of the two equivalence tests."""
-    absolute = equivalence(effect, spec.margin)
-    relative = equivalence(effect, spec.relative * base)
-    return {
-        "delta_90": replace(Interval.of(effect), lo=absolute.lo, hi=absolute.hi, level=0.9),
-        "p_absolute": absolute.p,
-        "absolute": absolute.outcomes,
-        "p_relative": relative.p,
-        "relative": relative.outcomes,
-    }
 
 
 def plain_tost(differences: Floats, margin: float) -> Floats:

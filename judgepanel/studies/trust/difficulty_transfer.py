@@ -187,12 +187,18 @@ def transfer_estimates(
     p = np.stack([np.stack([values for _, values in row], axis=-1) for row in losses])
     nll = _matrix([[reader.level("nll") for reader in row] for row in readers])
     accuracy = _matrix([[reader.level("accuracy", "share") for reader in row] for row in readers])
+    # Holm over both transfers, for every calibrator and method; NaN in the other cells.
+    abroad = np.full(p.shape, np.nan)
+    for c, m in np.ndindex(p.shape[:2]):
+        adjusted = holm([p[c, m, s, t] for s, t in ABROAD])
+        for (s, t), value in zip(ABROAD, adjusted, strict=True):
+            abroad[c, m, s, t] = value
     return {
         "nll": nll.clip(*RANGES["nll"]),
         "accuracy": accuracy.clip(*RANGES["accuracy"]),
         "delta": _matrix([[delta for delta, _ in row] for row in losses]),
         "p": p,
-        "p_holm": _holm_abroad(p),
+        "p_holm": abroad,
         "gain": _matrix([[reader.gain() for reader in row] for row in readers]),
         "null_nll": np.stack([scores.null_nll.mean(axis=0) for scores in tallies], axis=-1),
         "constant_nll": np.stack([scores.constant_nll.mean(axis=0) for scores in tallies], axis=-1),
@@ -275,16 +281,6 @@ class _Reader:
             joint=False,
         )
         return Interval.of(fitted, unit).reshape(*shape), fitted.p.reshape(shape)
-
-
-def _holm_abroad(p: Floats) -> Floats:
-    """Holm over both transfers, for every calibrator and method; NaN in the other cells."""
-    abroad = np.full(p.shape, np.nan)
-    for c, m in np.ndindex(p.shape[:2]):
-        adjusted = holm([p[c, m, s, t] for s, t in ABROAD])
-        for (s, t), value in zip(ABROAD, adjusted, strict=True):
-            abroad[c, m, s, t] = value
-    return abroad
 
 
 FEWEST = 20

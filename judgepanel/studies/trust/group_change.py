@@ -261,23 +261,9 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
     """Return levels and differences from the splits so far."""
     group = group_of(votes, spec)
     totals, prepared = partial, group.prepared
-    return GroupChange.from_splits(
-        prepared,
-        spec,
-        totals,
-        group,
-        members=prepared.named(group.members),
-        **_estimates(totals, prepared, len(spec.aggregators)),
-        planned_splits=rounds(spec),
-        warnings=_warnings(group, spec, totals),
-    )
-
-
-def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
-    """Fields ``nll_with``, ``nll_without``, ``delta``, ``p`` and ``verdicts`` of n aggregators.
-
-    From a single split there are no intervals, and nothing is decided.
-    """
+    empty = spec.by == "filter" and not group.members.any()
+    # From a single split there are no intervals, and nothing is decided.
+    n = len(spec.aggregators)
     items, splits = totals.nll()
     differences = items[n:] - items[:n]
     estimated = Estimator.of(totals, prepared.ballots.units)
@@ -289,23 +275,25 @@ def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
     nll = Interval.of(levels).clip(*RANGES["nll"])
     delta = replace(Interval.of(gaps), value=nll.value[n:] - nll.value[:n])
     same = ~differences.any(axis=1) & np.isfinite(delta.lo)
-    return {
-        "nll_with": nll[:n],
-        "nll_without": nll[n:],
-        "delta": delta,
-        "p": gaps.p,
-        "verdicts": tuple(verdicts(delta, MARGIN * nll.value[:n], same)),
-    }
-
-
-def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, ...]:
-    empty = spec.by == "filter" and not group.members.any()
-    return run_warnings(
-        group.prepared,
+    return GroupChange.from_splits(
+        prepared,
+        spec,
         totals,
-        "On all labelled items the filter drops no judge." if empty else "",
-        *replaced_fits((spec.calibrator,), totals),
-        allowed=True,
+        group,
+        members=prepared.named(group.members),
+        nll_with=nll[:n],
+        nll_without=nll[n:],
+        delta=delta,
+        p=gaps.p,
+        verdicts=tuple(verdicts(delta, MARGIN * nll.value[:n], same)),
+        planned_splits=rounds(spec),
+        warnings=run_warnings(
+            prepared,
+            totals,
+            "On all labelled items the filter drops no judge." if empty else "",
+            *replaced_fits((spec.calibrator,), totals),
+            allowed=True,
+        ),
     )
 
 

@@ -296,19 +296,7 @@ def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str,
     difference = of.hit[stage] - of.confidence[stage]
     sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
     error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))
-    return {
-        "confidence": np.where(items > 0, stated.value, np.nan),
-        "accuracy": right,
-        "nll_by": Interval.of(level).clip(*RANGES["nll"]).where(items > 0),
-        "ece": Interval.of(error, "").clip(0.0, 1.0).where(items > 0),
-        "ece_null": _chance(of, stage, cells, codes, items, n_bins, seed),
-    }
-
-
-def _chance(
-    of: Evaluations, stage: int, cells: Ints, codes: Ints, items: Floats, n_bins: int, seed: int
-) -> Floats:
-    """Mean calibration error of each stratum under perfect calibration."""
+    # Mean calibration error of each stratum under perfect calibration.
     chance = np.full(len(items), np.nan)
     for group in np.flatnonzero(items > 0):
         rows = codes == group
@@ -321,7 +309,13 @@ def _chance(
             draws=_DRAWS,
             seed=seed,
         ).mean()
-    return chance
+    return {
+        "confidence": np.where(items > 0, stated.value, np.nan),
+        "accuracy": right,
+        "nll_by": Interval.of(level).clip(*RANGES["nll"]).where(items > 0),
+        "ece": Interval.of(error, "").clip(0.0, 1.0).where(items > 0),
+        "ece_null": chance,
+    }
 
 
 def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]) -> list[str]:

@@ -750,8 +750,12 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     ballots, totals = prepared.ballots, partial.scores
     plan = planned(prepared, spec)
     sizes = spec.panel_sizes(ballots.n_judges)
-    calibrated = _calibrated(partial, ballots.n_items)
+    # Which items calibrate (n_budgets, S, n_items), in the order of the splits.
+    calibrated = unpacked(partial.labels.swapaxes(0, 1), ballots.n_items)
     labels = calibrated.sum(axis=2).mean(axis=1)
+    fits = len(totals.numbers) * len(sizes)
+    where = [f"at {n:,} labels" for n in plan.values.tolist()]
+    replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
     result = LabelBudget.from_splits(
         prepared,
         spec,
@@ -768,14 +772,9 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
             seed=spec.settings.seed,
         ),
         **unread(len(spec.calibrators), len(sizes), labels, ballots.n_items),
-        warnings=_warnings(prepared, spec, plan, totals),
+        warnings=run_warnings(prepared, totals, *replaced, first=plan.left_out),
     )
     return read(result, within=spec.within, target=spec.target, have=spec.have)
-
-
-def _calibrated(partial: BudgetTally, n_items: int) -> Bools:
-    """Return which items calibrate (n_budgets, S, n_items), in the order of the splits."""
-    return unpacked(partial.labels.swapaxes(0, 1), n_items)
 
 
 def budget_estimates(
@@ -838,15 +837,6 @@ def budget_estimates(
         rest["paper_t"][c, p], rest["paper_critical"][c, p] = paper.t, paper.critical
         rest["paper_p"][c, p] = paper.p
     return {"nll": nll, "delta": delta, "band": band, **rest}
-
-
-def _warnings(
-    prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, totals: Tally
-) -> tuple[str, ...]:
-    fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
-    where = [f"at {n:,} labels" for n in plan.values.tolist()]
-    replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
-    return run_warnings(prepared, totals, *replaced, first=plan.left_out)
 
 
 # All splits are run: from 20 of them the labels needed are too few.

@@ -241,7 +241,14 @@ def shares(of: Means, sums: Sums) -> tuple[Interval, Floats]:
     counted.
     """
     fitted, items = ratios(of, sums)
-    at_ends = np.minimum(items, _groups(of, sums.w_items))
+    # Effective number of groups (n,): (sum W)^2 / sum W^2 over the weight W of each.
+    _, codes = np.unique(of.units, return_inverse=True)
+    by_group = np.zeros((int(codes.max()) + 1, len(sums.w_items)))
+    np.add.at(by_group, codes, sums.w_items.T)
+    total = by_group.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = total**2 / (by_group**2).sum(axis=0)
+    at_ends = np.minimum(items, np.asarray(np.where(total > 0, values, 0.0)))
     return share_intervals(of, fitted.value, fitted.se, at_ends, items).where(items > 0), items
 
 
@@ -262,17 +269,6 @@ def share_intervals(
     if of.n_splits < 2:
         return Interval.alone(value, "share")
     return Interval(value, *wilson(value * effective, effective), unit="share")
-
-
-def _groups(of: Means, w_items: Floats) -> Floats:
-    """Effective number of groups (n,): (sum W)^2 / sum W^2 over the weight W of each."""
-    _, codes = np.unique(of.units, return_inverse=True)
-    by_group = np.zeros((int(codes.max()) + 1, len(w_items)))
-    np.add.at(by_group, codes, w_items.T)
-    total = by_group.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = total**2 / (by_group**2).sum(axis=0)
-    return np.asarray(np.where(total > 0, values, 0.0))
 
 
 def stacked(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -157,6 +157,19 @@ def merge(
     }
     by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
     fitted = slopes(of)
+    notes = [
+        f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
+        "do not vary, or all labels are the same. It takes items of both labels on which the "
+        "panel errs."
+        for name, slope in zip(probabilities.STAGES, fitted["slope"].value, strict=True)
+        if not np.isfinite(slope)
+    ]
+    if of.symmetric:
+        notes.append(
+            "Each item is used together with its swap, so the intercept is 0 by construction and "
+            "only the slope says something."
+        )
+    nll = metrics.item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
     return Reliability.from_splits(
         prepared,
         spec,
@@ -166,11 +179,13 @@ def merge(
         ece_bins=ECE_BINS,
         **errors(of, spec.settings.seed),
         **fitted,
-        **_levels(of),
+        confidence=of.mean(of.confidence).value,
+        accuracy=Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
+        nll=Interval.of(of.score(nll)).clip(*RANGES["nll"]),
         null_nll=float(of.null_nll @ of.per_split),
         warnings=(
             *probabilities.panel_notes(prepared, spec, partial),
-            *_fit_notes(of, fitted["slope"].value),
+            *notes,
             *_thin(by_name[str(ECE_BINS[0])]),
         ),
     )
@@ -213,16 +228,6 @@ def _slope_of(of: probabilities.Evaluations, stage: int) -> Interval:
     estimated = of.mean(fit.influence + value[:, None])
     both = Interval(value, estimated.lo, estimated.hi, unit="")
     return both.where([True, not of.symmetric])
-
-
-def _levels(of: probabilities.Evaluations) -> dict[str, Any]:
-    """Mean confidence, accuracy and NLL of both stages."""
-    nll = metrics.item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
-    return {
-        "confidence": of.mean(of.confidence).value,
-        "accuracy": Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
-        "nll": Interval.of(of.score(nll)).clip(*RANGES["nll"]),
-    }
 
 
 def errors(of: probabilities.Evaluations, seed: int) -> dict[str, Any]:
@@ -276,22 +281,6 @@ def _error(of: probabilities.Evaluations, stage: int, n_bins: int, seed: int) ->
         "ece_split": np.abs(by_split).sum(),
         "ece_split_null": single.mean(),
     }
-
-
-def _fit_notes(of: probabilities.Evaluations, slopes: Floats) -> list[str]:
-    notes = [
-        f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
-        "do not vary, or all labels are the same. It takes items of both labels on which the "
-        "panel errs."
-        for name, slope in zip(probabilities.STAGES, slopes, strict=True)
-        if not np.isfinite(slope)
-    ]
-    if of.symmetric:
-        notes.append(
-            "Each item is used together with its swap, so the intercept is 0 by construction and "
-            "only the slope says something."
-        )
-    return notes
 
 
 def _thin(bins: Bins) -> list[str]:

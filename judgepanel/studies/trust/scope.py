@@ -434,7 +434,14 @@ def _sentences(
     elif not legibility.sparse:
         parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
     if legibility.tied.any():
-        parts.append(_ties_sentence(legibility, names))
+        # How many missing votes are coded ties, and which judges give most of them.
+        most, n = int(np.argmax(legibility.tied)), int(legibility.tied.sum())
+        share = 100 * float(legibility.tied[most]) / max(legibility.n_items, 1)
+        are = "missing vote is a coded tie" if n == 1 else "missing votes are coded ties"
+        parts.append(
+            f"{n:,} {are}, which were read and count as parsed (most of them by "
+            f"{quote_value(names[most])}, on {share:.0f} % of the items)."
+        )
     wrong = [
         f"{quote_value(names[j])} is right on "
         + "{:.0f} % [{:.0f}, {:.0f}]".format(*legibility.accuracy[j].scaled(100.0, "share"))
@@ -454,17 +461,6 @@ def _aside_sentences(aside: Sequence[tuple[str, str]]) -> Iterator[str]:
         if names:
             verb = "is" if len(names) == 1 else "are"
             yield f"{listed(names, 3)} {verb} set aside and not tested: {why}."
-
-
-def _ties_sentence(legibility: Legible, names: tuple[str, ...]) -> str:
-    """Return how many missing votes are coded ties, and which judges give most of them."""
-    most, n = int(np.argmax(legibility.tied)), int(legibility.tied.sum())
-    share = 100 * float(legibility.tied[most]) / max(legibility.n_items, 1)
-    are = "missing vote is a coded tie" if n == 1 else "missing votes are coded ties"
-    return (
-        f"{n:,} {are}, which were read and count as parsed (most of them by "
-        f"{quote_value(names[most])}, on {share:.0f} % of the items)."
-    )
 
 
 def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:

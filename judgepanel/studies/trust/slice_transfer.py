@@ -227,6 +227,14 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
     slices = slices_of(prepared, spec.feature, spec.quantiles)
     tallies = partial.tallies
     labels = partial.labels / max(partial.n_splits, 1)
+    warnings = [*prepared.notices, *slices.left_out]
+    fewest = float(labels[:, 0].min()) if tallies else FEW_LABELS
+    if fewest < FEW_LABELS:
+        warnings.append(
+            f"The smallest slice gives {fewest:.0f} labels in each split: its intervals are wide."
+        )
+    fits = sum(len(ARMS) * len(totals.numbers) for totals in tallies)
+    replaced = sum(int(totals.replaced.sum()) for totals in tallies)
     return SliceTransfer.from_run(
         prepared,
         spec,
@@ -236,7 +244,7 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
         n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
         labels=labels,
         **_estimates(tallies, prepared.ballots.units, slices, labels),
-        warnings=_warnings(prepared, spec, slices, tallies, labels),
+        warnings=(*warnings, *stand_ins((spec.calibrator,), (replaced,), fits)),
     )
 
 
@@ -290,24 +298,6 @@ def _estimates(
         "p": p,
         "p_holm": np.stack([holm(column) for column in p.T], axis=-1),
     }
-
-
-def _warnings(
-    prepared: Prepared,
-    spec: SliceTransferSpec,
-    slices: Slices,
-    tallies: tuple[Tally, ...],
-    labels: Floats,
-) -> tuple[str, ...]:
-    warnings = [*prepared.notices, *slices.left_out]
-    fewest = float(labels[:, 0].min()) if tallies else FEW_LABELS
-    if fewest < FEW_LABELS:
-        warnings.append(
-            f"The smallest slice gives {fewest:.0f} labels in each split: its intervals are wide."
-        )
-    fits = sum(len(ARMS) * len(totals.numbers) for totals in tallies)
-    replaced = sum(int(totals.replaced.sum()) for totals in tallies)
-    return (*warnings, *stand_ins((spec.calibrator,), (replaced,), fits))
 
 
 def _deciding(result: SliceTransfer) -> Deciding:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.arrays import Floats, Ints, Votes
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.cross_proxies import cross_proxies
 from judgepanel.scoring import descriptive
 from judgepanel.scoring.interval import Interval
@@ -120,20 +120,16 @@ def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
         if len(seen) > 1
         else np.zeros(0)
     )
-    return Counts(judges, items, _with_others(signs, few, ballots.symmetric), proxies)
-
-
-def _with_others(signs: Votes, blocks: Ints, symmetric: bool) -> Floats:
-    """Mean kappas (n_blocks + 1, J) with the other judges: of all items, and without each block."""
-    n_blocks, n_judges = int(blocks.max(initial=-1)) + 1, signs.shape[1]
+    # Mean kappas (n_blocks + 1, J) with the other judges: of all items, and without each block.
+    n_blocks, n_judges = int(few.max(initial=-1)) + 1, signs.shape[1]
     counts = np.zeros((n_blocks, n_judges, n_judges, 2, 2))
     for block in range(n_blocks):
-        some = signs[blocks == block]
+        some = signs[few == block]
         sides = [(some < 0).astype(np.float64), (some > 0).astype(np.float64)]
         for i, first in enumerate(sides):
             for j, second in enumerate(sides):
                 counts[block, :, :, i, j] = first.T @ second
-    if symmetric:
+    if ballots.symmetric:
         counts = descriptive.with_swaps(counts)
     total = counts.sum(axis=0)
     means = np.full((n_blocks + 1, n_judges), np.nan)
@@ -143,7 +139,7 @@ def _with_others(signs: Votes, blocks: Ints, symmetric: bool) -> Floats:
         known = np.isfinite(pairs)
         sums = np.where(known, pairs, 0.0).sum(axis=1)
         means[place] = np.where(known.any(axis=1), sums / np.maximum(known.sum(axis=1), 1), np.nan)
-    return means
+    return Counts(judges, items, means, proxies)
 
 
 def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels import redundancy
-from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.irt import fit_two_pl
 from judgepanel.models.panel import judge_weights
 from judgepanel.scoring.interval import Interval
@@ -262,24 +261,20 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
         together += (label[upper[0]] == label[upper[1]]) & (label[upper[0]] > 0)
     fitted = None
     if chunk.first + chunk.count >= spec.settings.most_splits:
-        fitted = _fit(ballots)
+        weights = judge_weights(ballots)
+        marks = (ballots.votes * ballots.signs[:, None]).astype(np.int8)
+        ability = discrimination = Interval.full(ballots.n_judges, np.nan, "")
+        converged = True
+        if marks.any():
+            fit = fit_two_pl(marks)
+            voted = fit.n_voted > 0
+            ability = Interval(fit.theta, *fit.theta_interval(), unit="").where(voted)
+            discrimination = Interval(fit.alpha, *fit.alpha_interval(), unit="").where(voted)
+            converged = fit.converged
+        fitted = Fitted(
+            tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
+        )
     return Halves(numbers, np.array(means), np.array(spreads), together, fitted)
-
-
-def _fit(ballots: Ballots) -> Fitted:
-    weights = judge_weights(ballots)
-    marks = (ballots.votes * ballots.signs[:, None]).astype(np.int8)
-    ability = discrimination = Interval.full(ballots.n_judges, np.nan, "")
-    converged = True
-    if marks.any():
-        fit = fit_two_pl(marks)
-        voted = fit.n_voted > 0
-        ability = Interval(fit.theta, *fit.theta_interval(), unit="").where(voted)
-        discrimination = Interval(fit.alpha, *fit.alpha_interval(), unit="").where(voted)
-        converged = fit.converged
-    return Fitted(
-        tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
-    )
 
 
 def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
@@ -290,6 +285,13 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
     n_voting = int(np.count_nonzero(np.diag(point.joint)))
     together = _together(point, partial, names)
     table = judge_table(votes.with_judges(names))
+    label = point.clusters.label
+    families = families_of(votes.with_judges(names[: len(label)]))
+    agreement = redundancy.family_agreement(point.correlation, label, families)
+    # Mean correlation and effective numbers, monotone in the quantities with intervals.
+    mean, spread = partial.mean, partial.spread
+    rho = _interval(point.correlation.mean, mean)
+    square = _interval(point.correlation.mean**2 + point.correlation.spread**2, mean**2 + spread**2)
     return Judges.from_run(
         prepared,
         spec,
@@ -299,11 +301,13 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
         **_alone(votes.with_judges(names), table, prepared),
         **_fitted(partial.fitted, len(names)),
         **together,
-        **_worth(point.correlation, partial, n_voting),
+        correlation=rho.clip(-1.0, 1.0),
+        effective=_worth_of(n_voting, rho),
+        dimensions=_worth_of(n_voting, square, least=0.0),
         **_map(point, partial),
         spread=point.correlation.spread,
         cut=point.clusters.cut if np.isfinite(point.clusters.cut) else float("nan"),
-        families=_families(votes, point, names),
+        families=agreement if agreement.n_families > 1 else None,
         n_effective=n_voting,
         n_pairs=n_voting * (n_voting - 1) // 2,
         known_pairs=int(point.correlation.known.sum()) // 2,
@@ -380,18 +384,6 @@ def _square(condensed: NDArray[Any], n: int) -> NDArray[Any]:
     return np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
 
 
-def _worth(correlation: redundancy.ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
-    """Mean correlation and effective numbers, monotone in the quantities with intervals."""
-    mean, spread = partial.mean, partial.spread
-    rho = _interval(correlation.mean, mean)
-    square = _interval(correlation.mean**2 + correlation.spread**2, mean**2 + spread**2)
-    return {
-        "correlation": rho.clip(-1.0, 1.0),
-        "effective": _worth_of(n, rho),
-        "dimensions": _worth_of(n, square, least=0.0),
-    }
-
-
 def _worth_of(n: int, rho: Interval, least: float = -np.inf) -> Interval:
     """The effective number of n judges; it falls as their mean correlation rises."""
 
@@ -430,15 +422,6 @@ def _map(point: _Point, partial: Halves) -> dict[str, Any]:
         "map_joint": np.where(known, point.joint[rows, columns], 0).astype(np.int64),
         "map_together": partial.together[condensed],
     }
-
-
-def _families(
-    votes: VoteMatrix, point: _Point, names: tuple[str, ...]
-) -> redundancy.FamilyAgreement | None:
-    label = point.clusters.label
-    families = families_of(votes.with_judges(names[: len(label)]))
-    agreement = redundancy.family_agreement(point.correlation, label, families)
-    return agreement if agreement.n_families > 1 else None
 
 
 def _warnings(

@@ -26,7 +26,7 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, band, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, stand_ins, tally_of
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
+from judgepanel.studies.contract import Chunk, Deciding, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.results import NllResult, column, frozen, json_values
 from judgepanel.votes import VoteMatrix
@@ -162,8 +162,19 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()
     }
     best = int(levels["nll"].value[0, :-1].argmin())
-    delta = _against(totals, estimated, best, spec).reshape(*shape).transposed()
+    # NLL differences (n_cells,) from the best cell with a simultaneous band. The band is two-sided
+    # and taken around the observed best cell, as in multiple comparisons with the best (Hsu 1984,
+    # doi:10.1214/aos/1176346728) with both ends of every interval kept.
+    nll, split_nll = totals.nll()
+    delta = nll - nll[best]
+    interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
+    delta = band(interval, spec.settings.seed).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
+    nested = (
+        f"Nested form: of {totals.n_calibration.mean():,.0f} calibration items {LEARNS:.0%} fit "
+        "the aggregator and the rest the calibrator."
+    )
+    fits = len(totals.numbers) * len(pipelines.aggregators)
     return MethodGrid.from_splits(
         prepared,
         spec,
@@ -177,35 +188,12 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         chosen_nll=levels["nll"][0, -1],
         chosen_share=share.reshape(shape).T,
         constant_nll=totals.constant_nll.mean(axis=0)[0],
-        warnings=_warnings(prepared, spec, pipelines, totals),
-    )
-
-
-def _against(totals: Tally, estimated: Estimator, best: int, spec: MethodGridSpec) -> Interval:
-    """NLL differences (n_cells,) from the best cell with a simultaneous band.
-
-    The band is two-sided and taken around the observed best cell, as in multiple comparisons with
-    the best (Hsu 1984, doi:10.1214/aos/1176346728) with both ends of every interval kept.
-    """
-    nll, split_nll = totals.nll()
-    delta = nll - nll[best]
-    interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
-    return band(interval, spec.settings.seed)
-
-
-def _warnings(
-    prepared: Prepared, spec: MethodGridSpec, pipelines: Pipelines, totals: Tally
-) -> tuple[str, ...]:
-    nested = (
-        f"Nested form: of {totals.n_calibration.mean():,.0f} calibration items {LEARNS:.0%} fit "
-        "the aggregator and the rest the calibrator."
-    )
-    fits = len(totals.numbers) * len(pipelines.aggregators)
-    return run_warnings(
-        prepared,
-        totals,
-        nested if spec.form == "nested" else "",
-        *stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits),
+        warnings=run_warnings(
+            prepared,
+            totals,
+            nested if spec.form == "nested" else "",
+            *stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits),
+        ),
     )
 
 
