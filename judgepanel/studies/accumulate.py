@@ -258,8 +258,7 @@ class ItemMeans:
         """Return the scores at positions of metric, pipeline and arm."""
         metric, *rest = place if isinstance(place, tuple) else (place,)
         if isinstance(metric, slice):
-            chosen = range(len(ITEM_METRICS))[metric]
-            return np.stack([self[(m, *rest)] for m in chosen])
+            return np.stack([self[(m, *rest)] for m in range(len(ITEM_METRICS))[metric]])
         sums, unit = (self.hits, 2.0) if metric == _HIT else (self.losses[metric], _UNIT)
         wanted, often = sums[tuple(rest)], unit * self.evaluated[self.seen]
         means = np.empty((*wanted.shape[:-1], len(often)))
@@ -699,8 +698,7 @@ def unknown_where(same: Bools, figures: Interval) -> Interval:
 
 def verdicts(deltas: Interval, margin: float | Floats, same: Bools) -> list[inference.Verdict]:
     """Return the verdict on every difference; ``same`` marks panels that are the same."""
-    margins = np.broadcast_to(margin, deltas.shape)
-    rows = zip(deltas.lo, deltas.hi, margins, same, strict=True)
+    rows = zip(deltas.lo, deltas.hi, np.broadcast_to(margin, deltas.shape), same, strict=True)
     return [inference.verdict(lo, hi, margin, identical=bool(tie)) for lo, hi, margin, tie in rows]
 
 

@@ -436,8 +436,7 @@ def unpack(kind: type[T], data: bytes) -> T:
     reader = reader_of(kind)
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            content = json.loads(arrays[_TEXT].tobytes())
-            rebuilt: T = reader(content, arrays)
+            rebuilt: T = reader(json.loads(arrays[_TEXT].tobytes()), arrays)
             return rebuilt
     except Exception as error:  # A damaged .npy may raise any error of Python's parser.
         raise ValueError(f"these bytes cannot be read: {type(error).__name__}") from None

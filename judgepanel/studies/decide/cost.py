@@ -351,8 +351,7 @@ def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Fl
         return grid
     check_budget(costs.cost, spec.budget, judges)
     asked = costs.full if affordable(costs.full, spec.budget) else spec.budget
-    near = np.isclose(grid, asked, rtol=1e-9, atol=0.0)
-    return np.sort(np.append(grid[~near], asked))
+    return np.sort(np.append(grid[~np.isclose(grid, asked, rtol=1e-9, atol=0.0)], asked))
 
 
 def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
@@ -371,8 +370,7 @@ def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
         chosen.append(np.array([panel.chosen.judges for panel in panels]))
         return curator_arms(ballots, split, panels, spec.calibrator)
 
-    totals = tally_of(prepared, spec.settings, chunk, arms)
-    return CostTally(totals, np.array(chosen))
+    return CostTally(tally_of(prepared, spec.settings, chunk, arms), np.array(chosen))
 
 
 def _scored(

@@ -374,8 +374,7 @@ def curator_figures(
     low, high = np.quantile(all_sizes, (0.025, 0.975), axis=0, method="nearest")
     seen = np.where(np.isfinite(saw).all(axis=0), saw.mean(axis=0), np.nan)
     known = np.isfinite(seen) & comparable
-    shown = np.where(known, optimism, np.nan)  # The oracle's promise is infinite.
-    least, most = np.quantile(shown, (0.025, 0.975), axis=0)
+    least, most = np.quantile(np.where(known, optimism, np.nan), (0.025, 0.975), axis=0)
     return results.records_of(
         CuratorFigures,
         curator=names,

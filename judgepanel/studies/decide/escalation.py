@@ -356,8 +356,7 @@ def _of_split(
     panels = [curated(ballots, split, curator, evidence, spec.aggregator) for curator in curators]
     held, own = [], []
     for panel in panels:
-        fitted = calibrate(ballots, split, panel.scores, (name,))
-        held.append(evaluate(ballots, split, fitted))
+        held.append(evaluate(ballots, split, calibrate(ballots, split, panel.scores, (name,))))
         own.append(_own_logits(ballots, split, panel.scores, name, fold))
     if (panels[0].chosen.judges == panels[1].chosen.judges).all():
         own[0], held[0] = own[1], held[1]

@@ -88,8 +88,7 @@ class PanelWorth(Declared):
 
 def panel_sizes(n_judges: int) -> Ints:
     """Return 1, 2, 3, 5, 10, 20, 30, 50 and so on below all judges, and all."""
-    powers = range(len(str(n_judges)))
-    sizes = {step * 10**power for power in powers for step in _STEPS}
+    sizes = {step * 10**power for power in range(len(str(n_judges))) for step in _STEPS}
     return np.array(sorted({k for k in sizes if k < n_judges} | {n_judges}))
 
 

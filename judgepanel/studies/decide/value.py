@@ -750,8 +750,7 @@ def _correlations(split_values: Gathered) -> Interval:
     in_splits = split_values.partial.correlation
     known = np.isfinite(in_splits)
     n_known = known.sum(axis=0)
-    safe = np.where(known, in_splits, 0.0)
-    mean = safe.sum(axis=0) / np.maximum(n_known, 1)
+    mean = np.where(known, in_splits, 0.0).sum(axis=0) / np.maximum(n_known, 1)
     square = np.where(known, (in_splits - mean) ** 2, 0.0).sum(axis=0)
     spread = np.sqrt(square / np.maximum(n_known - 1, 1))
     n_cal, n_eval = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())

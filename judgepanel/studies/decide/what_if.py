@@ -213,8 +213,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     items, splits = totals.nll()
     same = bool((masks[0] == masks[1]).all())
     extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
-    level = allow_level(estimated(items, splits), extra)
-    nll = Interval.of(level).clip(*RANGES["nll"])
+    nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*RANGES["nll"])
     gap = allow_difference(
         estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]),
         between(extra[1:], extra[:1]) * (not same),

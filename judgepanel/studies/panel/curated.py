@@ -236,8 +236,7 @@ def best_under_budget(evidence: Evidence) -> Chosen:
     limit = float(cost.sum()) if budget is None else min(budget, float(cost.sum()))
     check_budget(cost, limit)
     steps = budget_grid(cost, POINTS, limit)
-    aggregator = evidence.rules.aggregator
-    return under_budgets(evidence, steps, aggregator, reference=False).panels[-1]
+    return under_budgets(evidence, steps, evidence.rules.aggregator, reference=False).panels[-1]
 
 
 def budget_grid(cost: Floats, points: int, limit: float, *, whole: bool = False) -> Floats:
@@ -333,8 +332,7 @@ def orders(evidence: Evidence, limit: float = float("inf")) -> Ints:
     """
     cost, ballots = _costs(evidence), evidence.ballots
     distance = prefixes.ranking_key(*prefixes.counts(ballots, evidence.rows), "informativeness")
-    value = per_cost(distance, cost)
-    by_value = _sorted(-value, -np.round(distance, 12), cost)
+    by_value = _sorted(-per_cost(distance, cost), -np.round(distance, 12), cost)
     greedy = _greedy(evidence, cost, limit)
     rest = by_value[~np.isin(by_value, greedy)]
     return np.stack(
@@ -431,8 +429,7 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
         key, units = (*evidence.key, 106), evidence.ballots.units
         pieces = folds(units, evidence.rows, FITTED_FOLDS, seed=rules.seed, key=key)
     for number, piece in enumerate(pieces):
-        part = evidence.part(piece.calibration, 200 + number)
-        by = orders(part, float(levels[-1]))
+        by = orders(evidence.part(piece.calibration, 200 + number), float(levels[-1]))
         panels = filled(by, cost, levels).reshape(-1, len(cost))
         unique, back = np.unique(panels, axis=0, return_inverse=True)
         if trials:

@@ -439,8 +439,7 @@ def first_of(
 
 def fixed_size(evidence: Evidence) -> Chosen:
     """The ``size`` most accurate judges."""
-    k = min(evidence.rules.size, evidence.ballots.n_judges)
-    return first_of(evidence, k, "accuracy")
+    return first_of(evidence, min(evidence.rules.size, evidence.ballots.n_judges), "accuracy")
 
 
 def random_k(evidence: Evidence) -> Chosen:
@@ -468,8 +467,7 @@ def one_per_cluster(evidence: Evidence) -> Chosen:
 
 def _best_of_groups(evidence: Evidence, groups: Bools) -> Bools:
     accuracy = prefixes.posterior_mean(*prefixes.counts(evidence.ballots, evidence.rows))
-    best = np.where(groups, accuracy, -1.0).argmax(axis=1)
-    return np.isin(np.arange(len(accuracy)), best)
+    return np.isin(np.arange(len(accuracy)), np.where(groups, accuracy, -1.0).argmax(axis=1))
 
 
 def without_failures(evidence: Evidence) -> Chosen:
@@ -477,8 +475,7 @@ def without_failures(evidence: Evidence) -> Chosen:
 
     Judges below chance are dropped only if the aggregator cannot reverse their votes.
     """
-    legibility = legible(evidence.ballots, limits=False)
-    return _all_but(to_drop(legibility, evidence.rules.aggregator))
+    return _all_but(to_drop(legible(evidence.ballots, limits=False), evidence.rules.aggregator))
 
 
 def above_chance(evidence: Evidence) -> Chosen:

@@ -271,8 +271,7 @@ def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: Chunk) -> ValueTally:
         for split in splits_of(prepared, spec.settings, chunk):
             rows = split.evaluation[:: thinning(ballots, len(split.evaluation))]
             narrow = Split(split.number, split.calibration, rows)
-            values = _values(ballots, narrow, ks, spec.ranking)
-            yield narrow, values.reshape(-1, len(rows))
+            yield narrow, _values(ballots, narrow, ks, spec.ranking).reshape(-1, len(rows))
 
     return tally_values(scored(), ballots.n_items, len(VALUES) * len(ks))
 

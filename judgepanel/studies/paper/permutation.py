@@ -199,8 +199,7 @@ class PermutationTally:
 
 def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> PermutationTally:
     """Score the permutations of one chunk."""
-    prepared = prepare(votes, spec.settings)
-    ballots, settings = prepared.ballots, spec.settings
+    ballots, settings = prepare(votes, spec.settings).ballots, spec.settings
     splits = [
         split(ballots.units, s, fraction=settings.fraction, seed=settings.seed)
         for s in range(spec.n_splits)
@@ -289,8 +288,7 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
     nll, constant = Interval.full((), np.nan), float("nan")
     if partial.real is not None:
         tally = partial.real
-        estimated = Estimator.of(tally, prepared.ballots.units)
-        level = grid_estimates(tally, estimated)["nll"][0, 0]
+        level = grid_estimates(tally, Estimator.of(tally, prepared.ballots.units))["nll"][0, 0]
         nll = replace(level, value=partial.nll[real][0])
         constant = float(partial.real.constant_nll.mean())
     warnings = list(prepared.notices)

@@ -95,8 +95,7 @@ def signals(
         if len(np.unique(values[np.isfinite(values)])) > 1
         for favours in (HIGH, LOW)
     ]
-    rng = stream(seed, *_STREAM)
-    placebo = Signal(RANDOM, HIGH, rng.random(ballots.n_items))
+    placebo = Signal(RANDOM, HIGH, stream(seed, *_STREAM).random(ballots.n_items))
     return (*result, placebo), tuple(numeric[MOST_FEATURES:])
 
 

@@ -117,8 +117,7 @@ class VarianceDecomposition(Declared):
 def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) -> TwoPLFit:
     """Return the single fit; ``chunk`` holds one round."""
     ballots = prepare(votes, spec.settings).ballots
-    marks = ballots.votes * ballots.signs[:, None]
-    return fit_two_pl(marks)
+    return fit_two_pl(ballots.votes * ballots.signs[:, None])
 
 
 def merge(

@@ -157,8 +157,7 @@ def damaged_scores(
         rows = slice(number * n, (number + 1) * n)
         logits = np.ascontiguousarray(whole.logits[:, rows])
         empty = None if whole.empty is None else whole.empty[:, rows]
-        fitted = replace(whole, logits=logits, empty=empty)
-        return evaluate(ballots, split, fitted)
+        return evaluate(ballots, split, replace(whole, logits=logits, empty=empty))
 
     parts = map(part, range(len(late)))
     return [
@@ -384,8 +383,7 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
         together = Arms.of(scores, null_nll=null_nll, constant_nll=np.array(constant_nll))
         return together.in_order(order.swapaxes(1, 2).ravel())
 
-    totals = tally_of(prepared, spec.settings, chunk, arms)
-    return CorruptionTally(totals, changed, cast)
+    return CorruptionTally(tally_of(prepared, spec.settings, chunk, arms), changed, cast)
 
 
 def _panels(
@@ -420,8 +418,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         return Interval.of(estimates, unit).reshape(len(weights), n)
 
     def together(rows: Floats) -> Interval:
-        estimates = contrasts(totals, estimated, rows, draws=DRAWS)
-        return band(estimates, spec.settings.seed)
+        return band(contrasts(totals, estimated, rows, draws=DRAWS), spec.settings.seed)
 
     gap, delta = (Interval.full((n_p, n), np.nan) for _ in range(2))
     for p in range(n_p - 1):

@@ -443,8 +443,7 @@ class LabelBudget(BudgetResult):
 
     def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
         """Return the fitted learning curve at ``n`` labels; NaN if there is none."""
-        ratio = np.asarray(n, dtype=np.float64) / self.labels[-1]
-        power = ratio ** -self.curve_c[c, panel]
+        power = (np.asarray(n, dtype=np.float64) / self.labels[-1]) ** -self.curve_c[c, panel]
         return np.asarray(self.curve_a[c, panel] + self.curve_b[c, panel] * power)
 
     def needed_for(self, calibrator: str, panel: str, kind: str = "plateau") -> LabelsNeeded | None:

@@ -125,8 +125,7 @@ class Repeats(Means):
 
         ``values`` (E,) count only for their own code in 0..n_codes - 1.
         """
-        weights = values / self.times[self.item]
-        return _summed(self.item, self.n_items, codes, n_codes, weights)
+        return _summed(self.item, self.n_items, codes, n_codes, values / self.times[self.item])
 
     def by_split(self, values: Floats, codes: Ints | None = None, n_codes: int = 1) -> Floats:
         """Mean over a split's evaluations, split by code: (n_codes, S)."""

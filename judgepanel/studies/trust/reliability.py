@@ -226,8 +226,7 @@ def _slope_of(of: probabilities.Evaluations, stage: int) -> Interval:
         return Interval.full(2, np.nan, "")
     value = np.array([fit.slope, fit.intercept])
     estimated = of.mean(fit.influence + value[:, None])
-    both = Interval(value, estimated.lo, estimated.hi, unit="")
-    return both.where([True, not of.symmetric])
+    return Interval(value, estimated.lo, estimated.hi, unit="").where([True, not of.symmetric])
 
 
 def errors(of: probabilities.Evaluations, seed: int) -> dict[str, Any]:

@@ -181,8 +181,7 @@ def curve(of: Evaluations, stage: int) -> Interval:
 
 def _accuracies(of: Evaluations, value: Floats, se: Floats, items: Floats) -> Interval:
     """Accuracies (n,) among ``items`` items; if all or none are right, groups are counted."""
-    at_ends = items * len(np.unique(of.units)) / of.n_items
-    return share_intervals(of, value, se, at_ends, items)
+    return share_intervals(of, value, se, items * len(np.unique(of.units)) / of.n_items, items)
 
 
 def _local(right: Floats, share: Floats) -> Floats:
@@ -201,8 +200,7 @@ def areas(of: Evaluations, stage: int) -> dict[str, Any]:
     most = np.empty(of.n_splits)
     for number, rows in _splits(of):
         values[0, rows] = auac_values(ranked(np.abs(of.logits[stage, rows])), hit[rows])
-        best = auac_values(ranked(hit[rows]), hit[rows]).mean()
-        most[number] = best - hit[rows].mean()
+        most[number] = auac_values(ranked(hit[rows]), hit[rows]).mean() - hit[rows].mean()
     values[1], values[2] = hit, values[0] - hit
     fitted = of.mean(values)
     levels = _accuracies(of, fitted.value[:2], fitted.se[:2], np.full(2, float(of.n_items)))

@@ -214,8 +214,7 @@ def panels(
     n = min(len(inside), many)
 
     def first(pool: Ints, sizes: list[int], part: int) -> list[Ints]:
-        key = (number, _KEY, g, part)
-        return nested_rows(units, pool, sizes, seed=settings.seed, key=key)
+        return nested_rows(units, pool, sizes, seed=settings.seed, key=(number, _KEY, g, part))
 
     own = first(inside, [n], 1) if n < len(inside) else [inside]
     return [*own, *first(outside, [n, many], 2)], scored

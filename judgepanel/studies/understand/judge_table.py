@@ -104,8 +104,7 @@ def families_of(votes: VoteMatrix) -> tuple[str, ...]:
     """Return every judge's family in the judge table, '' if it gives none."""
     if votes.judge_table is None or FAMILY not in votes.judge_table:
         return ("",) * votes.n_judges
-    given = votes.judge_table[FAMILY]
-    return tuple("" if pd.isna(name) else str(name) for name in given)
+    return tuple("" if pd.isna(name) else str(name) for name in votes.judge_table[FAMILY])
 
 
 def wilson(successes: Ints | Floats, trials: Ints | Floats) -> tuple[Floats, Floats]:

@@ -244,8 +244,7 @@ def _point(prepared: Prepared) -> _Point:
 
 def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
     """Correlations and clusters in the halves of one chunk; the last also fits aggregators."""
-    prepared = prepare(votes, spec.settings)
-    ballots = prepared.ballots
+    ballots = prepare(votes, spec.settings).ballots
     upper = np.triu_indices(ballots.n_judges, 1)
     together = np.zeros(len(upper[0]), dtype=np.int64)
     means, spreads = [], []
@@ -408,8 +407,7 @@ def _interval(value: float, halves: Floats) -> Interval:
 def _map(point: _Point, partial: Halves) -> dict[str, Any]:
     order = point.clusters.order
     if len(order) > MAP_JUDGES:
-        voted = np.diag(point.joint)
-        most = np.argsort(-voted[order], kind="stable")[:MAP_JUDGES]
+        most = np.argsort(-np.diag(point.joint)[order], kind="stable")[:MAP_JUDGES]
         order = order[np.sort(most)]
     rows, columns = (order[side] for side in np.triu_indices(len(order), 1))
     known = point.correlation.known[rows, columns]
