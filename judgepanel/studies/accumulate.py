@@ -563,13 +563,7 @@ class Estimator:
     ) -> inference.Estimate:
         """Return estimates from values by item (m, n) and by split (S, m), as :func:`estimate`."""
         return inference.estimate(
-            items,
-            splits,
-            self.units,
-            *self.sizes,
-            redrawn=redrawn,
-            sides=self.sides,
-            joint=joint,
+            items, splits, self.units, *self.sizes, redrawn=redrawn, sides=self.sides, joint=joint
         )
 
 
@@ -783,10 +777,7 @@ class ConstantPosition:
 
 
 def against_position(
-    prepared: Prepared,
-    settings: Settings,
-    tally: Tally,
-    arms: Sequence[tuple[int, int]],
+    prepared: Prepared, settings: Settings, tally: Tally, arms: Sequence[tuple[int, int]]
 ) -> tuple[ConstantPosition, ...]:
     """Compare every arm (calibrator, arm of the tally) with the base rate as given, in that order.
 

@@ -27,16 +27,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
@@ -51,12 +42,7 @@ Arrays = Mapping[str, np.ndarray]
 """Arrays stored beside the JSON, by the names used there."""
 
 _SCALARS = (bool, int, float, str)
-_CELLS: dict[str, set[type]] = {
-    "f": {float, int, type(None)},
-    "i": {int},
-    "u": {int},
-    "b": {bool},
-}
+_CELLS: dict[str, set[type]] = {"f": {float, int, type(None)}, "i": {int}, "u": {int}, "b": {bool}}
 """JSON types allowed in a cell of an array, by the kind of its dtype."""
 
 

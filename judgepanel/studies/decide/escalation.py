@@ -50,12 +50,7 @@ from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
 from judgepanel.votes.matrix import cached
 
-_UNITS: dict[str, Unit] = {
-    "escalated": "share",
-    "cost": "cost",
-    "nll": "nats",
-    "accuracy": "share",
-}
+_UNITS: dict[str, Unit] = {"escalated": "share", "cost": "cost", "nll": "nats", "accuracy": "share"}
 
 
 @results.frozen
@@ -252,9 +247,7 @@ class EscalationSpec(StudySpec):
     calibrator: Calibrator = option("none", "calibrator of both panels")
     cheap: tuple[str, ...] | None = option(None, "judges of the cheap panel, by name")
     cheapest: int | None = option(
-        None,
-        "or: number of cheapest judges that form the cheap panel",
-        check=check_panels,
+        None, "or: number of cheapest judges that form the cheap panel", check=check_panels
     )
     share: float = option(
         0.2,

@@ -610,11 +610,7 @@ def traits_of(votes: VoteMatrix, signs: Votes) -> Mapping[str, NDArray[Any]]:
 
 
 def warnings_of(
-    votes: VoteMatrix,
-    spec: EstimateSpec,
-    groups: Groups,
-    n_labels: Ints,
-    weighting: Weighting,
+    votes: VoteMatrix, spec: EstimateSpec, groups: Groups, n_labels: Ints, weighting: Weighting
 ) -> tuple[str, ...]:
     """Return sentences about the labels, their sample and the groups."""
     warnings = []

@@ -87,7 +87,7 @@ class WhatIf(PipelineResult):
     constant_nll: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = {
-        "panel": "The panel kept, or the one it is compared with.",
+        "panel": "The panel kept, or the one it is compared with."
     }
 
     def frame(self) -> pd.DataFrame:

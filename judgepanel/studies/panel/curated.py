@@ -336,11 +336,7 @@ def orders(evidence: Evidence, limit: float = float("inf")) -> Ints:
     greedy = _greedy(evidence, cost, limit)
     rest = by_value[~np.isin(by_value, greedy)]
     return np.stack(
-        [
-            by_value,
-            np.concatenate([greedy, rest]),
-            _sorted(-np.round(distance, 12), cost),
-        ]
+        [by_value, np.concatenate([greedy, rest]), _sorted(-np.round(distance, 12), cost)]
     )
 
 
@@ -503,12 +499,7 @@ CURATORS: Mapping[str, Curator] = {
         Curator("checks", "without parse-rate failures (P1)", without_failures),
         Curator("above_chance", "without judges below chance", above_chance),
         Curator("cheapest", "the k cheapest", cheapest_k, uses_labels=True, needs="costs"),
-        Curator(
-            BUDGET,
-            "the best found under a budget",
-            best_under_budget,
-            needs="budget",
-        ),
+        Curator(BUDGET, "the best found under a budget", best_under_budget, needs="budget"),
         Curator(SELECTOR, "finite-calibration selector", finite_calibration),
         Curator(ORACLE, "oracle k", None),
     )

@@ -324,10 +324,7 @@ def candidates_of(
         Family("joint_monotone", ((EVERYONE, n_judges),), SCALES),
         Family("stacking_monotone", ((EVERYONE, n_judges),), SCALES),
     )
-    within = (
-        Curation(BUDGET, "one_coin", WEIGHTED),
-        Curation(BUDGET, "joint", SCALES),
-    )
+    within = (Curation(BUDGET, "one_coin", WEIGHTED), Curation(BUDGET, "joint", SCALES))
     # Last, so that a candidate of votes has the same position with grades and without.
     on_grades = (
         Family("one_coin_graded", ((EVERYONE, n_judges),), MAPS),

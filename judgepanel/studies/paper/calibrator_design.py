@@ -172,10 +172,7 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         shape=shape,
         taken=taken,
         warnings=run_warnings(
-            prepared,
-            totals,
-            *replaced_fits(spec.calibrators, totals),
-            allowed=True,
+            prepared, totals, *replaced_fits(spec.calibrators, totals), allowed=True
         ),
     )
 

@@ -351,10 +351,7 @@ class Claim(results.SplitResult):
             "all_judges": to_plain(by_step.to_dict("records")),
             "reversals": [
                 to_plain(results.flat_row(reversal, raw_delta="raw_"))
-                | {
-                    "outcome": reversal.outcome,
-                    "measures": STEPS[reversal.calibrated].measures,
-                }
+                | {"outcome": reversal.outcome, "measures": STEPS[reversal.calibrated].measures}
                 for reversal in self.reversals()
             ],
             "n_judges": int(self.n_judges.max()),

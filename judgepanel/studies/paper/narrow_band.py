@@ -161,9 +161,7 @@ class NarrowBandSpec(StudySpec):
         (0.02, 0.1, 0.2, 0.4), "widths of the band of accuracies", check=_check("widths", 0.0, 1.0)
     )
     rhos: tuple[float, ...] = option(
-        (0.0, 0.2, 0.4),
-        "latent correlations of the votes",
-        check=_check("correlations", 0.0, 0.95),
+        (0.0, 0.2, 0.4), "latent correlations of the votes", check=_check("correlations", 0.0, 0.95)
     )
     sizes: tuple[int, ...] | None = option(None, "numbers of simulated judges", check=check_panels)
     shares: tuple[float, ...] = option(

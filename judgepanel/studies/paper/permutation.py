@@ -210,10 +210,7 @@ def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> Permuta
     for number in numbers.tolist():
         turned = permuted(ballots, number, settings.seed)
         results = [
-            (
-                one_split,
-                all_judges(turned, one_split, spec.aggregator, spec.calibrator, settings),
-            )
+            (one_split, all_judges(turned, one_split, spec.aggregator, spec.calibrator, settings))
             for one_split in splits
         ]
         if number == 0:

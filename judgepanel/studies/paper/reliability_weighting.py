@@ -269,10 +269,7 @@ def merge(
         p_plain=plain_tost((identity[1:] - identity[:1]) @ totals.nll()[0], spec.margin),
         base_nll=Interval.of(level).clip(*RANGES["nll"])[0],
         warnings=run_warnings(
-            prepared,
-            totals,
-            unused if left_out else "",
-            *replaced_fits((spec.calibrator,), totals),
+            prepared, totals, unused if left_out else "", *replaced_fits((spec.calibrator,), totals)
         ),
     )
 

@@ -29,15 +29,7 @@ from judgepanel.studies import results
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, RANGES, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
-from judgepanel.studies.contract import (
-    Chunk,
-    Deciding,
-    Prepared,
-    Study,
-    at_level,
-    prepare,
-    steady,
-)
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, at_level, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AVERAGE, AverageSpec, as_scores, average_on
 from judgepanel.studies.slices import FEWEST_OF_A_CLASS, EasyAndHard, difficulty_strata
@@ -396,11 +388,7 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
     tallies = []
     if rounds:
         tallies = [
-            tally(
-                _of_target(rounds, t),
-                n_items=prepared.ballots.n_items,
-                seed=spec.settings.seed,
-            )
+            tally(_of_target(rounds, t), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
             for t in range(len(TARGETS))
         ]
 
@@ -456,11 +444,7 @@ def _round(
 
 
 def _from_source(
-    ballots: Ballots,
-    source: Split,
-    targets: tuple[Ints, ...],
-    spec: DifficultyTransferSpec,
-    s: int,
+    ballots: Ballots, source: Split, targets: tuple[Ints, ...], spec: DifficultyTransferSpec, s: int
 ) -> list[evaluation.TargetScores]:
     if spec.aggregator == AVERAGE:
         return _averaged(ballots, source, targets, spec.settings.seed)

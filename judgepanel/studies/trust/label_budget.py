@@ -777,13 +777,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
 
 
 def budget_estimates(
-    tally: Tally,
-    units: Ints,
-    calibrated: Bools,
-    *,
-    n_calibrators: int,
-    n_panels: int,
-    seed: int,
+    tally: Tally, units: Ints, calibrated: Bools, *, n_calibrators: int, n_panels: int, seed: int
 ) -> dict[str, Any]:
     """Return the score-based fields of :class:`LabelBudget`; NaN ends from a single split.
 

@@ -350,11 +350,7 @@ def switch_arms(
 
 
 def check_compatibility(
-    arms: tuple[SwitchArm, ...],
-    missing: Missingness,
-    partly: tuple[str, ...],
-    *,
-    n_judges: int,
+    arms: tuple[SwitchArm, ...], missing: Missingness, partly: tuple[str, ...], *, n_judges: int
 ) -> Check:
     """Return P3 as a check; ``partly`` are the judges that miss at least 5 % of the items."""
     if n_judges < FEWEST_COMPLETE:

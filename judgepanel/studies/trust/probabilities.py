@@ -68,12 +68,7 @@ class Means:
         return len(self.sizes)
 
     def estimated(
-        self,
-        items: Floats,
-        splits: Floats,
-        *,
-        sides: Sides | None = None,
-        joint: bool = False,
+        self, items: Floats, splits: Floats, *, sides: Sides | None = None, joint: bool = False
     ) -> Estimate:
         """Means over new items from values by item (n, N) and by split (n, S).
 
@@ -314,9 +309,7 @@ class PanelSpec(AverageSpec):
         "beta", "how the raw score becomes a probability (none for average)"
     )
     panel: int | None = option(
-        None,
-        "number of judges in the panel, best first (default: all)",
-        check=check_panels,
+        None, "number of judges in the panel, best first (default: all)", check=check_panels
     )
     ranking: Ranking = option("accuracy")
 

@@ -778,10 +778,7 @@ def _warnings(
 ) -> tuple[str, ...]:
     missing = prepared.ballots.votes.size and (prepared.ballots.votes == 0).any()
     return run_warnings(
-        prepared,
-        curve,
-        *(left_out if missing else ()),
-        *replaced_fits((spec.calibrator,), curve),
+        prepared, curve, *(left_out if missing else ()), *replaced_fits((spec.calibrator,), curve)
     )
 
 

@@ -63,8 +63,7 @@ class Agreement(Declared):
     label_0_vote_1: Ints = column("Items with label 0 and vote 1.", "0, voted 1", "whole")
     label_0_vote_0: Ints = column("Items with label 0 and vote 0.", "0, voted 0", "whole")
     kappa: Interval = column(
-        "Cohen's kappa of votes and labels; blank if all labels and votes are equal.",
-        "kappa",
+        "Cohen's kappa of votes and labels; blank if all labels and votes are equal.", "kappa"
     )
     ac1: Interval = column("Gwet's AC1 of votes and labels.", "AC1")
     others: Interval = column(

@@ -189,14 +189,7 @@ def _curve(
         np.array([of(margins[rows]) for rows in inside]) for of in (np.min, np.median, np.max)
     )
     return GradeCurve(
-        judge,
-        threshold,
-        nearest,
-        median,
-        farthest,
-        correct,
-        counts,
-        share_right(correct, counts),
+        judge, threshold, nearest, median, farthest, correct, counts, share_right(correct, counts)
     )
 
 

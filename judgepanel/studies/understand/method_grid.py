@@ -89,8 +89,7 @@ class MethodGrid(NllResult):
     accuracy: Interval = column()
     ece: Interval = column()
     delta: Interval = column(
-        "NLL of the pair minus that of the best pair, in nats.",
-        ends=" over all pairs at once",
+        "NLL of the pair minus that of the best pair, in nats.", ends=" over all pairs at once"
     )
     tied: NDArray[np.bool_] = column()
     best: tuple[int, int]
