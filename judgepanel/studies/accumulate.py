@@ -223,7 +223,7 @@ class Tally(SplitCounts):
         """Number of arms without the chosen one."""
         return int(self.chosen_on.shape[-1])
 
-    def item_means(self) -> tuple[ItemMeans, NDArray[np.bool_]]:
+    def item_means(self) -> tuple[ItemMeans, Bools]:
         """Mean score (3, C, A + 1, n) of every evaluated item, and the mask of these items."""
         seen = np.asarray(self.evaluated > 0)
         return ItemMeans(self.item_sums, self.item_hits, self.evaluated, seen), seen
@@ -233,11 +233,11 @@ class Tally(SplitCounts):
         means, _ = self.item_means()
         return means[0, pipeline, arms], self.split_means[:, 0, pipeline, arms]
 
-    def calibrated(self) -> NDArray[np.bool_]:
+    def calibrated(self) -> Bools:
         """Whether each item calibrates in each split, (S, N)."""
         return unpacked(self.sides[:, 0], len(self.evaluated))
 
-    def scored(self) -> NDArray[np.bool_]:
+    def scored(self) -> Bools:
         """Whether each split evaluates each item of :meth:`item_means`, (S, n)."""
         return unpacked(self.sides[:, 1], len(self.evaluated))[:, self.evaluated > 0]
 
@@ -252,7 +252,7 @@ class ItemMeans:
     losses: Ints
     hits: Halves
     evaluated: Ints
-    seen: NDArray[np.bool_]
+    seen: Bools
 
     def __getitem__(self, place: int | slice | tuple[int | slice | Ints, ...]) -> Floats:
         """Return the scores at positions of metric, pipeline and arm."""
@@ -281,7 +281,7 @@ def packed(rows: Ints, n_items: int) -> Bits:
     return np.packbits(inside)
 
 
-def unpacked(bits: Bits, n_items: int) -> NDArray[np.bool_]:
+def unpacked(bits: Bits, n_items: int) -> Bools:
     """Return sets of items (..., n_items) from their bits."""
     return np.unpackbits(bits, axis=-1, count=n_items).view(np.bool_)
 
@@ -547,12 +547,12 @@ class Estimator:
     everything but the values is then NaN.
     """
 
-    units: NDArray[np.int64]
+    units: Ints
     sizes: tuple[float, float]
     sides: Sides | None
 
     @classmethod
-    def of(cls, tally: Tally, units: NDArray[np.int64]) -> Estimator:
+    def of(cls, tally: Tally, units: Ints) -> Estimator:
         """Return the estimator of a tally; ``units`` (N,) are the groups of all its items."""
         several = len(tally.numbers) > 1
         sides = Sides.of(tally.calibrated(), tally.scored(), units) if several else None
@@ -611,7 +611,7 @@ def comparisons(
     tally: Tally,
     estimated: Estimator,
     calibrators: tuple[str, ...],
-    sizes: NDArray[np.int64],
+    sizes: Ints,
     seed: int,
     *,
     rare: bool = False,
@@ -637,7 +637,7 @@ def _of_calibrator(
     estimated: Estimator,
     c: int,
     calibrator: str,
-    sizes: NDArray[np.int64],
+    sizes: Ints,
     seed: int,
     extra: Floats,
 ) -> tuple[Comparison, ...]:
@@ -697,7 +697,7 @@ def verdicts(deltas: Interval, margin: float | Floats, same: Bools) -> list[infe
 
 
 def settled(
-    tally: Tally, estimated: Estimator, arms: NDArray[np.int64], *, reference: int | None = None
+    tally: Tally, estimated: Estimator, arms: Ints, *, reference: int | None = None
 ) -> bool:
     """Return whether more splits are unlikely to change a verdict on these arms of any pipeline.
 

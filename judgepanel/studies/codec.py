@@ -9,7 +9,7 @@ are built.
 Readers: how JSON values and arrays are read back according to type annotations.
 
 A type annotation is converted to a ``Reader`` once per class. Aliases are resolved first, so that
-``NDArray[np.float64]`` means the same as a generic alias (NumPy before 2.5) and as a type alias
+``Floats`` means the same as a generic alias (NumPy before 2.5) and as a type alias
 (2.5 and later). An annotation that cannot be read raises a TypeError that names the field: no value
 passes through unchecked.
 

@@ -25,8 +25,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats
 from judgepanel.distributions import norm_ppf
 from judgepanel.kernels.ballots import Ballots, signs_of
 from judgepanel.scoring.inference import MARGIN, Estimate, verdict
@@ -105,7 +105,7 @@ class Prepared:
         """Names of the columns of ``ballots``."""
         return self.oriented.votes.judges
 
-    def named(self, judges: NDArray[np.bool_]) -> tuple[str, ...]:
+    def named(self, judges: Bools) -> tuple[str, ...]:
         """Return the names of the judges that a mask (n_judges,) holds."""
         return tuple(self.judges[j] for j in np.flatnonzero(judges))
 
@@ -159,7 +159,7 @@ MOST_OF_REACH = 0.2
 One of two standard errors to either side is then at most 9 % wider than with any number of splits.
 """
 
-Deciding = Iterable[tuple[Interval, float | NDArray[np.float64]]]
+Deciding = Iterable[tuple[Interval, float | Floats]]
 """Figures that decide, each with the margins that it is compared with; 0 where its sign decides."""
 
 
@@ -182,7 +182,7 @@ def always(*_: object) -> bool:
     return True
 
 
-def same_verdicts(differences: Estimate, levels: NDArray[np.float64] | float) -> bool:
+def same_verdicts(differences: Estimate, levels: Floats | float) -> bool:
     """Return whether more splits are unlikely to change the verdict of any difference.
 
     ``levels`` are the NLLs to which the margins are relative.
@@ -202,7 +202,7 @@ def steady(
     return settled
 
 
-def inside(figure: Interval, margin: float | NDArray[np.float64]) -> Deciding:
+def inside(figure: Interval, margin: float | Floats) -> Deciding:
     """Return what decides whether a figure lies inside its margins by two one-sided tests."""
     within = at_level(figure, 0.9)
     return [(within, margin), (-within, margin)]
@@ -215,7 +215,7 @@ def at_level(figure: Interval, level: float) -> Interval:
     return replace(figure, lo=figure.value + down, hi=figure.value + up, level=level)
 
 
-def holds(figure: Interval, margin: float | NDArray[np.float64]) -> bool:
+def holds(figure: Interval, margin: float | Floats) -> bool:
     """Return whether more splits would neither narrow these intervals nor change their verdicts."""
     if figure.monte_carlo is None:
         return False
@@ -228,12 +228,7 @@ def holds(figure: Interval, margin: float | NDArray[np.float64]) -> bool:
     return bool(narrow.all()) and _same(lo, hi, error, margins)
 
 
-def _same(
-    lo: NDArray[np.float64],
-    hi: NDArray[np.float64],
-    error: NDArray[np.float64],
-    margins: NDArray[np.float64],
-) -> bool:
+def _same(lo: Floats, hi: Floats, error: Floats, margins: Floats) -> bool:
     """Return whether verdicts stay the same if intervals move by ``REACH`` errors either way."""
     ends = zip(lo, hi, REACH * error, margins, strict=True)
     return all(

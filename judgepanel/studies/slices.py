@@ -131,7 +131,7 @@ def _sliced(
     )
 
 
-def _quantiles(values: NDArray[np.float64], quantiles: int) -> list[tuple[str, Ints]]:
+def _quantiles(values: Floats, quantiles: int) -> list[tuple[str, Ints]]:
     """Parts between quantiles, equal values together; few distinct values are one part each."""
     known = values[np.isfinite(values)]
     levels = np.unique(known)

@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
@@ -787,7 +786,7 @@ def _slice_gaps(split_values: Gathered) -> dict[str, Any]:
     }
 
 
-def _contrast(each: Floats, inside: NDArray[np.bool_]) -> Floats:
+def _contrast(each: Floats, inside: Bools) -> Floats:
     """Values (K, N) of items whose mean is that inside minus that outside, linearised."""
     share = float(inside.mean())
     if share in (0.0, 1.0):

@@ -27,9 +27,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from judgepanel.arrays import Bools
+from judgepanel.arrays import Bools, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores
@@ -271,7 +270,7 @@ WHAT_IF: contract.Study[WhatIfSpec, Tally, WhatIf] = contract.Study(
 
 _SETTINGS = ("orientation", "protocol", "splits", "fraction", "seed", "group_duplicates")
 """Settings that two analyses must share for their splits to be the same."""
-Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+Rows = tuple[Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -390,7 +389,7 @@ def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:
     return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
 
 
-def _groups(side: Side, rows: NDArray[np.int64]) -> tuple[str, ...] | None:
+def _groups(side: Side, rows: Ints) -> tuple[str, ...] | None:
     votes = contract.grouped_votes(side.votes, side.settings)
     return None if votes.groups is None else tuple(votes.groups[i] for i in rows)
 

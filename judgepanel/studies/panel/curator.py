@@ -20,7 +20,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels import prefixes, subsets
@@ -62,15 +61,15 @@ class JudgeCosts:
         """Cost of all judges."""
         return float(self.cost.sum())
 
-    def of(self, judges: NDArray[np.bool_]) -> Floats:
+    def of(self, judges: Bools) -> Floats:
         """Return the cost of panels (..., n_judges)."""
         return np.asarray(judges.astype(np.float64) @ self.cost)
 
-    def slowest(self, judges: NDArray[np.bool_]) -> Floats:
+    def slowest(self, judges: Bools) -> Floats:
         """Latency of panels (..., n_judges) asked in parallel; 0 if empty, NaN if unknown."""
         return np.asarray(np.where(judges, self.latency, 0.0).max(axis=-1))
 
-    def in_turn(self, judges: NDArray[np.bool_]) -> Floats:
+    def in_turn(self, judges: Bools) -> Floats:
         """Latency of panels (..., n_judges) asked in sequence."""
         return np.asarray(np.where(judges, self.latency, 0.0).sum(axis=-1))
 
@@ -195,7 +194,7 @@ def _unit(column: str | None, name: str) -> str:
     return "" if column is None else column.removeprefix(name).removeprefix("_")
 
 
-def affordable(cost: Floats | float, budget: float) -> NDArray[np.bool_]:
+def affordable(cost: Floats | float, budget: float) -> Bools:
     """Return which costs are within a budget."""
     return np.asarray(np.asarray(cost) <= budget * (1.0 + SLACK))
 
@@ -411,7 +410,7 @@ def top_k(evidence: Evidence, ranking: prefixes.Ranking) -> Chosen:
     return first_of(evidence, k, ranking, float(nll[k - 1]))
 
 
-def prefix_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> NDArray[np.float64]:
+def prefix_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Floats:
     """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
     rules = evidence.rules
     recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)

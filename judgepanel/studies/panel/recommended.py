@@ -164,7 +164,7 @@ class Candidates:
         """All candidates; positions follow :mod:`studies.contest.compete`."""
         return tuple(candidate for family in self.families for candidate in family.candidates())
 
-    def prior(self, allowed: NDArray[np.bool_] | None = None) -> Floats:
+    def prior(self, allowed: Bools | None = None) -> Floats:
         """Prior weight (n_candidates,) in the average; 0 for those that are no members.
 
         Members that need more judges than there are, or that are not ``allowed`` (n_candidates,),

@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel import distributions
-from judgepanel.arrays import Floats, Ints
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.descriptive import first_reached
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
@@ -247,7 +246,7 @@ def fraction_estimates(
     return {"nll": nll, "delta": delta, "against": against, "needed": tuple(needed)}
 
 
-def _common_items(tallies: Sequence[Tally], common: NDArray[np.bool_]) -> Floats:
+def _common_items(tallies: Sequence[Tally], common: Bools) -> Floats:
     """Mean NLL (n_shares, C, n_panels, n) of the items that every share evaluated."""
     means = [scores.item_means() for scores in tallies]
     return np.stack([items[0, :, :-1][..., common[seen]] for items, seen in means])

@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel import distributions
-from judgepanel.arrays import Floats
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
@@ -55,7 +54,7 @@ class Signal:
     values: Floats
     feature: bool = False
 
-    def importance(self, rows: NDArray[np.int64], strength: float) -> Floats:
+    def importance(self, rows: Ints, strength: float) -> Floats:
         """How much every row counts, (n,), from 1 - strength to 1 + strength with mean 1.
 
         Linear in the rank among the rows, so that only the order of the signal matters; unknown

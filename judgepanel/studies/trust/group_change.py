@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from judgepanel.arrays import Bools
+from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores
@@ -63,7 +62,7 @@ class GroupChange(SplitResult):
         "NLL without the group minus that with it, in nats; above 0 the group helps.",
         *("leaving it out", "difference"),
     )
-    p: NDArray[np.float64] = column(heading="p", form="p")
+    p: Floats = column(heading="p", form="p")
     verdicts: tuple[Verdict, ...] = column(heading="verdict", name="verdict")
     calibrator: str
     null_nll: float = column(heading="base rate")

@@ -151,7 +151,7 @@ def relative_ease(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> tuple[Flo
 def _tests(
     prepared: Prepared,
     absent: Floats,
-    tested: NDArray[np.int64],
+    tested: Ints,
     known: list[_Known],
     ease: tuple[Floats, Floats],
 ) -> list[MissingTest]:
@@ -185,7 +185,7 @@ def _tests(
     return rows + _rows(POOLED, pooled, everything, p, int(absent.sum()))
 
 
-def _lone_groups(units: NDArray[np.int64]) -> tuple[str, ...]:
+def _lone_groups(units: Ints) -> tuple[str, ...]:
     """Return a sentence on the groups that no test can use, if any."""
     sizes = unit_sizes(units)
     lone = int((np.unique(sizes, return_counts=True)[1] == 1).sum())

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibration import Calibrator
@@ -33,7 +32,7 @@ from judgepanel.studies.slices import Slices, slices_of
 from judgepanel.votes import InputError, VoteMatrix
 
 
-def slice_pools(slices: Slices, n_items: int) -> NDArray[np.float64]:
+def slice_pools(slices: Slices, n_items: int) -> Floats:
     """Return the number of items available for each panel's labels, (n_slices, 3); see ``ARMS``."""
     own = np.array([float(len(rows)) for rows in slices.rows])
     return np.stack([own, n_items - own, n_items - own], axis=-1).reshape(-1, 3)

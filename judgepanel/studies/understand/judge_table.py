@@ -58,7 +58,7 @@ class JudgeTable:
     voted: Ints
     accuracy: Interval
     coverage: Floats
-    constant: NDArray[np.bool_]
+    constant: Bools
 
     def frame(self) -> pd.DataFrame:
         """One row per judge, most accurate first."""

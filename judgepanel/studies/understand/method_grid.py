@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from judgepanel.arrays import Floats
+from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, SplitScores, evaluate_grid
@@ -91,7 +90,7 @@ class MethodGrid(NllResult):
     delta: Interval = column(
         "NLL of the pair minus that of the best pair, in nats.", ends=" over all pairs at once"
     )
-    tied: NDArray[np.bool_] = column()
+    tied: Bools = column()
     best: tuple[int, int]
     chosen_nll: Interval
     chosen_share: Floats = column()
