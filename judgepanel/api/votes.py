@@ -310,7 +310,6 @@ class Inspection:
         aside.
         """
         measures = long_frame(
-            None,
             {
                 "judge": np.array(self.oriented.votes.judges, dtype=object),
                 "kappa": self.agreement.kappa,

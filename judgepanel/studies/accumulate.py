@@ -622,25 +622,17 @@ def comparisons(
     """
     if len(tally.numbers) < 2:
         return ()
-    item_means, _ = tally.item_means()
     results: list[Comparison] = []
     for c, calibrator in enumerate(calibrators):
-        nll = item_means[0, c]
-        extra = one_more_error(nll, estimated.units) * rare
-        results += _of_calibrator(tally, nll, estimated, c, calibrator, sizes, seed, extra)
+        results += _of_calibrator(tally, estimated, c, calibrator, sizes, seed, rare)
     return tuple(results)
 
 
 def _of_calibrator(
-    tally: Tally,
-    nll: Floats,
-    estimated: Estimator,
-    c: int,
-    calibrator: str,
-    sizes: Ints,
-    seed: int,
-    extra: Floats,
+    tally: Tally, estimated: Estimator, c: int, calibrator: str, sizes: Ints, seed: int, rare: bool
 ) -> tuple[Comparison, ...]:
+    nll = tally.item_means()[0][0, c]
+    extra = one_more_error(nll, estimated.units) * rare
     arms = np.append(tally.compared, tally.n_arms)
     split_nll = tally.split_means[:, 0, c]
     item_differences = nll[arms] - nll[tally.reference]

@@ -283,7 +283,7 @@ class Declared:
             else:
                 columns.setdefault(info.name, values.value)
                 columns |= zip(info.bounds, (values.lo, values.hi), strict=True)
-        return long_frame(None, columns)
+        return long_frame(columns)
 
     def records(self, axis: Mapping[str, Iterable[object]], *names: str) -> list[dict[str, Any]]:
         """Return fields by position of their first axis as JSON, beside what the positions are."""
@@ -366,16 +366,15 @@ class NllResult(SplitResult):
         return 1.0 - self.nll.value / self.null_nll
 
 
-def long_frame(shape: tuple[int, ...] | None, columns: Mapping[str, object]) -> pd.DataFrame:
-    """Return one row per position of ``shape``, the last axis fastest; None is the largest shape.
+def long_frame(columns: Mapping[str, object]) -> pd.DataFrame:
+    """Return one row per position of the largest shape of the columns, the last axis fastest.
 
-    Every column is broadcast to ``shape`` as in NumPy: single texts and numbers are repeated, an
+    Every column is broadcast to it as in NumPy: single texts and numbers are repeated, an
     array (n,) runs along the last axis, one (m, 1) along the axis before. An
     :class:`~judgepanel.scoring.interval.Interval` called ``x`` gives ``x``, ``x_lo`` and ``x_hi``.
     """
     arrays = {name: _array(values) for name, values in _flat(columns)}
-    if shape is None:
-        shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
+    shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
     return pd.DataFrame(
         {name: np.broadcast_to(values, shape).ravel() for name, values in arrays.items()}
     )

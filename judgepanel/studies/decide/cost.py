@@ -10,6 +10,7 @@ Panels under fixed budgets as curators, which are chosen and scored like all oth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -374,11 +375,7 @@ def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
 
 
 def _scored(
-    ballots: Ballots,
-    split: Split,
-    curators: tuple[Curator, ...],
-    evidence: Evidence,
-    spec: CostSpec,
+    ballots: Ballots, split: Split, curators: Sequence[Curator], evidence: Evidence, spec: CostSpec
 ) -> list[Curated]:
     """Panels of one split with scores; without a calibrator, equal panels are scored once."""
     if spec.calibrator != "none":
@@ -452,18 +449,17 @@ def cost_points(
     limits = [costs.full, *budgets.tolist()]
     read = [float(figures[0].nll.value), *reading.tolist()]
     # Points whose reading no cheaper point (nor an earlier one of equal cost) attains.
-    frontier, best = [False] * len(reading), np.inf
+    on_frontier, lowest = [False] * len(reading), np.inf
     for place in np.argsort(spent.mean(axis=0)[1:], kind="stable"):
-        if reading[place] < best - _SAME:
-            frontier[place], best = True, float(reading[place])
-    best = [False, *frontier]
+        if reading[place] < lowest - _SAME:
+            on_frontier[place], lowest = True, float(reading[place])
     of_panels = [_of_panels(prepared, costs, chosen[:, a], panel) for a, panel in enumerate(panels)]
     everyone, *points = results.records_of(
         CostPoint,
         budget=limits,
         figures=figures,
         reading=read,
-        on_frontier=best,
+        on_frontier=[False, *on_frontier],
         next=steps,
         **{name: [entry[name] for entry in of_panels] for name in of_panels[0]},
     )

@@ -47,7 +47,7 @@ from judgepanel.scoring.prediction_powered import (
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.options import StudySpec, option
-from judgepanel.studies.results import column, frame_columns, frozen, long_frame, scalars
+from judgepanel.studies.results import Declared, column, frozen, long_frame, scalars
 from judgepanel.studies.slices import (
     Groups,
     feature,
@@ -114,7 +114,7 @@ class JudgesAlone:
 
 
 @frozen
-class Estimates:
+class Estimates(Declared):
     """Result of :data:`ESTIMATE`; arrays are (n_groups + 1,), all items first.
 
     ``first`` and ``second`` (m,) are the positions of all pairs of groups, ``difference`` the rate
@@ -196,18 +196,10 @@ class Estimates:
         """Which differences (m,) are decided, by p-values after Holm's correction."""
         return np.asarray(self.p < ALPHA)
 
-    def frame(self) -> pd.DataFrame:
-        """Return one row per group, all items first."""
-        declared = frame_columns(type(self))
-        return long_frame(
-            (len(self.group),), {info.name: getattr(self, name) for name, info in declared.items()}
-        )
-
     def differences(self) -> pd.DataFrame:
         """Return one row per pair of groups."""
         names = np.array(self.group, dtype=object)
         return long_frame(
-            (len(self.first),),
             {
                 "group": names[self.first],
                 "other": names[self.second],
@@ -216,34 +208,32 @@ class Estimates:
                 "p_holm": self.p,
                 "decided": self.decided,
                 "more_labels": self.more_labels,
-            },
+            }
         )
 
     def meetings(self) -> pd.DataFrame:
         """Return one row per pair of systems that met: how often the first wins."""
         names = np.array(self.group, dtype=object)
         return long_frame(
-            (len(self.met.first),),
             {
                 "system": names[self.met.first],
                 "other": names[self.met.second],
                 "n_items": self.met.items,
                 "n_labels": self.met.labels,
                 "win_rate": self.met.rate,
-            },
+            }
         )
 
     def by_judge(self) -> pd.DataFrame:
         """Return one row per judge: how it alone ranks the groups."""
         names = np.array([*self.group, ""], dtype=object)
         return long_frame(
-            (len(self.alone.judge),),
             {
                 "judge": np.array(self.alone.judge, dtype=object),
                 "same_order": self.alone.same_order,
                 "puts_first": names[self.alone.best],
                 "favours_own_family": self.alone.own_family,
-            },
+            }
         )
 
     def summary(self) -> dict[str, Any]:

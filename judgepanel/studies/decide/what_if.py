@@ -94,7 +94,6 @@ class WhatIf(PipelineResult):
         both = (self.kept, self.against)
         nll = Interval.stacked(panel.nll for panel in both)
         return long_frame(
-            (2,),
             {
                 "panel": ("kept", "against"),
                 "k": [len(panel.judges) for panel in both],
@@ -108,7 +107,7 @@ class WhatIf(PipelineResult):
                 "null_nll": self.null_nll,
                 "skill": 1.0 - nll.value / self.null_nll,
                 "cost": [panel.cost for panel in both],
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:

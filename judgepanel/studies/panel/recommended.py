@@ -409,13 +409,13 @@ def compete(
     at = _Place(ballots, split, terms, (split.number, 1))
     start, replaced = 0, 0
     for family in choices.families:
-        part = _on_split(at, family, arms.part(slice(start, None)))
-        start = standing.put(start, part.standing)
-        replaced += sum(part.scores.replaced.values())
+        scores, own = _on_split(at, family, arms.part(slice(start, None)))
+        start = standing.put(start, own)
+        replaced += sum(scores.replaced.values())
         if family is choices.families[0]:
-            null, null_nll = part.scores.fitted.null, part.scores.null_nll
-            constant_nll = part.scores.constant_nll[family.calibrators[-1]]
-        del part  # Scores of a million items take memory while the next family is fitted.
+            null, null_nll = scores.fitted.null, scores.null_nll
+            constant_nll = scores.constant_nll[family.calibrators[-1]]
+        del scores, own  # Scores of a million items take memory while the next family is fitted.
     return Results(arms, standing, null, null_nll, constant_nll, replaced)
 
 
@@ -516,12 +516,6 @@ _ABSENT_CELLS = 6_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    scores: evaluation.SplitScores
-    standing: Standing
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Place:
     """Where a family competes: on a split of ballots; ``key`` starts its random streams."""
 
@@ -558,15 +552,17 @@ class _Place:
         return evaluation.evaluate(self.ballots, self.split, fitted, out)
 
 
-def _on_split(at: _Place, family: Family | Curation, out: ItemScores) -> _Part:
+def _on_split(
+    at: _Place, family: Family | Curation, out: ItemScores
+) -> tuple[evaluation.SplitScores, Standing]:
     if isinstance(family, Curation):
         panel = at.made(family)
-        return _Part(at.scored_panel(family, panel, out), _curated_standing(at, family, panel))
+        return at.scored_panel(family, panel, out), _curated_standing(at, family, panel)
     every = np.ones(len(family.sizes), dtype=bool)
     scores = at.scored(family, evaluation.Choice(every, at.terms.n_folds, at.key), out)
     if scores.inner is None:
         raise ValueError("candidates are compared on calibration rows")
-    return _Part(scores, _standing(at, family, scores.inner))
+    return scores, _standing(at, family, scores.inner)
 
 
 def _blank_arms(n_arms: int, n_eval: int) -> ItemScores:

@@ -548,8 +548,7 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     drawn, compared = sizes_of(result, spec.panels)
     steps = one_coin_steps(randomized=result.randomized is not None)
     totals = partial.steps
-    last = partial.last
-    named_steps = (*steps, STEPS["joint"]) if last is not None else steps
+    named_steps = steps if partial.last is None else (*steps, STEPS["joint"])
     units = result.honest.ballots.units
     falling = partial.falling / len(totals.numbers)
     return Claim.from_splits(
@@ -560,7 +559,7 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
         sizes=drawn,
         panels=compared,
         n_judges=np.array([result.ballots(step.coding).n_judges for step in named_steps]),
-        **_estimates(totals, last, units, steps, drawn, compared),
+        **_estimates(partial, units, steps, drawn, compared),
         falling=np.vstack([falling, np.zeros((len(named_steps) - len(steps), falling.shape[1]))]),
         maps=fitted_maps(result),
         warnings=_warnings(result, steps, totals),
@@ -568,20 +567,16 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
 
 
 def _estimates(
-    tally: Tally,
-    last: Tally | None,
-    units: Ints,
-    steps: tuple[Step, ...],
-    sizes: Ints,
-    panels: Ints,
+    partial: ClaimTally, units: Ints, steps: tuple[Step, ...], sizes: Ints, panels: Ints
 ) -> dict[str, Any]:
-    """Fields of :class:`Claim` that rest on scores; ``steps`` are those of ``tally``.
+    """Fields of :class:`Claim` that rest on scores; ``steps`` are those of ``partial.steps``.
 
-    ``last`` holds the steps ``LAST`` at ``panels`` and all judges, of which the second is new.
+    ``partial.last`` holds the steps ``LAST`` at ``panels`` and all judges; the second is new.
     """
+    last = partial.last
     names = [step.name for step in steps]
     before = [-1 if step.before is None else names.index(step.before) for step in steps]
-    estimates = _levels_and_changes(tally, units, before)
+    estimates = _levels_and_changes(partial.steps, units, before)
     if last is None:
         return estimates
     if STEPS["joint"].before != LAST[0]:

@@ -286,8 +286,7 @@ def thinning(ballots: Ballots, n_evaluation: int) -> int:
 def _values(ballots: Ballots, split: Split, ks: Ints, ranking: Ranking) -> Floats:
     """Return ``VALUES`` by panel size and item, (V, n_k, n_rows)."""
     rows = split.evaluation
-    part = Split(split.number, split.calibration, rows)
-    scores = prefix_scores(ballots, part, ks, ranking=ranking, own_label="seen")
+    scores = prefix_scores(ballots, split, ks, ranking=ranking, own_label="seen")
     votes, signs = ballots.votes[rows][:, scores.order], ballots.signs[rows]
     accuracies, influence = (part[..., scores.order] for part in _accuracies(ballots, split))
     theory = jury_exponents(votes, accuracies, ks)

@@ -118,14 +118,13 @@ class Permutation(RunResult):
         """The real labels in row 0, then one row per permutation."""
         n = len(self.permuted_nll)
         return long_frame(
-            (n + 1,),
             {
                 "permutation": np.arange(n + 1),
                 "labels": ["real", *["permuted"] * n],
                 "nll": np.append(self.nll.value, self.permuted_nll),
                 "null_nll": np.append(self.null_nll, self.permuted_null),
                 "accuracy": np.append(self.accuracy, self.permuted_accuracy),
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class PipelineAblation(NllResult):
             sets[f"size_{percent}"] = self.size[row, :, None].where(with_sets)
             for name, share in zip(SHARE_NAMES, self.shares[row].T, strict=True):
                 sets[f"share_{percent}_{name}"] = np.where(with_sets, share[:, None], np.nan)
-        return pd.concat([NllResult.frame(self), long_frame(self.nll.shape, sets)], axis=1)
+        return pd.concat([NllResult.frame(self), long_frame(sets)], axis=1)
 
     def decisions(self) -> dict[str, Any]:
         """Return the effect of each step for all judges, and the sets of step 4."""

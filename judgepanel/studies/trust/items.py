@@ -123,7 +123,6 @@ class Items(PanelResult):
         """One row per labelled item, in the file's order."""
         features = zip(self.features, self.feature_values, strict=True)
         return long_frame(
-            (len(self.item_ids),),
             {
                 "item": np.array(self.item_ids, dtype=object),
                 "label": self.labels,
@@ -137,7 +136,7 @@ class Items(PanelResult):
                 "votes_against_label": self.wrong,
                 "disagreement": self.disagreement,
                 **{f"feat_{name}": np.array(values, dtype=object) for name, values in features},
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:

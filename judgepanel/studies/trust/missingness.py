@@ -110,8 +110,7 @@ def missingness(prepared: Prepared) -> Missingness:
     known, left_out = _known(prepared)
     rows: list[MissingTest] = []
     if len(tested):
-        ease = relative_ease(ballots.votes, ballots.signs)
-        rows = _tests(prepared, absent, tested, known, ease)
+        rows = _tests(prepared, absent, tested, known)
         left_out = (*left_out, *_lone_groups(ballots.units))
     elif n_absent.any():
         left_out = (
@@ -149,15 +148,10 @@ def relative_ease(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> tuple[Flo
 
 
 def _tests(
-    prepared: Prepared,
-    absent: Floats,
-    tested: Ints,
-    known: list[_Known],
-    ease: tuple[Floats, Floats],
+    prepared: Prepared, absent: Floats, tested: Ints, known: list[_Known]
 ) -> list[MissingTest]:
-    ballots = prepared.ballots
-    units = ballots.units
-    total, terms = ease
+    ballots, units = prepared.ballots, prepared.ballots.units
+    total, terms = relative_ease(ballots.votes, ballots.signs)
     cast = (ballots.votes != 0).astype(np.float64)
     n_cast = cast.sum(axis=1)
     sizes = unit_sizes(units)

@@ -99,7 +99,6 @@ class Reliability(probabilities.PanelResult):
         """Return one row per stage and non-empty bin, for every binning."""
         frames = [
             long_frame(
-                bins.items.shape,
                 {
                     "stage": np.array(probabilities.STAGES)[:, None],
                     "aggregator": self.aggregator,
@@ -113,7 +112,7 @@ class Reliability(probabilities.PanelResult):
                     "confidence": bins.confidence,
                     "accuracy": bins.accuracy,
                     "gap": bins.accuracy.value - bins.confidence,
-                },
+                }
             )
             for bins in self.bins
         ]

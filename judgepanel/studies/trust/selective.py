@@ -93,7 +93,6 @@ class Selective(PanelResult):
         by = ["confidence"] * len(self.confidences) + ["share"] * len(self.shares)
         asked = Interval.alone(np.broadcast_to(self.shares, self.curve.shape))
         return long_frame(
-            (len(STAGES), len(limits)),
             {
                 "stage": np.array(STAGES)[:, None],
                 "aggregator": self.aggregator,
@@ -106,7 +105,7 @@ class Selective(PanelResult):
                 "right": Interval.joined([self.right, self.curve], axis=1),
                 "stated": np.concatenate([self.stated, asked.lo], axis=1),
                 "items": np.concatenate([self.items, asked.value * self.n_items], axis=1),
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:

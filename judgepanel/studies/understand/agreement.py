@@ -85,13 +85,12 @@ class Agreement(Declared):
     def doubts(self) -> pd.DataFrame:
         """Return the items whose label the panel contradicts most."""
         return long_frame(
-            (len(self.doubt),),
             {
                 "item_id": np.array(self.doubt, dtype=object),
                 "label": self.doubt_label,
                 "probability": self.doubt_probability,
                 "share_of_votes": self.doubt_share,
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:

@@ -458,13 +458,12 @@ class Positions:
     def frame(self) -> pd.DataFrame:
         """Return one row per judge."""
         return long_frame(
-            self.both.shape,
             {
                 "judge": np.array(self.judges, dtype=object),
                 "items": self.both,
                 "consistent": self.consistent,
                 "lean": self.lean,
-            },
+            }
         )
 
 

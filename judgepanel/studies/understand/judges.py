@@ -161,11 +161,9 @@ class Judges(results.Declared):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per judge, most accurate first."""
-        declared = results.frame_columns(type(self))
-        columns = {info.name: getattr(self, name) for name, info in declared.items()}
+        frame = results.Declared.frame(self)
         for name, weights in zip(self.aggregators, self.weights, strict=True):
-            columns[f"weight_{name}"] = weights
-        frame = results.long_frame((len(self.judges),), columns)
+            frame[f"weight_{name}"] = weights
         return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
