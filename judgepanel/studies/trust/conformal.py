@@ -242,10 +242,10 @@ def sets_within(
     return conformal.set_kinds(new, limit, limit)
 
 
-def _counts(strata: dict[Grouping, Strata], hold: Ints) -> Ints:
-    return np.concatenate(
-        [np.bincount(part.codes[hold], minlength=part.n) for part in strata.values()]
-    )
+def _counts(strata: dict[Grouping, Strata], rows: Ints) -> Ints:
+    """Number of these rows in every group of every grouping."""
+    counts = [np.bincount(part.codes[rows], minlength=part.n) for part in strata.values()]
+    return np.concatenate(counts)
 
 
 def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conformal:
@@ -280,9 +280,7 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
         methods=tuple(strata),
         groups=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(groupings),
-        items=np.concatenate(
-            [np.bincount(part.codes[of.seen], minlength=part.n) for part in strata.values()]
-        ),
+        items=_counts(strata, of.seen),
         **fields,
         infinite=infinite,
         n_slice=float(sets.behind[:, 0].mean()),
@@ -315,9 +313,8 @@ def _of_groups(
         axis=-1,
     )
     if of.symmetric:
-        counts[:, [conformal.ZERO, conformal.ONE]] = counts[
-            :, [conformal.ZERO, conformal.ONE]
-        ].mean(axis=1, keepdims=True)
+        singles = [conformal.ZERO, conformal.ONE]
+        counts[:, singles] = counts[:, singles].mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         parts = np.where(items[:, None] == 0, np.nan, counts / items[:, None])
     return {

@@ -255,9 +255,8 @@ class Corruption(NllResult):
     @derived(name="calibrator")
     def calibrators(self) -> Any:
         """Calibrator of every panel."""
-        return recommended.pipeline_columns(self.aggregator, (self.calibrator,), len(self.panels))[
-            1
-        ][0]
+        own = (self.calibrator,)
+        return recommended.pipeline_columns(self.aggregator, own, len(self.panels))[1][0]
 
     @derived("Which of the two is shown to lose less.", name="degrades_slower")
     def outcomes(self) -> Any:

@@ -549,24 +549,21 @@ def merge(
         methods=spec.methods,
         n_target=np.array([len(strata.easy), len(strata.hard)]),
         **scores,
-        warnings=_warnings(prepared, spec, tallies, partial),
+        warnings=_warnings(prepared, spec, partial),
     )
 
 
 def _warnings(
-    prepared: Prepared,
-    spec: DifficultyTransferSpec,
-    tallies: tuple[Tally, ...],
-    partial: TransferTally,
+    prepared: Prepared, spec: DifficultyTransferSpec, partial: TransferTally
 ) -> tuple[str, ...]:
-    if not tallies:
+    if not partial.tallies:
         return (*prepared.notices, NO_SPLIT)
-    warnings = [*run_warnings(prepared, tallies[0])]
+    warnings = [*run_warnings(prepared, partial.tallies[0])]
     if partial.skipped:
         warnings.append(
             f"{partial.skipped} splits left the easy or the hard items all on one side."
         )
-    replaced = np.sum([totals.replaced.sum(axis=-1) for totals in tallies], axis=0)
+    replaced = np.sum([totals.replaced.sum(axis=-1) for totals in partial.tallies], axis=0)
     warnings += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
     if partial.kept:
         warnings.append(

@@ -288,10 +288,9 @@ def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str,
     nll = metrics.item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
     level, _ = ratios(of, binned_sums(of, nll, codes, n))
     stated, _ = ratios(of, binned_sums(of, of.confidence[stage], codes, n))
-    n_bins = len(metrics.equal_width_edges(metrics.ECE_BINS)) - 1
-    cells = codes * n_bins + metrics.bin_of(
-        of.confidence[stage], metrics.equal_width_edges(metrics.ECE_BINS)
-    )
+    edges = metrics.equal_width_edges(metrics.ECE_BINS)
+    n_bins = len(edges) - 1
+    cells = codes * n_bins + metrics.bin_of(of.confidence[stage], edges)
     difference = of.hit[stage] - of.confidence[stage]
     sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
     error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))

@@ -377,8 +377,7 @@ def check_compatibility(
         "related (Holm)": missing.n_related,
     }
     for arm in arms:
-        label = spoken(arm.aggregator)
-        numbers[f"NLL, {label}"] = round(float(arm.nll.value), 4)
+        numbers[f"NLL, {spoken(arm.aggregator)}"] = round(float(arm.nll.value), 4)
     advice = _advice(missing, better, costs=costs)
     return Check("P3", TITLE, outcome, numbers, " ".join(filter(None, sentences)), advice)
 
@@ -446,8 +445,7 @@ def _partly_sentence(
     who = f"{listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
     return (
         f"{who}; leaving {'it' if len(partly) == 1 else 'them'} out changes "
-        f"{spoken(base.aggregator)} by "
-        f"{_CHANGE.format(*base.partly)}."
+        f"{spoken(base.aggregator)} by {_CHANGE.format(*base.partly)}."
     )
 
 
@@ -465,8 +463,7 @@ def _switch_sentence(better: list[SwitchArm], arms: tuple[SwitchArm, ...]) -> st
 def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> str:
     parts = []
     if better:
-        best = spoken(better[0].aggregator)
-        parts.append(f"Switch to {best}.")
+        parts.append(f"Switch to {spoken(better[0].aggregator)}.")
     if costs:
         parts.append("Leave the partly missing judges out, or have their votes filled in.")
     if missing.n_related:

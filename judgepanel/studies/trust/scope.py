@@ -558,7 +558,7 @@ class Scope(SplitResult):
 
         The columns are check, its outcome, subject, quantity, value, lower, upper, p, flag.
         """
-        rows = [*self._judge_rows(), *self._curve_rows(), *self._arm_rows(), *self._test_rows()]
+        rows = [*self._rows()]
         with_rows = {row[0] for row in rows}
         rows += [
             (entry.code, "all", "outcome", _UNKNOWN, math.nan, "")
@@ -581,32 +581,25 @@ class Scope(SplitResult):
             for code, subject, quantity, figure, p, flag in sorted(rows, key=itemgetter(0))
         )
 
-    def _judge_rows(self) -> Iterator[_Row]:
+    def _rows(self) -> Iterator[_Row]:
         for j, judge in enumerate(self.judges):
             yield "P1", judge, "parse rate", _alone(self.parsed[j]), math.nan, ""
             if self.tied[j]:
                 yield "P1", judge, "tie rate", _alone(self.tied[j]), math.nan, ""
             flag = "below chance" if self.below[j] else ""
             yield "P1", judge, "accuracy", self.accuracy[j], float(self.p_below[j]), flag
-
-    def _curve_rows(self) -> Iterator[_Row]:
         curve = self.saturation
-        if curve is None:
-            return
-        for i, k in enumerate(curve.sizes):
-            name, p = f"best {k}", float(curve.p[i])
-            yield "P2", name, "NLL", curve.nll[i], math.nan, ""
-            yield "P2", name, "NLL(all) - NLL(kept), 90 %", curve.delta[i], p, curve.outcome[i]
-
-    def _arm_rows(self) -> Iterator[_Row]:
+        if curve is not None:
+            for i, k in enumerate(curve.sizes):
+                name, p = f"best {k}", float(curve.p[i])
+                yield "P2", name, "NLL", curve.nll[i], math.nan, ""
+                yield "P2", name, "NLL(all) - NLL(kept), 90 %", curve.delta[i], p, curve.outcome[i]
         for arm in self.switch:
             name, pays = arm.aggregator, "pays" if arm.pays else ""
             yield "P3", name, "NLL", arm.nll, math.nan, ""
             yield "P3", name, "switch to it", arm.switch, math.nan, pays
             if np.isfinite(arm.partly.value):
                 yield "P3", name, "without", arm.partly, math.nan, arm.partly_verdict
-
-    def _test_rows(self) -> Iterator[_Row]:
         for test in self.missing.tests:
             what = " ".join(filter(None, (test.kind, test.feature, test.level)))
             flag = "related" if test.related else ""
@@ -769,16 +762,12 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
             Dropped(names[j], drop_reason(legibility, j)) for j in np.flatnonzero(drop).tolist()
         ),
         n_compared=0 if arms is None else len(arms.numbers),
-        warnings=_warnings(prepared, spec, curve, missing.left_out),
-    )
-
-
-def _warnings(
-    prepared: contract.Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
-) -> tuple[str, ...]:
-    missing = prepared.ballots.votes.size and (prepared.ballots.votes == 0).any()
-    return run_warnings(
-        prepared, curve, *(left_out if missing else ()), *replaced_fits((spec.calibrator,), curve)
+        warnings=run_warnings(
+            prepared,
+            curve,
+            *(missing.left_out if (ballots.votes == 0).any() else ()),
+            *replaced_fits((spec.calibrator,), curve),
+        ),
     )
 
 

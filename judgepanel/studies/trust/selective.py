@@ -141,6 +141,9 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
             for stage in range(len(STAGES))
         ]
     )
+    # Accuracy of always predicting the majority label of the calibration items.
+    guess = np.repeat(partial.null >= 0, partial.n_evaluation)
+    guessed = float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
     return Selective.from_splits(
         prepared,
         spec,
@@ -149,7 +152,7 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
         shares=SHARES,
         confidences=limits,
         **fields,
-        null_accuracy=_null_accuracy(of, partial),
+        null_accuracy=0.5 if of.symmetric else guessed,
         warnings=tuple(panel_notes(prepared, spec, partial)),
     )
 
@@ -164,10 +167,8 @@ def curve(of: Evaluations, stage: int) -> Interval:
         items, hit = of.item[rows], of.hit[stage, rows]
         inside[:, items] += remaining
         right[:, items] += remaining * hit
-        inside_s[:, number], right_s[:, number] = (
-            remaining.mean(axis=1),
-            (remaining * hit).mean(axis=1),
-        )
+        inside_s[:, number] = remaining.mean(axis=1)
+        right_s[:, number] = (remaining * hit).mean(axis=1)
     inside, right = inside / of.times, right / of.times
     share = inside.mean(axis=1)
     local = _local(right.mean(axis=1), share)[:, None]
@@ -232,14 +233,6 @@ def _splits(of: Evaluations) -> list[tuple[int, slice]]:
         (number, slice(int(end - size), int(end)))
         for number, (end, size) in enumerate(zip(ends, of.sizes, strict=True))
     ]
-
-
-def _null_accuracy(of: Evaluations, predictions: OutOfSample) -> float:
-    """Accuracy of always predicting the majority label of the calibration items."""
-    if of.symmetric:
-        return 0.5
-    guess = np.repeat(predictions.null >= 0, predictions.n_evaluation)
-    return float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
 
 
 SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(

@@ -101,8 +101,7 @@ class SliceTransfer(results.RunResult):
         ``fails`` and ``helps``: the difference is significant after Holm; ``holds``: it costs less
         than the margin, in all slices together.
         """
-        significant = float(self.p_holm[g, arm]) < ALPHA
-        if significant:
+        if float(self.p_holm[g, arm]) < ALPHA:
             return "fails" if self.delta.value[g, arm] > 0 else "helps"
         within = self.band[g, arm].below(MARGIN * self.nll.value[g, 0])
         return "holds" if within else "undecided"
