@@ -316,10 +316,7 @@ def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCos
 
 
 def _given(title: str, inside: Bools) -> Curator:
-    def choose(_: Evidence) -> Chosen:
-        return Chosen(inside, 0.0)
-
-    return Curator("given", title, choose, uses_labels=False)
+    return Curator("given", title, lambda _: Chosen(inside, 0.0), uses_labels=False)
 
 
 def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalated:

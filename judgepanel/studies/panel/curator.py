@@ -163,7 +163,11 @@ def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
     """
     place = {name: j for j, name in enumerate(votes.judges)}
     columns = np.array([place[name] for name in judges], dtype=np.int64)
-    cost, latency = numbers_of(votes, COST, "price"), _latency(votes)
+    cost = numbers_of(votes, COST, "price")
+    try:
+        latency = numbers_of(votes, LATENCY, "time")
+    except InputError:
+        latency = None  # No decision depends on latencies that are not all numbers.
     slow = np.full(len(judges), np.nan) if latency is None else latency[columns]
     unit, second = (_unit(column_of(votes, name), name) for name in (COST, LATENCY))
     if cost is None:
@@ -180,14 +184,6 @@ def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
             remedy=f"add them to the judge table, or leave those judges out {JUDGES}",
         )
     return JudgeCosts(cost, unit, False, slow, second)
-
-
-def _latency(votes: VoteMatrix) -> Floats | None:
-    """Return latencies, None if unknown or not all numeric: no decision depends on them."""
-    try:
-        return numbers_of(votes, LATENCY, "time")
-    except InputError:
-        return None
 
 
 def _unit(column: str | None, name: str) -> str:
@@ -422,17 +418,11 @@ def prefix_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Fl
 
 
 def first_of(
-    evidence: Evidence,
-    k: int,
-    ranking: prefixes.Ranking,
-    nll: float = float("nan"),
-    *,
-    table: bool = False,
+    evidence: Evidence, k: int, ranking: prefixes.Ranking, nll: float = np.nan, table: bool = False
 ) -> Chosen:
     """The first k of the ranking on all rows."""
     order = prefixes.rank(evidence.ballots, evidence.rows, ranking)
-    judges = np.zeros(evidence.ballots.n_judges, dtype=bool)
-    judges[order[:k]] = True
+    judges = np.isin(np.arange(evidence.ballots.n_judges), order[:k])
     return Chosen(judges, nll, ranking, table)
 
 
@@ -444,11 +434,8 @@ def fixed_size(evidence: Evidence) -> Chosen:
 def random_k(evidence: Evidence) -> Chosen:
     """``size`` judges drawn at random."""
     n_judges = evidence.ballots.n_judges
-    rng = stream(evidence.rules.seed, *evidence.key, 103)
-    sample = rng.permutation(n_judges)[: evidence.rules.size]
-    judges = np.zeros(n_judges, dtype=bool)
-    judges[sample] = True
-    return Chosen(judges)
+    drawn = stream(evidence.rules.seed, *evidence.key, 103).permutation(n_judges)
+    return Chosen(np.isin(np.arange(n_judges), drawn[: evidence.rules.size]))
 
 
 def one_per_family(evidence: Evidence) -> Chosen:
@@ -557,11 +544,8 @@ def finite_calibration(evidence: Evidence) -> Chosen:
     choices: list[tuple[float, bool, int, prefixes.Ranking]] = []
     for table in (False, True) if evidence.rules.tables else (False,):
         for ranking in prefixes.RANKINGS:
-            nll = (
-                _table_nll(evidence, few, ranking)
-                if table
-                else prefix_nll(evidence, sizes, ranking)
-            )
+            seen_by = _table_nll if table else prefix_nll
+            nll = seen_by(evidence, few if table else sizes, ranking)
             k = int(np.argmin(np.round(nll, 9)))
             choices.append((float(nll[k]), table, k + 1, ranking))
     nll_seen, table, k, ranking = min(choices, key=lambda choice: round(choice[0], 9))

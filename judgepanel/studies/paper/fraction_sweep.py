@@ -82,10 +82,8 @@ class FractionSweep(label_budget.BudgetResult):
 
     def needed_for(self, calibrator: str, panel: str) -> ShareNeeded | None:
         """Return the smallest sufficient share of one panel, None if it is unknown."""
-        for share in self.needed:
-            if (share.calibrator, share.panel) == (calibrator, panel):
-                return share
-        return None
+        needed = {(share.calibrator, share.panel): share for share in self.needed}
+        return needed.get((calibrator, panel))
 
     def decisions(self) -> dict[str, Any]:
         """Return the smallest sufficient share, and where intervals are narrowest."""

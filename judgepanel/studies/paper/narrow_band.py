@@ -233,11 +233,8 @@ def run_chunk(votes: VoteMatrix, spec: NarrowBandSpec, chunk: Chunk) -> Replicat
     shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     replicates = [_replicate(spec, shape, sizes, int(number)) for number in numbers]
-    return Replicates(
-        numbers,
-        np.array([replicate[0] for replicate in replicates]),
-        np.array([replicate[1] for replicate in replicates]),
-    )
+    values, error_rho = zip(*replicates, strict=True)
+    return Replicates(numbers, np.array(values), np.array(error_rho))
 
 
 def _replicate(

@@ -385,12 +385,10 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
         for split in splits_of(prepared, spec.settings, chunk)
         if (result := _round(prepared, spec, strata, split)) is not None
     ]
-    tallies = []
-    if rounds:
-        tallies = [
-            tally(_of_target(rounds, t), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
-            for t in range(len(TARGETS))
-        ]
+    tallies = [
+        tally(_of_target(rounds, t), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
+        for t in range(len(TARGETS) if rounds else 0)
+    ]
 
     def gathered(name: str) -> Floats:
         rows = [

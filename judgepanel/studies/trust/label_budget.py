@@ -448,10 +448,8 @@ class LabelBudget(BudgetResult):
 
     def needed_for(self, calibrator: str, panel: str, kind: str = "plateau") -> LabelsNeeded | None:
         """Return how many labels one panel needs, None if unknown or not requested."""
-        for need in self.needed:
-            if (need.calibrator, need.panel, need.kind) == (calibrator, panel, kind):
-                return need
-        return None
+        needed = {(need.calibrator, need.panel, need.kind): need for need in self.needed}
+        return needed.get((calibrator, panel, kind))
 
     @property
     def settled(self) -> bool:

@@ -101,23 +101,16 @@ class Agreement(Declared):
 def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
     """Return all counts; ``chunk`` holds one round."""
     ballots = prepare(votes, spec.settings).ballots
-    signs, labels = ballots.votes, ballots.signs
-    blocks = descriptive.blocks_of(ballots.units, seed=spec.settings.seed)
-    judges, items = (
-        descriptive.pair_counts(signs, labels[:, None], blocks),
-        descriptive.item_counts(signs, blocks),
-    )
+    signs, labels, seed = ballots.votes, ballots.signs, spec.settings.seed
+    blocks = descriptive.blocks_of(ballots.units, seed=seed)
+    judges = descriptive.pair_counts(signs, labels[:, None], blocks)
+    items = descriptive.item_counts(signs, blocks)
     if ballots.symmetric:
         items = descriptive.items_with_swaps(items)
-    few = descriptive.blocks_of(ballots.units, seed=spec.settings.seed, most=PAIR_BLOCKS)
-    seen = np.unique(labels)
-    proxies = (
-        cross_proxies(
-            signs, (labels > 0).astype(np.float64), ballots.units, seed=spec.settings.seed
-        )
-        if len(seen) > 1
-        else np.zeros(0)
-    )
+    few = descriptive.blocks_of(ballots.units, seed=seed, most=PAIR_BLOCKS)
+    proxies = np.zeros(0)
+    if len(np.unique(labels)) > 1:
+        proxies = cross_proxies(signs, (labels > 0).astype(np.float64), ballots.units, seed=seed)
     # Mean kappas (n_blocks + 1, J) with the other judges: of all items, and without each block.
     n_blocks, n_judges = int(few.max(initial=-1)) + 1, signs.shape[1]
     counts = np.zeros((n_blocks, n_judges, n_judges, 2, 2))

@@ -350,15 +350,14 @@ class Legible:
 
 def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) -> Legible:
     """Return P1's figures on these rows (default: all labelled); ``limits`` may be omitted."""
-    votes = ballots.votes if rows is None else ballots.votes[rows]
-    signs = ballots.signs if rows is None else ballots.signs[rows]
-    units = ballots.units if rows is None else ballots.units[rows]
+    at: slice | Ints = slice(None) if rows is None else rows
+    votes, signs, units = ballots.votes[at], ballots.signs[at], ballots.units[at]
     cast = votes != 0
     right = (votes == signs[:, None]) & cast
     voted, correct = cast.sum(axis=0), right.sum(axis=0)
     tied = np.zeros_like(voted)
     if ballots.ties is not None:
-        tied = (ballots.ties if rows is None else ballots.ties[rows]).sum(axis=0)
+        tied = ballots.ties[at].sum(axis=0)
     counts = unit_counts(right, cast, units)
     ones = (votes > 0).sum(axis=0)
     share = np.divide(correct, voted, out=np.full(len(voted), np.nan), where=voted > 0)
@@ -492,7 +491,6 @@ def lean_interval(first: Ints, second: Ints, items: Ints) -> tuple[Floats, Float
     z = distributions.Z_95
     n = items + 2.0
     first_share, other = (first + 0.5) / n, (second + 0.5) / n
-    reach = z * np.sqrt((first_share + other - (first_share - other) ** 2) / n)
-    return np.maximum(first_share - other - reach, -1.0), np.minimum(
-        first_share - other + reach, 1.0
-    )
+    gap = first_share - other
+    reach = z * np.sqrt((first_share + other - gap**2) / n)
+    return np.maximum(gap - reach, -1.0), np.minimum(gap + reach, 1.0)
