@@ -276,23 +276,21 @@ def disagreement(prepared: Prepared) -> Floats:
     return np.where(voted, residual.disagreement(prepared.ballots), np.nan)
 
 
-def share_wrong(prepared: Prepared) -> Floats:
-    """Share of the votes on an item that contradict its label, (n_items,); NaN without votes."""
-    ballots = prepared.ballots
-    right = (ballots.votes == ballots.signs[:, None]).sum(axis=1)
-    cast = np.count_nonzero(ballots.votes, axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(1.0 - right / cast)
-
-
 def by_difficulty(prepared: Prepared) -> Strata:
     """Terciles of :func:`disagreement`."""
     return terciles(disagreement(prepared), TERCILES, SILENT)
 
 
 def by_errors(prepared: Prepared) -> Strata:
-    """Terciles of :func:`share_wrong`; circular, see above."""
-    return terciles(share_wrong(prepared), ERRORS, SILENT)
+    """Terciles of the share of the votes on an item that contradict its label, NaN without votes.
+
+    Circular, see above.
+    """
+    ballots = prepared.ballots
+    right = (ballots.votes == ballots.signs[:, None]).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        wrong = np.asarray(1.0 - right / np.count_nonzero(ballots.votes, axis=1))
+    return terciles(wrong, ERRORS, SILENT)
 
 
 def terciles(values: Floats, names: tuple[str, ...], blank: str) -> Strata:

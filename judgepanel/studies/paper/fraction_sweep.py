@@ -26,7 +26,7 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, mean_sizes
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, tally_of
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
+from judgepanel.studies.contract import Chunk, Deciding, Study, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import panel_names
 from judgepanel.studies.results import column, flat_row, frozen
@@ -148,11 +148,6 @@ class FractionSweepSpec(label_budget.PanelsSpec):
             )
 
 
-def planned(prepared: Prepared, spec: FractionSweepSpec) -> label_budget.Planned:
-    """Return the shares that these votes allow."""
-    return label_budget.planned_shares(prepared, spec.shares)
-
-
 Tallies = tuple[Tally, ...]
 """Scores of the splits, by share."""
 
@@ -167,7 +162,7 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
 
     return tuple(
         tally_of(prepared, replace(spec.settings, fraction=share), chunk, arms)
-        for share in planned(prepared, spec).values.tolist()
+        for share in label_budget.planned_shares(prepared, spec.shares).values.tolist()
     )
 
 
@@ -175,7 +170,7 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     """Return levels, differences and the smallest sufficient share from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
-    plan = planned(prepared, spec)
+    plan = label_budget.planned_shares(prepared, spec.shares)
     sizes = spec.sizes(ballots.n_judges)
     fits = len(partial[0].numbers) * len(sizes)
     where = [f"with {100 * share:g} %" for share in plan.values.tolist()]

@@ -325,9 +325,7 @@ def _action(prepared: Prepared) -> str:
     ballots = prepared.ballots
     groups = len(np.unique(ballots.units)) < ballots.n_items
     if ballots.symmetric:
-        return (
-            "groups of items turned around by a coin" if groups else "items turned around by a coin"
-        )
+        return "groups of " * groups + "items turned around by a coin"
     if groups:
         return "labels exchanged between groups of one size, and within groups"
     return "labels permuted among the items"

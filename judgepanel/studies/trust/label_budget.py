@@ -30,7 +30,7 @@ recommended average, under ``COMPARED``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -70,15 +70,13 @@ class Planned:
     left_out: tuple[str, ...]
 
 
-def planned_budgets(
-    prepared: Prepared, budgets: tuple[int, ...] | None, fraction: float
-) -> Planned:
+def planned_budgets(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
     """Return the budgets that these votes allow; the last is always the whole calibration half."""
+    fraction = spec.settings.fraction
     half = max(2, n_share(prepared.ballots.n_items, fraction))
-    if budgets is None:
+    asked: Iterable[int] = spec.budgets or ()
+    if spec.budgets is None:
         asked = np.geomspace(min(SMALLEST, half), half, N_BUDGETS).round().astype(int).tolist()
-    else:
-        asked = list(budgets)
     sizes, left_out = {half}, []
     least, why = fewest_labels(prepared)
     for n in sorted(set(asked) - {half}):
@@ -679,11 +677,6 @@ class LabelBudgetSpec(PanelsSpec):
         return sizes if self.beside is None else np.insert(sizes, 0, n_judges)
 
 
-def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
-    """Return the budgets that these votes allow; the last is always the whole calibration half."""
-    return planned_budgets(prepared, spec.budgets, spec.settings.fraction)
-
-
 @results.frozen
 class BudgetTally:
     """Scores of the splits; ``labels`` uint8 (S, n_budgets, n_items / 8) are the labelled items to
@@ -698,7 +691,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     """Evaluate all budgets on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
-    budgets = planned(prepared, spec).values
+    budgets = planned_budgets(prepared, spec).values
     labels: list[list[Bits]] = []
 
     def scored() -> Iterator[tuple[Split, Arms]]:
@@ -745,7 +738,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     """Return levels, differences, labels needed and learning curves from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.scores
-    plan = planned(prepared, spec)
+    plan = planned_budgets(prepared, spec)
     sizes = spec.panel_sizes(ballots.n_judges)
     # Which items calibrate (n_budgets, S, n_items), in the order of the splits.
     calibrated = unpacked(partial.labels.swapaxes(0, 1), ballots.n_items)

@@ -200,12 +200,7 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
 def _decide(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
     if not np.isfinite(result.se[result.last]):
         return "review", "There are not enough splits yet to say.", "Wait for more splits."
-    decided = _costs(result) or _stops(result, n_labels)
-    return decided or ("pass", _gain(result), "Nothing to do.")
-
-
-def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
-    """Return the outcome if judges are shown to cost more than the margin."""
+    # Judges that are shown to cost more than the margin.
     last, half = result.last, result.half
     n_last = result.n_judges - int(result.sizes[last])
     if result.delta[last].above(result.margin):
@@ -221,11 +216,11 @@ def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
             f"{_change(result, half)}.",
             "Curate, or use an aggregator that sees the votes jointly: see P3, missing votes.",
         )
-    return None
+    return _stops(result, n_labels)
 
 
-def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None:
-    """Return the outcome if the panel no longer gains, or is not shown to."""
+def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
+    """Return the outcome if the panel no longer gains, or is not shown to, else that it passes."""
     last, half, fifth = result.last, result.half, result.fifth
     n_last = result.n_judges - int(result.sizes[last])
     if result.outcome[last] == "equivalent":
@@ -252,18 +247,14 @@ def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None
             f"NLL by {_change(result, fifth)}.",
             _needed(-result.delta.value[fifth], result.se[fifth], n_labels),
         )
-    return None
-
-
-def _gain(result: Saturation) -> str:
-    sentence = (
+    undecided = ", undecided against 1 %" * (result.outcome[last] == "inconclusive")
+    return (
+        "pass",
         f"All {result.n_judges} judges beat the best fifth of them: adding the others changes NLL "
-        f"by {_change(result, result.fifth)}."
+        f"by {_change(result, fifth)}. The last {n_last} change it by {_change(result, last)}"
+        f"{undecided}.",
+        "Nothing to do.",
     )
-    n_last = result.n_judges - int(result.sizes[result.last])
-    last = f" The last {n_last} change it by {_change(result, result.last)}"
-    undecided = result.outcome[result.last] == "inconclusive"
-    return sentence + last + (", undecided against 1 %." if undecided else ".")
 
 
 def _change(result: Saturation, position: int) -> str:
