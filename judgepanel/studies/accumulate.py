@@ -335,11 +335,9 @@ def tally(
     if sums is None:
         raise ValueError("no split to tally")
     n_c = len(sums.hits)
-    flip_t, flip_p = (
-        np.zeros((2, len(rows["numbers"]), n_c, 0))
-        if compared is None
-        else _flips(differences, n_c, seed)
-    )
+    flip_t, flip_p = np.zeros((2, len(rows["numbers"]), n_c, 0))
+    if compared is not None:
+        flip_t, flip_p = _flips(differences, n_c, seed)
     total = Tally(
         compared=np.array([], dtype=np.int64) if compared is None else compared,
         reference=reference,

@@ -325,8 +325,12 @@ class Relation:
 
 def relation(before: Side, after: Side) -> Relation:
     """Compare the data of two analyses; O(items x judges)."""
-    rows = _shared_rows(before.votes, after.votes)
     left, right = before.votes, after.votes
+    # Positions in both of the items with a label in both, in the order of before.
+    place = {right.item_ids[i]: i for i in np.flatnonzero(right.labelled).tolist()}
+    own = [i for i in np.flatnonzero(left.labelled).tolist() if left.item_ids[i] in place]
+    other = [place[left.item_ids[i]] for i in own]
+    rows = np.array(own, dtype=np.int64), np.array(other, dtype=np.int64)
     sides = [set(side.judges) for side in (before, after)]
     both = tuple(sorted(sides[0] & sides[1]))
     overlap = Relation(
@@ -378,14 +382,6 @@ def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
         against=tuple(sorted(before.judges)),
         aggregator=AVERAGE,
     )
-
-
-def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:
-    """Positions in both of the items with a label in both, in the order of before."""
-    place = {after.item_ids[i]: i for i in np.flatnonzero(after.labelled).tolist()}
-    left = [i for i in np.flatnonzero(before.labelled).tolist() if before.item_ids[i] in place]
-    right = [place[before.item_ids[i]] for i in left]
-    return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
 
 
 def _groups(side: Side, rows: Ints) -> tuple[str, ...] | None:

@@ -604,20 +604,15 @@ def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:
     if aggregation.cross_fits(family.aggregator) and made.scores.fold is not None:
         losses = evaluation.losses_by_fold(at.ballots, at.split, made.scores, names)
     else:
-        losses = _by_inner_folds(at, family)
+        ballots, rows = at.ballots, at.split.calibration
+        losses = np.empty((len(names), 1, len(rows)))
+        place = places_in(rows, ballots.n_items)
+        for inner in folds(ballots.units, rows, at.terms.n_folds, seed=at.terms.seed, key=at.key):
+            panel = replace(at, split=inner, key=(*at.key, inner.number)).made(family)
+            fitted = evaluation.calibrate(ballots, inner, panel.scores, names)
+            losses[..., place[inner.evaluation]] = evaluation.item_losses(fitted)
     panels = np.tile(made.chosen.judges, (len(names), 1))
     return Standing(losses.reshape(len(names), -1), panels)
-
-
-def _by_inner_folds(at: _Place, family: Curation) -> Floats:
-    ballots, rows = at.ballots, at.split.calibration
-    losses = np.empty((len(family.calibrators), 1, len(rows)))
-    place = places_in(rows, ballots.n_items)
-    for inner in folds(ballots.units, rows, at.terms.n_folds, seed=at.terms.seed, key=at.key):
-        panel = replace(at, split=inner, key=(*at.key, inner.number)).made(family)
-        fitted = evaluation.calibrate(ballots, inner, panel.scores, family.calibrators)
-        losses[..., place[inner.evaluation]] = evaluation.item_losses(fitted)
-    return losses
 
 
 DRAWS = 200

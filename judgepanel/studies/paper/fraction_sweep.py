@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from judgepanel import distributions
-from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.arrays import Floats, Ints
 from judgepanel.scoring.descriptive import first_reached
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
@@ -231,18 +231,13 @@ def fraction_estimates(
     needed: list[ShareNeeded] = []
     common = tallies[-1].evaluated > 0
     if len(tallies[-1].numbers) >= 2 and len(np.unique(units[common])) >= 2:
-        items = _common_items(tallies, common)
+        means = [scores.item_means() for scores in tallies]
+        items = np.stack([values[0, :, :-1][..., common[seen]] for values, seen in means])
         for c, p in np.ndindex(n_c, n_p):
             fitted = _across(tallies, items[:, c, p], units[common], c, p)
             against.put((c, p), _against_last(fitted))
             needed.append(_enough(fitted, shares, (calibrators[c], arms[p]), within, seed))
     return {"nll": nll, "delta": delta, "against": against, "needed": tuple(needed)}
-
-
-def _common_items(tallies: Sequence[Tally], common: Bools) -> Floats:
-    """Mean NLL (n_shares, C, n_panels, n) of the items that every share evaluated."""
-    means = [scores.item_means() for scores in tallies]
-    return np.stack([items[0, :, :-1][..., common[seen]] for items, seen in means])
 
 
 def _across(tallies: Sequence[Tally], items: Floats, units: Ints, c: int, p: int) -> Estimate:

@@ -235,11 +235,8 @@ class BudgetResult(results.RunResult):
     def decided(self, c: int, panel: int, place: int) -> str:
         """Return the verdict in words that fit the panel: of the recommended one, its own."""
         result = self.verdict(c, panel, place)
-        return (
-            recommended.AGAINST_AVERAGE[result]
-            if self.aggregator == recommended.AVERAGE
-            else result
-        )
+        average = self.aggregator == recommended.AVERAGE
+        return recommended.AGAINST_AVERAGE[result] if average else result
 
 
 def panels_of(

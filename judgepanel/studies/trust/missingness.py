@@ -410,21 +410,16 @@ def _missing_sentence(missing: Missingness) -> str:
             "Nothing shows that missing votes are related to the label, to difficulty or to a "
             f"feature ({missing.n_tests:,} tests, Holm)."
         )
-    shown_tests = _one_a_judge([test for test in missing.tests if test.related])
-    sentences = [gap_sentence(test) for test in shown_tests[:3]]
+    first: dict[str, MissingTest] = {}
+    for test in missing.tests:
+        if test.related:
+            first.setdefault(test.judge, test)  # The most significant test of every judge.
+    sentences = [gap_sentence(test) for test in [*first.values()][:3]]
     join = "; ".join(text.replace("Votes are", "votes are", 1) for text in sentences)
     return (
         f"Missing votes are not a matter of chance ({missing.n_related:,} of {missing.n_tests:,} "
         f"tests, Holm): {join}."
     )
-
-
-def _one_a_judge(tests: list[MissingTest]) -> list[MissingTest]:
-    """Return the most significant test of every judge, most significant first."""
-    first: dict[str, MissingTest] = {}
-    for test in tests:
-        first.setdefault(test.judge, test)
-    return list(first.values())
 
 
 def _partly_sentence(
