@@ -294,10 +294,6 @@ class Declared:
             for i, position in positions
         ]
 
-    def last(self, *names: str) -> dict[str, Any]:
-        """Return the last row of some columns, as JSON values; an interval keeps its ends."""
-        return json_values({name: getattr(self, name)[-1] for name in names})
-
     def decisions(self) -> dict[str, Any]:
         """Return the decisions that follow from the figures, by name; JSON values."""
         return {}

@@ -64,6 +64,7 @@ from judgepanel.studies.panel.curator import (
     known_judges,
     no_costs_note,
 )
+from judgepanel.studies.results import column
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 
@@ -79,13 +80,13 @@ class NextPoint:
     is saved, with infinite ends as NaN.
     """
 
-    gain: Interval = results.column(
+    gain: Interval = column(
         "NLL that the next budget saves, in nats.", name="next_gain", bounds=("next_lo", "next_hi")
     )
-    extra: float = results.column(
+    extra: float = column(
         "Additional cost per item of the next budget's panels.", name="next_extra"
     )
-    price: Interval = results.column(
+    price: Interval = column(
         "Cost of saving 1 % of the NLL with the next budget.", name="next_price"
     )
 
@@ -108,24 +109,18 @@ class CostPoint:
     was possible in advance.
     """
 
-    budget: float = results.column("Maximum cost of the panel per item.")
+    budget: float = column("Maximum cost of the panel per item.")
     figures: CuratorFigures
-    cost: Interval = results.column(central=True)
-    share: float = results.column("Cost as a share of the cost of all judges.")
-    slowest: float = results.column(
-        "Latency of the slowest judge of the panel, all asked in parallel."
-    )
-    in_turn: float = results.column("Latency of the panel's judges asked in sequence.")
-    judges: tuple[str, ...] = results.column(
-        "Judges chosen on all labelled rows, separated by semicolons."
-    )
-    panel_cost: float = results.column("Cost of those judges per item.")
-    panel_slowest: float = results.column("Latency of the slowest of those judges.")
-    panel_in_turn: float = results.column("Latency of those judges asked in sequence.")
-    reading: float = results.column(
-        "NLL of the best non-increasing curve through all points, in nats."
-    )
-    on_frontier: bool = results.column(
+    cost: Interval = column(central=True)
+    share: float = column("Cost as a share of the cost of all judges.")
+    slowest: float = column("Latency of the slowest judge of the panel, all asked in parallel.")
+    in_turn: float = column("Latency of the panel's judges asked in sequence.")
+    judges: tuple[str, ...] = column("Judges chosen on all labelled rows, separated by semicolons.")
+    panel_cost: float = column("Cost of those judges per item.")
+    panel_slowest: float = column("Latency of the slowest of those judges.")
+    panel_in_turn: float = column("Latency of those judges asked in sequence.")
+    reading: float = column("NLL of the best non-increasing curve through all points, in nats.")
+    on_frontier: bool = column(
         "Whether the point lies on that curve: known in hindsight, not a choice."
     )
     next: NextPoint | None
@@ -444,10 +439,7 @@ def cost_points(
     )[:-1]
     reading = readings(np.array([figure.nll.value for figure in figures[1:]]))
     spent = costs.of(chosen)
-    steps = [None, *_steps(tally, prepared, spent.mean(axis=0)[1:])]
     panels = (final.everyone.judges, *(panel.judges for panel in final.panels))
-    limits = [costs.full, *budgets.tolist()]
-    read = [float(figures[0].nll.value), *reading.tolist()]
     # Points whose reading no cheaper point (nor an earlier one of equal cost) attains.
     on_frontier, lowest = [False] * len(reading), np.inf
     for place in np.argsort(spent.mean(axis=0)[1:], kind="stable"):
@@ -456,11 +448,11 @@ def cost_points(
     of_panels = [_of_panels(prepared, costs, chosen[:, a], panel) for a, panel in enumerate(panels)]
     everyone, *points = results.records_of(
         CostPoint,
-        budget=limits,
+        budget=[costs.full, *budgets.tolist()],
         figures=figures,
-        reading=read,
+        reading=[float(figures[0].nll.value), *reading.tolist()],
         on_frontier=[False, *on_frontier],
-        next=steps,
+        next=[None, *_steps(tally, prepared, spent.mean(axis=0)[1:])],
         **{name: [entry[name] for entry in of_panels] for name in of_panels[0]},
     )
     return everyone, tuple(points)

@@ -368,7 +368,6 @@ def curator_figures(
     saw = np.concatenate([tally.chosen_on[:, 0], tally.chosen_on[rows, 0, best][:, None]], axis=1)
     optimism = tally.split_means[:, 0, 0] - saw
     delta, band, p, same = _gaps(tally, estimated, seed)
-    shares = np.append(np.bincount(best, minlength=len(curators)) / len(best), 1.0)
     null, margin = float(tally.null_nll.mean()), MARGIN * float(nll.value[0])
     names = (*(curator.name for curator in curators), LOOKED_BEST)
     low, high = np.quantile(all_sizes, (0.025, 0.975), axis=0, method="nearest")
@@ -396,7 +395,7 @@ def curator_figures(
         margin=margin,
         verdict=accumulate.verdicts(delta, margin, same),
         stability=[stability(judges, len(best)) for judges in picked],
-        looked_best_share=shares,
+        looked_best_share=np.append(np.bincount(best, minlength=len(curators)) / len(best), 1.0),
         note=[_NOTES.get(name, "") for name in names],
     )
 

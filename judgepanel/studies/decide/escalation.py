@@ -45,6 +45,7 @@ from judgepanel.studies.panel.curator import (
     Rules,
     check_steps,
 )
+from judgepanel.studies.results import by_split, column, flat_row, frozen
 from judgepanel.studies.trust.probabilities import Evaluations, OutOfSample, evaluations
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -53,7 +54,7 @@ from judgepanel.votes.matrix import cached
 _UNITS: dict[str, Unit] = {"escalated": "share", "cost": "cost", "nll": "nats", "accuracy": "share"}
 
 
-@results.frozen
+@frozen
 class EscalationFigures:
     """One threshold out of sample; means over new items with 95 % intervals.
 
@@ -67,27 +68,27 @@ class EscalationFigures:
     was chosen.
     """
 
-    threshold: float = results.column("Confidence from which the cheap panel answers alone.")
-    escalated: Interval = results.column("Share of the items that are passed on to all judges.")
+    threshold: float = column("Confidence from which the cheap panel answers alone.")
+    escalated: Interval = column("Share of the items that are passed on to all judges.")
     cost: Interval
-    latency: float = results.column(
+    latency: float = column(
         "Latency of the slowest cheap judge plus, if escalated, the slowest of the others."
     )
     nll: Interval
     accuracy: Interval
     brier: float
-    delta: Interval = results.column(
+    delta: Interval = column(
         "NLL minus that of asking all judges on every item, in nats.", bounds=("lo", "hi")
     )
     p: float
     band: Interval
     margin: float
     verdict: Verdict
-    promised: float = results.column("Cross-fitted NLL on the calibration rows, in nats.")
+    promised: float = column("Cross-fitted NLL on the calibration rows, in nats.")
     chosen_share: float
 
 
-@results.frozen
+@frozen
 class Escalation(results.PipelineResult):
     """Result of :data:`ESCALATION`.
 
@@ -108,7 +109,7 @@ class Escalation(results.PipelineResult):
     cheap_how: str
     cheap_cost: float
     cheap_size: float
-    full_cost: float = results.column("Cost of all judges per item.")
+    full_cost: float = column("Cost of all judges per item.")
     stability: float
     unit: str
     counted: bool
@@ -130,11 +131,7 @@ class Escalation(results.PipelineResult):
         """Return one row per threshold, then the recommended one."""
         names = [*("fixed" for _ in self.rows), "recommended"]
         rows = [
-            {
-                "arm": name,
-                **results.flat_row(row),
-                "skill": 1.0 - float(row.nll.value) / self.null_nll,
-            }
+            {"arm": name, **flat_row(row), "skill": 1.0 - float(row.nll.value) / self.null_nll}
             for name, row in zip(names, (*self.rows, self.recommended), strict=True)
         ]
         repeated = ("null_nll", "full_cost", "unit", "aggregator", "calibrator", "n_splits")
@@ -144,12 +141,12 @@ class Escalation(results.PipelineResult):
         """Return the cheap panel, the recommended threshold and all thresholds."""
         return {
             "cheap": list(self.cheap),
-            "recommended": to_plain(results.flat_row(self.recommended)),
-            "thresholds": [to_plain(results.flat_row(row)) for row in self.rows],
+            "recommended": to_plain(flat_row(self.recommended)),
+            "thresholds": [to_plain(flat_row(row)) for row in self.rows],
         }
 
 
-@results.frozen
+@frozen
 class Escalated:
     """Logits of both panels in S splits, and the choices in each split.
 
@@ -160,9 +157,9 @@ class Escalated:
     """
 
     scores: OutOfSample
-    promised: Floats = results.by_split()
-    picked: Ints = results.by_split()
-    cheap: Bools = results.by_split()
+    promised: Floats = by_split()
+    picked: Ints = by_split()
+    cheap: Bools = by_split()
 
 
 def confidence_of(logits: Floats) -> Floats:

@@ -479,9 +479,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
     rate = _joined(ours)
     judges = np.concatenate([_as_voted(shares, sample) for sample in samples])
     pairs, gap, p = all_pairs(ours[-1]) if groups.names else _NO_PAIRS
-    gap_alone = differences(alone[-1], pairs)[0] if groups.names else gap
     n_labels = np.concatenate([s.n_labels for s in samples]).astype(np.int64)
-    lopsided = votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE
     return Estimates(
         group=(ALL, *groups.names),
         items=np.concatenate([s.n_items for s in samples]).astype(np.int64),
@@ -502,7 +500,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         first=pairs[:, 0] + 1,
         second=pairs[:, 1] + 1,
         difference=gap,
-        difference_alone=gap_alone,
+        difference_alone=differences(alone[-1], pairs)[0] if groups.names else gap,
         p=p,
         more_labels=_more_labels(pairs, gap, samples[-1], about),
         labels_for_reach=_labels_for(ours[0], whole, about),
@@ -512,7 +510,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         about=about,
         task=votes.task,
         orientation="as_given",
-        measures_coding=lopsided,
+        measures_coding=votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE,
         one_class=votes.minority_share == 0.0,
         seed=spec.settings.seed,
         warnings=warnings_of(votes, spec, groups, n_labels, weighting),

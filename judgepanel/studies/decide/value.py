@@ -632,7 +632,6 @@ def removal_figures(split_values: Gathered, seed: int) -> tuple[Removal, ...]:
     known = len(split_values.tally.numbers) > 1
     margin = inference.MARGIN * float(base.mean())
     same = np.asarray(~items.any(axis=1))
-    decided = verdicts(delta, margin, same) if known else np.where(same, "tie", "undecided")
     return results.records_of(
         Removal,
         m=removed,
@@ -640,7 +639,7 @@ def removal_figures(split_values: Gathered, seed: int) -> tuple[Removal, ...]:
         delta=delta,
         p=gap.p,
         band=band(gap, seed),
-        verdict=decided,
+        verdict=verdicts(delta, margin, same) if known else np.where(same, "tie", "undecided"),
         free=np.logical_and.accumulate(same | (gap.hi < margin)),
     )
 
@@ -699,8 +698,6 @@ def judge_figures(
     plan, partial = split_values.plan, split_values.partial
     estimates = split_values.estimated("each")
     value = Interval.of(estimates)
-    shapley = Interval.of(split_values.sampled("shapley", partial.noise, partial.steady))
-    gain = Interval.of(split_values.estimated("gain"), "").clip(0.0, np.inf)
     correlation = _correlations(split_values)
     sliced = _slice_gaps(split_values)
     rank = ranks(split_values.inner)
@@ -710,8 +707,8 @@ def judge_figures(
         family=plan.family,
         value=value,
         p=estimates.p,
-        shapley=shapley,
-        gain=gain,
+        shapley=Interval.of(split_values.sampled("shapley", partial.noise, partial.steady)),
+        gain=Interval.of(split_values.estimated("gain"), "").clip(0.0, np.inf),
         nearest=[names[k] if k >= 0 else "" for k in plan.nearest],
         correlation=correlation,
         **sliced,

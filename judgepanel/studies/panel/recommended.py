@@ -42,8 +42,10 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels import aggregation, evaluation
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, AnyAggregator, of_votes
 from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.calibration import Calibrator, fit
+from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split
 from judgepanel.kernels.graded import has_levels
 from judgepanel.kernels.prefixes import Ranking, places_in, rank
 from judgepanel.kernels.threads import SHARED
@@ -78,7 +80,7 @@ class Candidate:
 
     name: str
     k: int
-    aggregator: aggregation.AnyAggregator
+    aggregator: AnyAggregator
     calibrator: Calibrator
     ranking: Ranking = "accuracy"
     curator: str | None = None
@@ -93,7 +95,7 @@ FAVOURITES = ((EVERYONE, "joint", "none"), (EVERYONE, "joint_graded", "none"))
 LEAD = 0.5
 """Prior weight of the favourite, joint over everyone: on real matrices it is most often the best
 single pipeline. Joint on votes and joint on grades share it alike."""
-MEMBERS: Mapping[aggregation.AnyAggregator, tuple[Calibrator, ...]] = {
+MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = {
     "majority": ("temperature",),
     "one_coin": ("none", "temperature"),
     "joint": ("none", "temperature"),
@@ -106,7 +108,7 @@ MEMBERS: Mapping[aggregation.AnyAggregator, tuple[Calibrator, ...]] = {
 """Pipelines of the members beside the favourite, on everyone and on the better half of the judges
 as far as the list has them; they share the rest of the prior alike."""
 FEW = (3, 5, 10)
-FEW_MEMBER: tuple[aggregation.Aggregator, Calibrator] = ("one_coin", "temperature")
+FEW_MEMBER: tuple[Aggregator, Calibrator] = ("one_coin", "temperature")
 """The pipeline of members that keep a few judges."""
 
 
@@ -114,7 +116,7 @@ FEW_MEMBER: tuple[aggregation.Aggregator, Calibrator] = ("one_coin", "temperatur
 class Family:
     """Panels of one aggregator under several calibrators; they share their raw scores."""
 
-    aggregator: aggregation.AnyAggregator
+    aggregator: AnyAggregator
     panels: Panels
     calibrators: tuple[Calibrator, ...]
     ranking: Ranking = "accuracy"
@@ -124,9 +126,9 @@ class Family:
         """Distinct panel sizes, ascending."""
         return np.array(sorted({k for _, k in self.panels}), dtype=np.int64)
 
-    def recipe(self, seed: int) -> evaluation.Recipe:
+    def recipe(self, seed: int) -> Recipe:
         """How its panels are built."""
-        return evaluation.Recipe(self.aggregator, self.calibrators, self.ranking, seed=seed)
+        return Recipe(self.aggregator, self.calibrators, self.ranking, seed=seed)
 
     def candidates(self) -> tuple[Candidate, ...]:
         """Its candidates; panels vary fastest."""
@@ -142,7 +144,7 @@ class Curation:
     """The panel of one curator under one aggregator and several calibrators."""
 
     curator: str
-    aggregator: aggregation.Aggregator
+    aggregator: Aggregator
     calibrators: tuple[Calibrator, ...]
 
     def candidates(self) -> tuple[Candidate, ...]:
@@ -207,7 +209,7 @@ class Candidates:
 
 
 def _only(
-    family: Family, weighed: set[tuple[int, aggregation.AnyAggregator, Calibrator, Ranking]]
+    family: Family, weighed: set[tuple[int, AnyAggregator, Calibrator, Ranking]]
 ) -> Family | None:
     """The family with its panels and calibrators that are among those weighed; None without any."""
     own = {
@@ -488,19 +490,13 @@ def final_members(
     """
     candidate = candidates[0]
     calibrators = tuple(one.calibrator for one in candidates)
-    recipe = evaluation.Recipe(
-        candidate.aggregator, calibrators, candidate.ranking, seed=terms.seed
-    )
+    recipe = Recipe(candidate.aggregator, calibrators, candidate.ranking, seed=terms.seed)
     if candidate.curator is None:
         return fit_panels(ballots, names, candidate.k, recipe)
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
     result = curated(
-        ballots,
-        whole,
-        CURATORS[candidate.curator],
-        evidence,
-        aggregation.of_votes(candidate.aggregator),
+        ballots, whole, CURATORS[candidate.curator], evidence, of_votes(candidate.aggregator)
     )
     judges = result.chosen.judges
     if result.chosen.table:
@@ -535,18 +531,16 @@ class _Place:
         family: Family | Curation,
         choice: evaluation.Choice | None = None,
         out: ItemScores | None = None,
-    ) -> evaluation.SplitScores:
+    ) -> SplitScores:
         """A family on the evaluation rows; ``out`` as in :func:`evaluate`."""
         if isinstance(family, Curation):
             return self.scored_panel(family, self.made(family), out)
         recipe = family.recipe(self.terms.seed)
-        return evaluation.evaluate_split(
-            self.ballots, self.split, family.sizes, recipe, choice, out
-        )
+        return evaluate_split(self.ballots, self.split, family.sizes, recipe, choice, out)
 
     def scored_panel(
         self, family: Curation, made: Curated, out: ItemScores | None = None
-    ) -> evaluation.SplitScores:
+    ) -> SplitScores:
         """The panel of a curator on the evaluation rows."""
         fitted = evaluation.calibrate(self.ballots, self.split, made.scores, family.calibrators)
         return evaluation.evaluate(self.ballots, self.split, fitted, out)
@@ -554,7 +548,7 @@ class _Place:
 
 def _on_split(
     at: _Place, family: Family | Curation, out: ItemScores
-) -> tuple[evaluation.SplitScores, Standing]:
+) -> tuple[SplitScores, Standing]:
     if isinstance(family, Curation):
         panel = at.made(family)
         return at.scored_panel(family, panel, out), _curated_standing(at, family, panel)
@@ -687,9 +681,9 @@ def average_scores(
 
 AVERAGE: Literal["average"] = "average"
 """Name of the average, as a panel and where a study asks for an aggregator."""
-PanelAggregator = Literal[aggregation.Aggregator, "average"]
+PanelAggregator = Literal[Aggregator, "average"]
 AVERAGE_HELP = "how votes are summed; average: the recommended panel"
-PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *aggregation.AGGREGATORS)
+PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *AGGREGATORS)
 """Aggregators of a panel: the recommended average, or one aggregator."""
 FOLDS = 5
 """Inner folds in which candidates are compared."""
@@ -738,20 +732,20 @@ def all_judges(
     aggregator: PanelAggregator,
     calibrator: Calibrator,
     settings: Settings,
-) -> evaluation.SplitScores:
+) -> SplitScores:
     """Scores of all judges in a split, under one pipeline or the recommended average."""
     if aggregator == AVERAGE:
         return scored_average(ballots, split, settings.seed)
     recipe = recipe_of(settings, aggregator, (calibrator,), "accuracy")
-    return evaluation.evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
+    return evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
 
 
-def scored_average(ballots: Ballots, split: Split, seed: int) -> evaluation.SplitScores:
+def scored_average(ballots: Ballots, split: Split, seed: int) -> SplitScores:
     """The average as a single uncalibrated panel: its members have calibrators of their own."""
     return as_scores(ballots, split, average_on(ballots, split, seed))
 
 
-def as_scores(ballots: Ballots, split: Split, average: Averaged) -> evaluation.SplitScores:
+def as_scores(ballots: Ballots, split: Split, average: Averaged) -> SplitScores:
     """Scores of the average on the evaluation rows of a split."""
     signs = ballots.signs.astype(np.float64)
     labels = signs[split.calibration]
@@ -811,7 +805,7 @@ class BestPanels:
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
     @property
-    def recipe(self: Any) -> evaluation.Recipe:
+    def recipe(self: Any) -> Recipe:
         """The recipe of all panels; beside the average, that of the best judges."""
         own = self.calibrators if hasattr(self, "calibrators") else (self.calibrator,)
         pipeline = COMPARED if self.aggregator == AVERAGE else (self.aggregator, *own)

@@ -30,7 +30,7 @@ from judgepanel.studies.accumulate import ValueTally, tally_values
 from judgepanel.studies.common import run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
-from judgepanel.studies.results import SplitResult, column, frozen
+from judgepanel.studies.results import SplitResult, column, frozen, json_values
 from judgepanel.votes import VoteMatrix
 
 _MOST_CELLS = 2_000_000
@@ -234,7 +234,8 @@ class Jury(SplitResult):
         """Return the error of all judges, that under independence, and the effective number."""
         names = ("majority", "one_coin", "independent")
         errors = {f"{name}_error": float(getattr(self, name).value[-1]) for name in names}
-        return errors | self.last("gap", "jury_bound", "effective")
+        last = {name: getattr(self, name)[-1] for name in ("gap", "jury_bound", "effective")}
+        return errors | json_values(last)
 
 
 @dataclass(frozen=True, slots=True)

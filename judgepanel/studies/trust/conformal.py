@@ -30,6 +30,7 @@ from judgepanel.studies.options import option
 from judgepanel.studies.panel.recommended import recommended_on
 from judgepanel.studies.slices import Strata, by_difficulty, by_feature
 from judgepanel.studies.trust import probabilities
+from judgepanel.studies.trust.probabilities import Repeats, binned_sums, stacked
 from judgepanel.votes import InputError, VoteMatrix
 
 Grouping = Literal["all", "class", "difficulty", "feature"]
@@ -252,14 +253,12 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     """Return coverage, size and kinds from the splits so far."""
     prepared = prepare(votes, spec.settings)
     sets, strata = partial, strata_of(prepared, spec)
-    of = probabilities.Repeats(
+    of = Repeats(
         **probabilities.repeats(prepared, sets.rows, sets.n_calibration, sets.n_evaluation)
     )
-    fields = probabilities.stacked(
+    fields = stacked(
         [
-            probabilities.stacked(
-                [_of_level(of, kinds, sets.rows, list(strata.values())) for kinds in of_method]
-            )
+            stacked([_of_level(of, kinds, sets.rows, list(strata.values())) for kinds in of_method])
             for of_method in sets.kinds
         ]
     )
@@ -289,7 +288,7 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
 
 
 def _of_level(
-    of: probabilities.Repeats, kinds: conformal.Kinds, rows: Ints, strata: list[Strata]
+    of: Repeats, kinds: conformal.Kinds, rows: Ints, strata: list[Strata]
 ) -> dict[str, Any]:
     """Figures (n_groups,) of the sets of one method and level."""
     return probabilities.joined(
@@ -297,15 +296,13 @@ def _of_level(
     )
 
 
-def _of_groups(
-    of: probabilities.Repeats, kinds: conformal.Kinds, codes: Ints, n: int
-) -> dict[str, Any]:
+def _of_groups(of: Repeats, kinds: conformal.Kinds, codes: Ints, n: int) -> dict[str, Any]:
     """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
     held = conformal.covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
     single = ((kinds == conformal.ZERO) | (kinds == conformal.ONE)).astype(np.float64)
-    right = probabilities.binned_sums(of, held * single, codes, n, single)
+    right = binned_sums(of, held * single, codes, n, single)
     sizes, items = probabilities.ratios(
-        of, probabilities.binned_sums(of, conformal.set_sizes(kinds).astype(np.float64), codes, n)
+        of, binned_sums(of, conformal.set_sizes(kinds).astype(np.float64), codes, n)
     )
     size = Interval(np.clip(sizes.value, 0.0, 2.0), sizes.lo, sizes.hi, unit="count")
     counts = np.stack(
@@ -318,7 +315,7 @@ def _of_groups(
     with np.errstate(invalid="ignore"):
         parts = np.where(items[:, None] == 0, np.nan, counts / items[:, None])
     return {
-        "coverage": probabilities.shares(of, probabilities.binned_sums(of, held, codes, n))[0],
+        "coverage": probabilities.shares(of, binned_sums(of, held, codes, n))[0],
         "one_right": probabilities.shares(of, right)[0],
         "size": size.clip(0.0, 2.0).where(items > 0),
         "kinds": parts,

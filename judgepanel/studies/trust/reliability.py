@@ -22,6 +22,7 @@ from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Study, always, prepare
 from judgepanel.studies.results import frozen, json_values, long_frame
 from judgepanel.studies.trust import probabilities
+from judgepanel.studies.trust.probabilities import CALIBRATED, RAW, STAGES, Evaluations, stacked
 from judgepanel.votes import VoteMatrix
 
 STATED_BINS = "stated"
@@ -100,7 +101,7 @@ class Reliability(probabilities.PanelResult):
         frames = [
             long_frame(
                 {
-                    "stage": np.array(probabilities.STAGES)[:, None],
+                    "stage": np.array(STAGES)[:, None],
                     "aggregator": self.aggregator,
                     "calibrator": [["none"], [self.calibrator]],
                     "k": self.k,
@@ -135,7 +136,7 @@ class Reliability(probabilities.PanelResult):
                         for b, bins in enumerate(self.ece_bins)
                     ],
                 }
-                for i, row in enumerate(self.records({"stage": probabilities.STAGES}, *levels))
+                for i, row in enumerate(self.records({"stage": STAGES}, *levels))
             ]
         }
 
@@ -160,7 +161,7 @@ def merge(
         f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
         "do not vary, or all labels are the same. It takes items of both labels on which the "
         "panel errs."
-        for name, slope in zip(probabilities.STAGES, fitted["slope"].value, strict=True)
+        for name, slope in zip(STAGES, fitted["slope"].value, strict=True)
         if not np.isfinite(slope)
     ]
     if of.symmetric:
@@ -190,17 +191,11 @@ def merge(
     )
 
 
-def _bins(of: probabilities.Evaluations, name: str, edges: Floats) -> Bins:
-    return Bins(
-        name,
-        edges,
-        **probabilities.stacked(
-            [_bins_of(of, stage, edges) for stage in (probabilities.RAW, probabilities.CALIBRATED)]
-        ),
-    )
+def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
+    return Bins(name, edges, **stacked([_bins_of(of, stage, edges) for stage in (RAW, CALIBRATED)]))
 
 
-def _bins_of(of: probabilities.Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
+def _bins_of(of: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
     codes, n = metrics.bin_of(of.confidence[stage], edges), len(edges) - 1
     right, items = probabilities.shares(of, probabilities.binned_sums(of, of.hit[stage], codes, n))
     stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
@@ -209,15 +204,13 @@ def _bins_of(of: probabilities.Evaluations, stage: int, edges: Floats) -> dict[s
     return {"items": items, "confidence": mean, "accuracy": right}
 
 
-def slopes(of: probabilities.Evaluations) -> dict[str, Any]:
+def slopes(of: Evaluations) -> dict[str, Any]:
     """Slope and intercept (2,) of both stages; NaN without a finite fit."""
-    both = Interval.stacked(
-        [_slope_of(of, stage) for stage in (probabilities.RAW, probabilities.CALIBRATED)], axis=1
-    )
+    both = Interval.stacked([_slope_of(of, stage) for stage in (RAW, CALIBRATED)], axis=1)
     return {"slope": both[0], "intercept": both[1]}
 
 
-def _slope_of(of: probabilities.Evaluations, stage: int) -> Interval:
+def _slope_of(of: Evaluations, stage: int) -> Interval:
     """Slope and intercept of one stage."""
     weights = 1.0 / of.times[of.item]
     fit = metrics.recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
@@ -228,17 +221,14 @@ def _slope_of(of: probabilities.Evaluations, stage: int) -> Interval:
     return Interval(value, estimated.lo, estimated.hi, unit="").where([True, not of.symmetric])
 
 
-def errors(of: probabilities.Evaluations, seed: int) -> dict[str, Any]:
+def errors(of: Evaluations, seed: int) -> dict[str, Any]:
     """Expected calibration errors (2, n_ece_bins) and their size by chance."""
-    return probabilities.stacked(
-        [
-            probabilities.stacked([_error(of, stage, n, seed) for n in ECE_BINS])
-            for stage in (probabilities.RAW, probabilities.CALIBRATED)
-        ]
+    return stacked(
+        [stacked([_error(of, stage, n, seed) for n in ECE_BINS]) for stage in (RAW, CALIBRATED)]
     )
 
 
-def _error(of: probabilities.Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
+def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
     edges = metrics.equal_width_edges(n_bins)
     codes, n = metrics.bin_of(of.confidence[stage], edges), len(edges) - 1
     difference = of.hit[stage] - of.confidence[stage]

@@ -135,12 +135,6 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
     prepared = prepare(votes, spec.settings)
     of = evaluations(partial, prepared)
     limits = tuple(sorted(set(spec.confidences)))
-    fields = stacked(
-        [
-            {"curve": curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
-            for stage in range(len(STAGES))
-        ]
-    )
     # Accuracy of always predicting the majority label of the calibration items.
     guess = np.repeat(partial.null >= 0, partial.n_evaluation)
     guessed = float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
@@ -151,7 +145,12 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
         k=spec.size(prepared.ballots.n_judges),
         shares=SHARES,
         confidences=limits,
-        **fields,
+        **stacked(
+            [
+                {"curve": curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
+                for stage in range(len(STAGES))
+            ]
+        ),
         null_accuracy=0.5 if of.symmetric else guessed,
         warnings=tuple(panel_notes(prepared, spec, partial)),
     )

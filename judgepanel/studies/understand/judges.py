@@ -30,6 +30,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies import results
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import StudySpec
+from judgepanel.studies.results import Declared, by_split, column, frozen, scalars, summed
 from judgepanel.studies.understand.judge_table import JudgeTable, families_of, judge_table
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -38,8 +39,8 @@ MAP_JUDGES = 300
 STABLE = 0.5
 
 
-@results.frozen
-class Judges(results.Declared):
+@frozen
+class Judges(Declared):
     """Result of :data:`judgepanel.studies.understand.judges.JUDGES`.
 
     Arrays over judges are (n_judges,), in the order of ``judges``.
@@ -71,35 +72,31 @@ class Judges(results.Declared):
     ``map_together`` (halves in one cluster) are condensed, (m (m - 1) / 2,), see :meth:`square`.
     """
 
-    judges: tuple[str, ...] = results.column(name="judge")
-    family: tuple[str, ...] = results.column()
-    accuracy: Interval = results.column(
-        "Share of the judge's votes on labelled items that are right."
-    )
-    correct: Ints = results.column()
-    voted: Ints = results.column()
-    coverage: Floats = results.column()
-    leaning: Floats = results.column(
+    judges: tuple[str, ...] = column(name="judge")
+    family: tuple[str, ...] = column()
+    accuracy: Interval = column("Share of the judge's votes on labelled items that are right.")
+    correct: Ints = column()
+    voted: Ints = column()
+    coverage: Floats = column()
+    leaning: Floats = column(
         "Share of votes for label 1 minus the share of label 1 on the same items."
     )
-    constant: Bools = results.column()
-    set_aside: Bools = results.column("Whether the judge is left out as constant.")
+    constant: Bools = column()
+    set_aside: Bools = column("Whether the judge is left out as constant.")
     aggregators: tuple[str, ...]
     weights: Floats
-    cluster: Ints = results.column(
+    cluster: Ints = column(
         "Number of the judge's cluster by size, 1 the largest; its judges err together."
     )
-    with_cluster: Floats = results.column(
-        "Mean error correlation with the judges of the same cluster."
-    )
-    with_rest: Floats = results.column("Mean error correlation with all other judges.")
-    stability: Floats = results.column(
+    with_cluster: Floats = column("Mean error correlation with the judges of the same cluster.")
+    with_rest: Floats = column("Mean error correlation with all other judges.")
+    stability: Floats = column(
         "Mean share of halves in which the judge shares a cluster with each member of its cluster."
     )
-    ability: Interval = results.column()
-    discrimination: Interval = results.column()
-    nearest: tuple[str, ...] = results.column()
-    nearest_correlation: Floats = results.column("Error correlation with the nearest judge.")
+    ability: Interval = column()
+    discrimination: Interval = column()
+    nearest: tuple[str, ...] = column()
+    nearest_correlation: Floats = column("Error correlation with the nearest judge.")
     correlation: Interval
     effective: Interval
     dimensions: Interval
@@ -161,7 +158,7 @@ class Judges(results.Declared):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per judge, most accurate first."""
-        frame = results.Declared.frame(self)
+        frame = Declared.frame(self)
         for name, weights in zip(self.aggregators, self.weights, strict=True):
             frame[f"weight_{name}"] = weights
         return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
@@ -169,9 +166,7 @@ class Judges(results.Declared):
     def summary(self) -> dict[str, Any]:
         """Return redundancy, clusters and families as JSON values."""
         worth = ("correlation", "effective", "dimensions")
-        content = results.scalars(self) | results.json_values(
-            {name: getattr(self, name) for name in worth}
-        )
+        content = scalars(self) | results.json_values({name: getattr(self, name) for name in worth})
         if self.families is not None:
             content |= {
                 f"family_{field.name}": getattr(self.families, field.name)
@@ -208,7 +203,7 @@ class Fitted:
     converged: bool
 
 
-@results.frozen
+@frozen
 class Halves:
     """R random halves of the labelled items for K participating judges.
 
@@ -217,10 +212,10 @@ class Halves:
     order of scipy's condensed matrices; ``fitted`` comes with the last half.
     """
 
-    numbers: Ints = results.by_split()
-    mean: Floats = results.by_split()
-    spread: Floats = results.by_split()
-    together: Ints = results.summed()
+    numbers: Ints = by_split()
+    mean: Floats = by_split()
+    spread: Floats = by_split()
+    together: Ints = summed()
     fitted: Fitted | None
 
 
