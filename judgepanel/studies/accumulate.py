@@ -730,9 +730,8 @@ def contrasts(
     items = np.tile(weights / draws, draws) @ item_means[m, pipeline, :-1]
     per_split = tally.split_means[:, m, pipeline, :-1]
     per_draw = per_split.reshape(len(per_split), draws, -1) @ weights.T
-    splits = per_draw.mean(axis=1)
     within = per_draw.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else 0.0
-    return estimated(items, splits, redrawn=within, joint=True)
+    return estimated(items, per_draw.mean(axis=1), redrawn=within, joint=True)
 
 
 def band(fitted: inference.Estimate, seed: int) -> Interval:

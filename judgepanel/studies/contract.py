@@ -352,9 +352,8 @@ class Study(Generic[SpecT, PartialT, ResultT]):
 
         Chunks end where :meth:`stages` may end.
         """
-        most = self.rounds(spec)
         ends = LOOKS if self.is_open(spec) else ()
-        return split_chunks(most, self.chunk, self.first, ends)
+        return split_chunks(self.rounds(spec), self.chunk, self.first, ends)
 
     def stages(self, votes: VoteMatrix, spec: SpecT) -> tuple[tuple[Chunk, ...], ...]:
         """Return the chunks of the plan in stages; after each the study may be settled."""

@@ -174,9 +174,8 @@ class Cost(results.PipelineResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per ascending budget, then all judges."""
-        rows = map(_row, (*self.points, self.everyone))
         repeated = ("null_nll", "constant_nll", "aggregator", "calibrator", "unit", "n_splits")
-        return self.repeated(rows, *repeated)
+        return self.repeated(map(_row, (*self.points, self.everyone)), *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return points and their panels."""

@@ -394,8 +394,6 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     of = evaluations(partial.scores, prepared)
     rows, recommended = escalation_rows(partial, of, costs, limits, seed=spec.settings.seed)
     low, high = np.quantile(limits[partial.picked], (0.025, 0.975), method="nearest")
-    panel = _cheap(votes, spec)
-    n_splits = len(partial.scores.numbers)
     promised = recommended.promised - float(partial.promised[:, -1].mean())
     notes = cost_notes(prepared, costs, partial.scores)
     fits = 2 * len(partial.scores.numbers)
@@ -416,12 +414,12 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         recommended=recommended,
         threshold=Interval.single(recommended.threshold, low, high, "share"),
         optimism=float(recommended.delta.value - promised),
-        cheap=prepared.named(panel),
+        cheap=prepared.named(_cheap(votes, spec)),
         cheap_how=cheap_curator(spec, prepared.judges, costs).title,
         cheap_cost=float(costs.of(partial.cheap).mean()),
         cheap_size=float(partial.cheap.sum(axis=1).mean()),
         full_cost=costs.full,
-        stability=stability(partial.cheap.sum(axis=0), n_splits),
+        stability=stability(partial.cheap.sum(axis=0), len(partial.scores.numbers)),
         null_nll=float(of.by_split(of.null_nll).mean()),
         warnings=tuple(notes),
     )

@@ -549,7 +549,6 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     steps = one_coin_steps(randomized=result.randomized is not None)
     totals = partial.steps
     named_steps = steps if partial.last is None else (*steps, STEPS["joint"])
-    units = result.honest.ballots.units
     falling = partial.falling / len(totals.numbers)
     return Claim.from_splits(
         result.honest,
@@ -559,7 +558,7 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
         sizes=drawn,
         panels=compared,
         n_judges=np.array([result.ballots(step.coding).n_judges for step in named_steps]),
-        **_estimates(partial, units, steps, drawn, compared),
+        **_estimates(partial, result.honest.ballots.units, steps, drawn, compared),
         falling=np.vstack([falling, np.zeros((len(named_steps) - len(steps), falling.shape[1]))]),
         maps=fitted_maps(result),
         warnings=_warnings(result, steps, totals),

@@ -267,11 +267,10 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
     differences = items[n:] - items[:n]
     estimated = Estimator.of(totals, prepared.ballots.units)
     extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
-    levels = allow_level(estimated(items, splits), extra)
     gaps = allow_difference(
         estimated(differences, splits[:, n:] - splits[:, :n]), between(extra[n:], extra[:n])
     )
-    nll = Interval.of(levels).clip(*RANGES["nll"])
+    nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*RANGES["nll"])
     delta = replace(Interval.of(gaps), value=nll.value[n:] - nll.value[:n])
     same = ~differences.any(axis=1) & np.isfinite(delta.lo)
     return GroupChange.from_splits(

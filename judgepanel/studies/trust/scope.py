@@ -364,7 +364,6 @@ def check_parse_rate(
     aside: Sequence[tuple[str, str]] = (),
 ) -> Check:
     """Return P1 as a check; ``aside`` are judges that are not tested, each with the reason."""
-    title = "P1 Parse rate and chance"
     usable = uses_anti_experts(aggregator)
     unreadable, patchy, below = (
         np.flatnonzero(entry)
@@ -402,7 +401,7 @@ def check_parse_rate(
         outcome = "review"
     elif legibility.sparse:
         outcome = "not applicable"
-    return Check("P1", title, outcome, numbers, sentences, advice)
+    return Check("P1", "P1 Parse rate and chance", outcome, numbers, sentences, advice)
 
 
 def _sentences(
