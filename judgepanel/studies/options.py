@@ -56,6 +56,16 @@ def valid(
     return check
 
 
+def check_share(problem: str) -> Callable[[Any], None]:
+    """Return a check that refuses shares outside (0, 1)."""
+    return valid(problem, lambda share: 0.0 < share < 1.0, "between 0 and 1")
+
+
+def check_count(problem: str, least: int, most: int) -> Callable[[Any], None]:
+    """Return a check that refuses numbers outside a range."""
+    return valid(problem, lambda n: least <= n <= most, f"{least}..{most:,}")
+
+
 check_panels = valid("a panel needs at least one judge", lambda k: k >= 1, "1 or more")
 
 

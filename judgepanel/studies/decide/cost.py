@@ -37,7 +37,7 @@ from judgepanel.studies.decide.curators import (
     curator_arms,
     curator_figures,
 )
-from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.options import StudySpec, check_count, option
 from judgepanel.studies.panel.curated import (
     Curated,
     UnderBudgets,
@@ -296,9 +296,7 @@ class CostSpec(StudySpec):
     points: int = option(
         7,
         "number of budgets on the curve, from the cheapest judge to all judges",
-        check=valid(
-            "number of budgets out of range", lambda n: 2 <= n <= MOST_POINTS, f"2..{MOST_POINTS}"
-        ),
+        check=check_count("number of budgets out of range", 2, MOST_POINTS),
     )
     folds: int = option(
         5, "number of inner folds on calibration rows, for closed forms", check=check_folds

@@ -30,7 +30,7 @@ from judgepanel.studies import accumulate, results
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, check_known, option, valid
+from judgepanel.studies.options import StudySpec, check_count, check_known, option, valid
 from judgepanel.studies.panel.curated import (
     NAMES,
     ORACLE,
@@ -211,9 +211,7 @@ class CuratorsSpec(StudySpec):
     groups: int = option(
         9,
         "maximum number of groups in the exhaustive search",
-        check=valid(
-            "number of groups out of range", lambda n: 2 <= n <= MOST_GROUPS, f"2..{MOST_GROUPS}"
-        ),
+        check=check_count("number of groups out of range", 2, MOST_GROUPS),
     )
     budget: float | None = option(
         None, "budget per item for the best panel under a budget", check=check_price

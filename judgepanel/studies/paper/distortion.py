@@ -30,7 +30,7 @@ from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, contrasts
 from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Study, inside, prepare, steady
-from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.options import StudySpec, check_share, option
 from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -106,11 +106,7 @@ class DistortionSpec(StudySpec):
     turned: float = option(
         0.2,
         "share of scores that binary noise inverts",
-        check=valid(
-            "the share of scores turned around is out of range",
-            lambda share: 0.0 < share < 1.0,
-            "between 0 and 1",
-        ),
+        check=check_share("the share of scores turned around is out of range"),
     )
 
     def __post_init__(self) -> None:

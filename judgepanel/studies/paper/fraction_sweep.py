@@ -27,7 +27,7 @@ from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, mean_s
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Deciding, Study, prepare, steady
-from judgepanel.studies.options import option, valid
+from judgepanel.studies.options import check_share, option
 from judgepanel.studies.panel.recommended import panel_names
 from judgepanel.studies.results import column, flat_row, frozen
 from judgepanel.studies.trust import label_budget
@@ -127,11 +127,7 @@ class FractionSweepSpec(label_budget.PanelsSpec):
     shares: tuple[float, ...] = option(
         SHARES,
         "shares of the items that calibrate",
-        check=valid(
-            "a calibration share is out of range",
-            lambda share: 0.0 < share < 1.0,
-            "between 0 and 1",
-        ),
+        check=check_share("a calibration share is out of range"),
     )
     within: float = option(
         0.05,

@@ -31,7 +31,7 @@ from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import few_labels, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
-from judgepanel.studies.options import option, valid
+from judgepanel.studies.options import check_count, option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges
 from judgepanel.studies.results import RunResult, by_split, frozen, long_frame, summed
 from judgepanel.votes import VoteMatrix
@@ -164,9 +164,7 @@ class PermutationSpec(AverageSpec):
     permutations: int = option(
         199,
         "number of label permutations",
-        check=valid(
-            "number of permutations out of range", lambda n: 1 <= n <= MOST, f"1..{MOST:,}"
-        ),
+        check=check_count("number of permutations out of range", 1, MOST),
     )
     splits_each: int = option(
         10,

@@ -52,7 +52,7 @@ from judgepanel.studies.accumulate import RANGES, Arms, Bits, Tally, packed, tal
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import not_fitted, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
-from judgepanel.studies.options import check_panels, option, valid
+from judgepanel.studies.options import check_count, check_panels, check_share, option, valid
 from judgepanel.studies.panel import recommended
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -513,15 +513,9 @@ _DRAWS = 2_000
 _ENDS = (0.025, 0.975)
 
 
-check_within = valid(
-    "how near to the plateau is out of range", lambda share: 0.0 < share < 1.0, "between 0 and 1"
-)
+check_within = check_share("how near to the plateau is out of range")
 check_target = valid("the target NLL must be above 0", lambda nll: 0.0 < nll < math.inf)
-check_have = valid(
-    "the number of labels you have is out of range",
-    lambda n: 1 <= n <= MOST_LABELS,
-    f"1..{MOST_LABELS:,}",
-)
+check_have = check_count("the number of labels you have is out of range", 1, MOST_LABELS)
 
 
 def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> dict[str, Any]:
