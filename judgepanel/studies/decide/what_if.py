@@ -50,7 +50,7 @@ from judgepanel.studies.panel.recommended import (
     check_panel_aggregators,
     recommended,
 )
-from judgepanel.studies.results import PipelineResult, flat_row, long_frame, records_of
+from judgepanel.studies.results import PipelineResult, flat_row, json_values, long_frame, records_of
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import Oriented
 
@@ -112,13 +112,10 @@ class WhatIf(PipelineResult):
 
     def decisions(self) -> dict[str, Any]:
         """Return both panels and their difference."""
-        delta, lo, hi = to_plain(tuple(self.delta))
         return {
             "kept": to_plain(flat_row(self.kept, nll="")),
             "against": to_plain(flat_row(self.against, nll="")),
-            "delta": delta,
-            "delta_lo": lo,
-            "delta_hi": hi,
+            **json_values({"delta": self.delta}),
         }
 
 

@@ -106,14 +106,12 @@ class MethodGrid(NllResult):
 
     def decisions(self) -> dict[str, Any]:
         """Return the best cell, those tied with it, and the NLL of choosing."""
-        chosen_nll, chosen_lo, chosen_hi = to_plain(list(self.chosen_nll))
+        names = ("chosen_nll", "chosen_lo", "chosen_hi")
         tied = [self._cell(i, j) for i, j in np.argwhere(self.tied) if (i, j) != self.best]
         return {
             "best": self._cell(*self.best) | json_values({"nll": self.nll[self.best]}),
             "tied": tied,
-            "chosen_nll": chosen_nll,
-            "chosen_lo": chosen_lo,
-            "chosen_hi": chosen_hi,
+            **dict(zip(names, to_plain(list(self.chosen_nll)), strict=True)),
         }
 
     def _cell(self, row: int, column: int) -> dict[str, Any]:
