@@ -253,9 +253,7 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     """Return coverage, size and kinds from the splits so far."""
     prepared = prepare(votes, spec.settings)
     sets, strata = partial, strata_of(prepared, spec)
-    of = Repeats(
-        **probabilities.repeats(prepared, sets.rows, sets.n_calibration, sets.n_evaluation)
-    )
+    of = Repeats(**probabilities.repeats(prepared, sets))
     fields = stacked(
         [
             stacked([_of_level(of, kinds, sets.rows, list(strata.values())) for kinds in of_method])

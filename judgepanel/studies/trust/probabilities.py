@@ -138,15 +138,13 @@ class Repeats(Means):
         return self.mean(values, sides=self.sides, joint=joint)
 
 
-def repeats(
-    prepared: Prepared, rows: Ints, n_calibration: Ints, n_evaluation: Ints
-) -> dict[str, Any]:
-    """Fields of :class:`Repeats` from rows (E,) in the order of their splits."""
-    ballots = prepared.ballots
+def repeats(prepared: Prepared, evaluated: Evaluated) -> dict[str, Any]:
+    """Fields of :class:`Repeats` from evaluations in the order of their splits."""
+    ballots, rows, n_evaluation = prepared.ballots, evaluated.rows, evaluated.n_evaluation
     seen, item, times = np.unique(rows, return_inverse=True, return_counts=True)
     split = np.repeat(np.arange(len(n_evaluation)), n_evaluation)
-    evaluated = np.zeros((len(n_evaluation), ballots.n_items), dtype=bool)
-    evaluated[split, rows] = True
+    inside = np.zeros((len(n_evaluation), ballots.n_items), dtype=bool)
+    inside[split, rows] = True
     return {
         "item": item,
         "split": split,
@@ -154,8 +152,8 @@ def repeats(
         "sizes": n_evaluation,
         "seen": seen,
         "units": ballots.units[seen],
-        "n_calibration": float(n_calibration.mean()),
-        "sides": Sides.of(~evaluated, evaluated[:, seen], ballots.units),
+        "n_calibration": float(evaluated.n_calibration.mean()),
+        "sides": Sides.of(~inside, inside[:, seen], ballots.units),
         "signs": ballots.signs[rows].astype(np.float64),
         "symmetric": ballots.symmetric,
     }
@@ -475,9 +473,8 @@ class Evaluations(Repeats):
 
 def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
     """Return the evaluations of these splits in a canonical order."""
-    fields = repeats(
-        prepared, predictions.rows, predictions.n_calibration, predictions.n_evaluation
-    )
+    fields = repeats(prepared, predictions)
+    null = np.repeat(predictions.null, predictions.n_evaluation)
     ones = fields["signs"] > 0
     with np.errstate(over="ignore"):
         p = np.clip(1.0 / (1.0 + np.exp(-predictions.logits)), CLIP, 1.0 - CLIP)
@@ -488,9 +485,7 @@ def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
         p=p,
         confidence=np.maximum(p, 1.0 - p),
         hit=np.where(p == 0.5, tie, (p > 0.5) == ones).astype(np.float64),
-        null_nll=item_scores(
-            np.repeat(predictions.null, predictions.n_evaluation), fields["signs"]
-        ).nll,
+        null_nll=item_scores(null, fields["signs"]).nll,
     )
 
 
