@@ -631,19 +631,17 @@ def _of_calibrator(
 ) -> tuple[Comparison, ...]:
     nll = tally.item_means()[0][0, c]
     extra = one_more_error(nll, estimated.units) * rare
-    arms = np.append(tally.compared, tally.n_arms)
+    arms, reference = np.append(tally.compared, tally.n_arms), tally.reference
     split_nll = tally.split_means[:, 0, c]
-    item_differences = nll[arms] - nll[tally.reference]
-    split_differences = split_nll[:, arms] - split_nll[:, [tally.reference]]
+    item_differences = nll[arms] - nll[reference]
+    split_differences = split_nll[:, arms] - split_nll[:, [reference]]
     levels = allow_level(estimated(nll[arms], split_nll[:, arms]), extra[arms])
     # A choice that is always all judges is the same panel, and has no error of its own.
-    other = np.append(
-        tally.compared != tally.reference, (tally.chosen[:, c] != tally.reference).any()
-    )
-    doubt = between(extra[arms], extra[tally.reference]) * other
+    other = np.append(tally.compared != reference, (tally.chosen[:, c] != reference).any())
+    doubt = between(extra[arms], extra[reference]) * other
     ours = allow_difference(estimated(item_differences, split_differences, joint=True), doubt)
     paper = paper_inference(split_differences, tally.flip_t[:, c], tally.flip_p[:, c], seed=seed)
-    nll_all = float(nll[tally.reference].mean())
+    nll_all = float(nll[reference].mean())
     chosen_on = float(tally.chosen_on[:, c].min(axis=-1).mean())
     same = ~item_differences.any(axis=-1) & (doubt == 0.0)
     level = Interval.of(levels).clip(*RANGES["nll"])
@@ -697,10 +695,8 @@ def settled(
     means, splits = tally.item_means()[0], tally.split_means[:, 0]
     for c in range(splits.shape[1]):
         own = means[0, c, against]
-        differences = estimated(
-            means[0, c, arms] - own, splits[:, c, arms] - splits[:, c, [against]]
-        )
-        if not same_verdicts(differences, float(own.mean())):
+        gaps = estimated(means[0, c, arms] - own, splits[:, c, arms] - splits[:, c, [against]])
+        if not same_verdicts(gaps, float(own.mean())):
             return False
     return True
 

@@ -219,9 +219,7 @@ class SplitCounts:
         """Return the figures of these splits."""
         sizes = [(split.number, len(split.calibration), len(split.evaluation)) for split in splits]
         numbers, n_calibration, n_evaluation = np.array(sizes, dtype=np.int64).reshape(-1, 3).T
-        return cls(
-            numbers=numbers, n_calibration=n_calibration, n_evaluation=n_evaluation, **figures
-        )
+        return cls(numbers, n_calibration, n_evaluation, **figures)
 
 
 MEANS = ("n_calibration", "n_evaluation", "null_nll", "constant_nll")
@@ -371,9 +369,8 @@ def long_frame(columns: Mapping[str, object]) -> pd.DataFrame:
     """
     arrays = {name: _array(values) for name, values in _flat(columns)}
     shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
-    return pd.DataFrame(
-        {name: np.broadcast_to(values, shape).ravel() for name, values in arrays.items()}
-    )
+    cells = {name: np.broadcast_to(values, shape).ravel() for name, values in arrays.items()}
+    return pd.DataFrame(cells)
 
 
 def json_values(values: Mapping[str, object]) -> dict[str, Any]:

@@ -168,7 +168,7 @@ class Curators(results.PipelineResult):
 _NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
 
 
-def _one_or_more(name: str) -> Callable[[Any], None]:
+def _positive(name: str) -> Callable[[Any], None]:
     return valid(f"{name} is too small", lambda n: n >= 1, "1 or more")
 
 
@@ -201,13 +201,11 @@ class CuratorsSpec(StudySpec):
     folds: int = option(
         5, "number of inner folds on calibration rows, for closed forms", check=check_folds
     )
-    size: int = option(5, "panel size of curators with a fixed size", check=_one_or_more("size"))
+    size: int = option(5, "panel size of curators with a fixed size", check=_positive("size"))
     width: int = option(
-        3, "number of panels of each size that the beam keeps", check=_one_or_more("width")
+        3, "number of panels of each size that the beam keeps", check=_positive("width")
     )
-    steps: int = option(
-        20, "number of judges that forward searches add", check=_one_or_more("steps")
-    )
+    steps: int = option(20, "number of judges that forward searches add", check=_positive("steps"))
     groups: int = option(
         9,
         "maximum number of groups in the exhaustive search",
@@ -357,9 +355,8 @@ def curator_figures(
     """
     tally, sizes, picked = partial.scores, partial.sizes, partial.picked
     estimated = accumulate.Estimator.of(tally, units)
-    table = {
-        metric: level[0] for metric, level in accumulate.grid_estimates(tally, estimated).items()
-    }
+    levels = accumulate.grid_estimates(tally, estimated)
+    table = {metric: level[0] for metric, level in levels.items()}
     nll, best = table["nll"], tally.chosen[:, 0]
     rows = np.arange(len(best))
     all_sizes = np.concatenate([sizes, sizes[rows, best][:, None]], axis=1)

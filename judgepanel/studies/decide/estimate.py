@@ -601,46 +601,44 @@ def warnings_of(
     votes: VoteMatrix, spec: EstimateSpec, groups: Groups, n_labels: Ints, weighting: Weighting
 ) -> tuple[str, ...]:
     """Return sentences about the labels, their sample and the groups."""
-    warnings = []
+    notes = []
     if weighting.uneven:
-        warnings.append(
+        notes.append(
             f"The groups by {quote_value(weighting.strata)} were labelled unevenly, so labels are "
             "reweighted to the items of each; rates of single groups do not depend on that."
         )
     if weighting.fair.differing and spec.weights is None:
-        warnings.append(
+        notes.append(
             f"{UNFAIR}: they differ from the others in "
             f"{listed(weighting.fair.differing, 3)}. Rates of all items hold only if that has "
             "nothing to do with the labels; label items drawn at random, give their sampling "
             "weights, or name as strata the feature within which they were drawn."
         )
     if votes.labelled.all() and spec.about == "file":
-        warnings.append("Every item has a label, so the rates of the file are known exactly.")
+        notes.append("Every item has a label, so the rates of the file are known exactly.")
     elif n_labels[0] < FEW_LABELS:
-        warnings.append(f"There are only {n_labels[0]} labels: intervals are wide.")
+        notes.append(f"There are only {n_labels[0]} labels: intervals are wide.")
     if groups.names:
         blank = int(np.count_nonzero((groups.codes < 0) | _unknown(groups)))
         if blank:
-            warnings.append(f"{blank:,} items have no {quote_value(spec.by or '')}.")
+            notes.append(f"{blank:,} items have no {quote_value(spec.by or '')}.")
         none = [name for name, n in zip(groups.names, n_labels[1:], strict=True) if n == 0]
         if none:
-            warnings.append(
+            notes.append(
                 f"No item of {listed(none, 3)} has a label, so nothing corrects the judges there."
             )
         counts = zip(groups.names, n_labels[1:].tolist(), strict=True)
         few = [f"{quote_value(name)} ({n})" for name, n in counts if 0 < n < FEWEST]
         if few:
             more = f" and {len(few) - 3} more" if len(few) > 3 else ""
-            warnings.append(
-                f"Groups with few labels have wide intervals: {', '.join(few[:3])}{more}."
-            )
+            notes.append(f"Groups with few labels have wide intervals: {', '.join(few[:3])}{more}.")
         same = [name for name in groups.names if name in set(votes.judges)]
         if same:
-            warnings.append(
+            notes.append(
                 f"{listed(same, 3)} both gave votes and is a group: judges may favour their own "
                 "answers, which the labels correct on average only."
             )
-    return tuple(warnings)
+    return tuple(notes)
 
 
 def _unknown(groups: Groups) -> Bools:

@@ -597,12 +597,9 @@ class Gathered:
         self, items: Floats, splits: Floats, redrawn: Floats | float = 0.0, *, joint: bool = False
     ) -> inference.Estimate:
         """Estimates from values (n, N) of items and (S, n) of splits; NaN ends from one split."""
-        tally = self.tally
-        seen = tally.seen > 0
+        tally, units = self.tally, self.units[self.tally.seen > 0]
         sizes = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
-        return inference.estimate(
-            items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint
-        )
+        return inference.estimate(items, splits, units, *sizes, redrawn=redrawn, joint=joint)
 
 
 def level(split_values: Gathered) -> Interval:

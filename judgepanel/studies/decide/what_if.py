@@ -21,7 +21,7 @@ measured item by item (:data:`judgepanel.studies.decide.what_if.WHAT_IF`). The f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -85,9 +85,7 @@ class WhatIf(PipelineResult):
     verdict: Verdict
     constant_nll: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = {
-        "panel": "The panel kept, or the one it is compared with."
-    }
+    COLUMNS: ClassVar[dict[str, str]] = {"panel": "The panel kept, or the one it is compared with."}
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel, the kept one first."""

@@ -332,12 +332,11 @@ def orders(evidence: Evidence, limit: float = float("inf")) -> Ints:
     """
     cost, ballots = _costs(evidence), evidence.ballots
     distance = prefixes.ranking_key(*prefixes.counts(ballots, evidence.rows), "informativeness")
-    by_value = _sorted(-per_cost(distance, cost), -np.round(distance, 12), cost)
+    far_first = -np.round(distance, 12)
+    by_value = _sorted(-per_cost(distance, cost), far_first, cost)
     greedy = _greedy(evidence, cost, limit)
     rest = by_value[~np.isin(by_value, greedy)]
-    return np.stack(
-        [by_value, np.concatenate([greedy, rest]), _sorted(-np.round(distance, 12), cost)]
-    )
+    return np.stack([by_value, np.concatenate([greedy, rest]), _sorted(far_first, cost)])
 
 
 def per_cost(gain: Floats, cost: Floats) -> Floats:
@@ -431,19 +430,16 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
         if trials:
             losses = trials[number].losses(unique)[0]
         else:
-            losses = _fitted_losses(evidence, piece, unique, aggregator)
+            losses = _raw_losses(evidence, piece, unique, aggregator)
         total += losses[back].reshape(total.shape)
     return total / evidence.ballots.n_items
 
 
-def _fitted_losses(
-    evidence: Evidence, piece: Split, panels: Bools, aggregator: Aggregator
-) -> Floats:
+def _raw_losses(evidence: Evidence, piece: Split, panels: Bools, aggregator: Aggregator) -> Floats:
     """Summed raw NLL (n_panels,) of the held-out rows under panels fitted to the others."""
     ballots, learn, held = evidence.ballots, piece.calibration, piece.evaluation
-    pieces = folds(
-        ballots.units, learn, FITTED_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)
-    )
+    seed, key = evidence.rules.seed, (*evidence.key, 105)
+    pieces = folds(ballots.units, learn, FITTED_FOLDS, seed=seed, key=key)
     fit = prefixes.Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
     signs = ballots.signs.astype(np.float64)
     null = ballots.null_logit(learn)

@@ -408,12 +408,9 @@ def top_k(evidence: Evidence, ranking: prefixes.Ranking) -> Chosen:
 
 def prefix_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Floats:
     """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
-    rules = evidence.rules
+    ballots, rules, key = evidence.ballots, evidence.rules, (*evidence.key, 102)
     recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)
-    key = (*evidence.key, 102)
-    losses = inner_losses(
-        evidence.ballots, evidence.rows, sizes, recipe, n_folds=rules.folds, key=key
-    )
+    losses = inner_losses(ballots, evidence.rows, sizes, recipe, n_folds=rules.folds, key=key)
     return np.asarray(losses.mean(axis=-1)[0])
 
 
@@ -489,10 +486,8 @@ def cheapest_k(evidence: Evidence) -> Chosen:
 
 def greedy_forward(evidence: Evidence) -> Chosen:
     """Add the judge that helps most, up to ``steps``, by one inner split."""
-    n_judges = evidence.ballots.n_judges
-    return chosen_of(
-        subsets.forward(evidence.comparison("split"), n_judges, steps=evidence.rules.steps)
-    )
+    rules, n_judges = evidence.rules, evidence.ballots.n_judges
+    return chosen_of(subsets.forward(evidence.comparison("split"), n_judges, steps=rules.steps))
 
 
 def beam_forward(evidence: Evidence) -> Chosen:
@@ -553,10 +548,10 @@ def finite_calibration(evidence: Evidence) -> Chosen:
 
 
 def _table_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Floats:
-    rows, rules = evidence.rows, evidence.rules
+    ballots, rows, rules = evidence.ballots, evidence.rows, evidence.rules
     whole = Split(0, rows, rows[:0])
     scores = prefixes.cross_fitted(
-        evidence.ballots,
+        ballots,
         whole,
         sizes,
         subsets.table_kernel,
@@ -567,6 +562,4 @@ def _table_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Fl
     )
     if scores.fold is None:
         raise ValueError("table scores are cross-fitted")
-    return np.asarray(
-        nll_by_fold(evidence.ballots, whole, scores, (rules.calibrator,), scores.fold)[0]
-    )
+    return np.asarray(nll_by_fold(ballots, whole, scores, (rules.calibrator,), scores.fold)[0])

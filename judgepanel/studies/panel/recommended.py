@@ -454,9 +454,7 @@ def absent_losses(
         copied, scored = _with_absent(ballots, some, groups)
         at = _Place(copied, Split(half.number, half.calibration, scored), terms, key)
         by_family = [at.scored(family).evaluation for family in choices.families]
-        parts.append(
-            np.concatenate([scores.nll for scored in by_family for scores in scored.values()])
-        )
+        parts.append(np.concatenate([part.nll for scores in by_family for part in scores.values()]))
     return np.concatenate(parts, axis=1)
 
 
@@ -538,9 +536,7 @@ class _Place:
         recipe = family.recipe(self.terms.seed)
         return evaluate_split(self.ballots, self.split, family.sizes, recipe, choice, out)
 
-    def scored_panel(
-        self, family: Curation, made: Curated, out: ItemScores | None = None
-    ) -> SplitScores:
+    def scored_panel(self, family: Curation, made: Curated, out: ItemScores | None) -> SplitScores:
         """The panel of a curator on the evaluation rows."""
         fitted = evaluation.calibrate(self.ballots, self.split, made.scores, family.calibrators)
         return evaluation.evaluate(self.ballots, self.split, fitted, out)
@@ -586,10 +582,8 @@ def _family_standing(at: _Place, family: Family | Curation) -> Standing:
 def _standing(at: _Place, family: Family, losses: Floats) -> Standing:
     """Of one family; ``losses`` is (n_calibrators, n_k, n_rows)."""
     order = rank(at.ballots, at.split.calibration, family.ranking)
-    panels = places_in(order) < family.sizes[:, None]
-    return Standing(
-        losses.reshape(-1, losses.shape[-1]), np.tile(panels, (len(family.calibrators), 1))
-    )
+    panels = np.tile(places_in(order) < family.sizes[:, None], (len(family.calibrators), 1))
+    return Standing(losses.reshape(-1, losses.shape[-1]), panels)
 
 
 def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:

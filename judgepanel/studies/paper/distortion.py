@@ -35,9 +35,7 @@ from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
 ROWS = (UNDISTORTED, *DISTORTIONS)
-SHOWN: tuple[Calibrator, ...] = (
-    *("none", "temperature", "platt", "beta", "beta_clipped", "isotonic"),
-)
+SHOWN: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta", "beta_clipped", "isotonic")
 DRAWS = 2
 _STREAM = 22
 

@@ -320,15 +320,14 @@ def _accuracies(ballots: Ballots, split: Split) -> tuple[Floats, Floats]:
     accuracies would be ignored.
     """
     right, voted = counts(ballots, split.evaluation)
-    mean = (right.sum() + 1.0) / (voted.sum() + 2.0)
+    n_votes = voted.sum()
+    mean = (right.sum() + 1.0) / (n_votes + 2.0)
     accuracies = np.asarray((right + PRIOR_VOTES * mean) / (voted + PRIOR_VOTES))
     votes = ballots.votes[split.evaluation]
     cast = (votes != 0).astype(np.float64)
     hit = (votes * ballots.signs[split.evaluation][:, None] > 0).astype(np.float64)
     own = hit - cast * (right / np.maximum(voted, 1))
-    panel = (hit.sum(axis=1) - cast.sum(axis=1) * right.sum() / max(voted.sum(), 1)) / (
-        voted.sum() + 2.0
-    )
+    panel = (hit.sum(axis=1) - cast.sum(axis=1) * right.sum() / max(n_votes, 1)) / (n_votes + 2.0)
     influence = len(votes) * (own + PRIOR_VOTES * panel[:, None]) / (voted + PRIOR_VOTES)
     return accuracies, influence
 

@@ -191,9 +191,8 @@ def set_estimates(sets: SetTally, estimated: Estimator, tally: Tally) -> dict[st
     def measured(weight: Floats, unit: Unit) -> Interval:
         per_item = np.einsum("lckn,k->lcn", items, weight)
         per_split = splits @ weight
-        fitted = estimated(
-            per_item.reshape(-1, per_item.shape[-1]), per_split.reshape(len(splits), -1)
-        )
+        rows = per_item.reshape(-1, per_item.shape[-1])
+        fitted = estimated(rows, per_split.reshape(len(splits), -1))
         figure = Interval.of(fitted, unit).reshape(*per_item.shape[:2])
         return figure.clip(0.0, weight.max())
 
@@ -301,11 +300,9 @@ def merge(
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
     leaks = bool(spec.features) and features_leak(prepared)
     warnings = _feature_notes(prepared, spec, totals)
-    n_panels = totals.item_sums.shape[1]
+    fits = 2 * totals.item_sums.shape[1] * len(totals.numbers)
     parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
-    warnings += common.stand_ins(
-        parts, totals.replaced.tolist(), 2 * n_panels * len(totals.numbers)
-    )
+    warnings += common.stand_ins(parts, totals.replaced.tolist(), fits)
     for level in LEVELS:
         needed = labels_needed(level)
         short = int((sets.n_slice < needed).sum())

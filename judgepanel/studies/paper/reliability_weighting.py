@@ -281,10 +281,8 @@ def plain_tost(differences: Floats, margin: float) -> Floats:
     n = differences.shape[1]
     value = differences.mean(axis=1)
     se = differences.std(axis=1, ddof=1) / math.sqrt(n)
-    blank = np.zeros(len(value))
-    fitted = Estimate(
-        value, se, np.full(len(value), n - 1.0), blank, blank, blank, np.zeros((0, 0))
-    )
+    blank, df = np.zeros(len(value)), np.full(len(value), n - 1.0)
+    fitted = Estimate(value, se, df, blank, blank, blank, np.zeros((0, 0)))
     return equivalence(fitted, margin).p
 
 

@@ -30,7 +30,7 @@ from judgepanel.studies.options import option
 from judgepanel.studies.panel.recommended import recommended_on
 from judgepanel.studies.slices import Strata, by_difficulty, by_feature
 from judgepanel.studies.trust import probabilities
-from judgepanel.studies.trust.probabilities import Repeats, binned_sums, stacked
+from judgepanel.studies.trust.probabilities import Repeats, binned_sums, joined, stacked
 from judgepanel.votes import InputError, VoteMatrix
 
 Grouping = Literal["all", "class", "difficulty", "feature"]
@@ -289,9 +289,7 @@ def _of_level(
     of: Repeats, kinds: conformal.Kinds, rows: Ints, strata: list[Strata]
 ) -> dict[str, Any]:
     """Figures (n_groups,) of the sets of one method and level."""
-    return probabilities.joined(
-        [_of_groups(of, kinds, part.codes[rows], part.n) for part in strata]
-    )
+    return joined([_of_groups(of, kinds, part.codes[rows], part.n) for part in strata])
 
 
 def _of_groups(of: Repeats, kinds: conformal.Kinds, codes: Ints, n: int) -> dict[str, Any]:

@@ -46,10 +46,7 @@ from judgepanel.votes import InputError, VoteMatrix
 CLEAN = "clean"
 ABSENT = "absent"
 SCENARIOS = (
-    "random_evaluation",
-    "random_both",
-    "concentrated_evaluation",
-    "concentrated_both",
+    *("random_evaluation", "random_both", "concentrated_evaluation", "concentrated_both"),
     ABSENT,
 )
 _STREAM = 21
@@ -275,9 +272,8 @@ class Corruption(NllResult):
         """Return which panel loses less, by the band of ``gap``."""
         gap = self.gap[panel, condition]
         if gap.above():
-            return (
-                recommended.RECOMMENDED if self.aggregator == recommended.AVERAGE else "all judges"
-            )
+            average = self.aggregator == recommended.AVERAGE
+            return recommended.RECOMMENDED if average else "all judges"
         return "the top k" if gap.below() else "not told apart"
 
     def decisions(self) -> dict[str, Any]:

@@ -556,21 +556,19 @@ def _warnings(
 ) -> tuple[str, ...]:
     if not partial.tallies:
         return (*prepared.notices, NO_SPLIT)
-    warnings = [*run_warnings(prepared, partial.tallies[0])]
+    notes = [*run_warnings(prepared, partial.tallies[0])]
     if partial.skipped:
-        warnings.append(
-            f"{partial.skipped} splits left the easy or the hard items all on one side."
-        )
+        notes.append(f"{partial.skipped} splits left the easy or the hard items all on one side.")
     replaced = np.sum([totals.replaced.sum(axis=-1) for totals in partial.tallies], axis=0)
-    warnings += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
+    notes += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
     if partial.kept:
-        warnings.append(
+        notes.append(
             f"{partial.kept} of {partial.strata} strata of the stratified calibrators have fewer "
             f"than {evaluation.FEWEST_IN_STRATUM} labelled source items and keep the plain fit."
         )
     if prepared.ballots.symmetric and {"platt", "temperature"} <= set(spec.calibrators):
-        warnings.append("Platt scaling and temperature are the same where items are swapped.")
-    return tuple(warnings)
+        notes.append("Platt scaling and temperature are the same where items are swapped.")
+    return tuple(notes)
 
 
 def _deciding(result: DifficultyTransfer) -> Deciding:

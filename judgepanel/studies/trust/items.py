@@ -214,9 +214,8 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     n = ballots.n_items
     given = votes.labels[votes.labelled]
     turned = given != vote_matrix.labels
-    p, lo, hi = (
-        _spread(end, of.seen, n) for end in (of.by_item(of.p[CALIBRATED])[0], *_central(of))
-    )
+    ends = of.by_item(of.p[CALIBRATED])[0], *_central(of)
+    p, lo, hi = (_spread(end, of.seen, n) for end in ends)
     scores = metrics.item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
     times = np.zeros(n, dtype=np.int64)
     times[of.seen] = of.times

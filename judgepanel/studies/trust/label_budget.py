@@ -239,9 +239,7 @@ class BudgetResult(results.RunResult):
         return recommended.AGAINST_AVERAGE[result] if average else result
 
 
-def panels_of(
-    ballots: Ballots, pieces: Sequence[Split], spec: PanelsSpec
-) -> list[list[SplitScores]]:
+def panels_of(ballots: Ballots, pieces: list[Split], spec: PanelsSpec) -> list[list[SplitScores]]:
     """Return scores of the panels of every piece, by budget; all judges come last."""
     ks = spec.sizes(ballots.n_judges)
     if spec.aggregator != recommended.AVERAGE:
@@ -268,22 +266,20 @@ def not_fitted_there(
 def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
     """Arms of one split, panels by budgets; budgets vary fastest.
 
-    ``scored`` has the panels of every budget, in one or several consecutive pieces, the reference
-    last. Pieces have equally many calibrators, paired by position.
+    ``scored`` has the panels of every budget, in one or several consecutive parts, the reference
+    last. Parts have equally many calibrators, paired by position.
     """
-    first, n_calibrators = [pieces[-1] for pieces in scored], len(scored[0][0].evaluation)
+    first, n_calibrators = [parts[-1] for parts in scored], len(scored[0][0].evaluation)
 
     def stacked(field: str, c: int) -> Floats:
         budgets = [
-            np.concatenate([getattr([*piece.evaluation.values()][c], field) for piece in pieces])
-            for pieces in scored
+            np.concatenate([getattr([*part.evaluation.values()][c], field) for part in parts])
+            for parts in scored
         ]
         values = np.stack(budgets, axis=1)
         return values.reshape(-1, *values.shape[2:])
 
-    replaced = [
-        np.sum([[*piece.replaced.values()] for piece in pieces], axis=0) for pieces in scored
-    ]
+    replaced = [np.sum([[*part.replaced.values()] for part in parts], axis=0) for parts in scored]
     return Arms.gathered(
         lambda field: [stacked(field, c) for c in range(n_calibrators)],
         null_nll=np.array([scores.null_nll for scores in first]),
@@ -706,7 +702,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
 
 
 def _panels(
-    ballots: Ballots, pieces: Sequence[Split], spec: LabelBudgetSpec
+    ballots: Ballots, pieces: list[Split], spec: LabelBudgetSpec
 ) -> list[list[SplitScores]]:
     """Scores of every budget: all judges under the second aggregator, then the first's panels."""
     panels = panels_of(ballots, pieces, spec)

@@ -104,9 +104,7 @@ def missingness(prepared: Prepared) -> Missingness:
     ballots = prepared.ballots
     absent = (ballots.votes == 0).astype(np.float64)
     n_absent = absent.sum(axis=0)
-    tested = np.flatnonzero(
-        (n_absent >= FEWEST_MISSING) & (ballots.n_items - n_absent >= FEWEST_MISSING)
-    )
+    tested = np.flatnonzero(np.minimum(n_absent, ballots.n_items - n_absent) >= FEWEST_MISSING)
     known, left_out = _known(prepared)
     rows: list[MissingTest] = []
     if len(tested):

@@ -120,12 +120,12 @@ class Repeats(Means):
 
         ``values`` (E,) count only for their own code in 0..n_codes - 1.
         """
-        return _summed(self.item, self.n_items, codes, n_codes, values / self.times[self.item])
+        return _sums(self.item, self.n_items, codes, n_codes, values / self.times[self.item])
 
     def by_split(self, values: Floats, codes: Ints | None = None, n_codes: int = 1) -> Floats:
         """Mean over a split's evaluations, split by code: (n_codes, S)."""
         weights = values / self.sizes[self.split]
-        return _summed(self.split, self.n_splits, codes, n_codes, weights)
+        return _sums(self.split, self.n_splits, codes, n_codes, weights)
 
     def mean(self, values: Floats, *, sides: Sides | None = None, joint: bool = False) -> Estimate:
         """Means over new items of values (n, E), as :meth:`estimated`."""
@@ -159,9 +159,7 @@ def repeats(prepared: Prepared, evaluated: Evaluated) -> dict[str, Any]:
     }
 
 
-def _summed(
-    owner: Ints, n_owners: int, codes: Ints | None, n_codes: int, weights: Floats
-) -> Floats:
+def _sums(owner: Ints, n_owners: int, codes: Ints | None, n_codes: int, weights: Floats) -> Floats:
     place = owner if codes is None else codes * n_owners + owner
     sums = np.bincount(place, weights, n_codes * n_owners)
     return np.asarray(sums.reshape(n_codes, n_owners), dtype=np.float64)
@@ -177,12 +175,10 @@ class Sums:
     w_splits: Floats
 
 
-def binned_sums(of: Repeats, x: Floats, codes: Ints, n_codes: int, w: Floats | None = None) -> Sums:
-    """Sums of x (E,) by code (E,); ``w`` (E,) are weights that x contains, 1 if None."""
+def binned_sums(of: Repeats, x: Floats, codes: Ints, n: int, w: Floats | None = None) -> Sums:
+    """Sums of x (E,) by code (E,) in 0..n - 1; ``w`` (E,) are weights inside x, 1 if None."""
     parts = (x, np.ones(len(x)) if w is None else w)
-    return Sums(
-        *(sums(part, codes, n_codes) for part in parts for sums in (of.by_item, of.by_split))
-    )
+    return Sums(*(sums(part, codes, n) for part in parts for sums in (of.by_item, of.by_split)))
 
 
 def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:

@@ -237,9 +237,8 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
     share = items / items.sum()
     signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
     ece = share @ np.abs(gaps.value)
-    excess = np.where(
-        items > 0, metrics.excess_gap(gaps.value, probabilities.item_errors(of, sums)), 0.0
-    )
+    by_chance = metrics.excess_gap(gaps.value, probabilities.item_errors(of, sums))
+    excess = np.where(items > 0, by_chance, 0.0)
     by_split = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
     draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
     grouped = len(np.unique(of.units)) < of.n_items

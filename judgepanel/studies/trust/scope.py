@@ -297,23 +297,21 @@ GRADED = "judges whose grades may tell more than votes"
 """The number of P1 that is there if any judge gives grades."""
 
 
-def order_numbers(order: GradeOrder, backwards: Bools, misplaced: Bools) -> dict[str, int]:
+def order_numbers(order: GradeOrder, legibility: Legible) -> dict[str, int]:
     """Return the counts of P1 that are about grades."""
     return {
         GRADED: int(order.known.sum()),
-        "grades in reverse order": int(backwards.sum()),
-        "grades inform where votes do not": int(misplaced.sum()),
+        "grades in reverse order": int(legibility.reversed.sum()),
+        "grades inform where votes do not": int(legibility.misplaced.sum()),
     }
 
 
-def order_sentences(
-    order: GradeOrder, backwards: Bools, misplaced: Bools, names: tuple[str, ...]
-) -> str:
+def order_sentences(order: GradeOrder, legibility: Legible, names: tuple[str, ...]) -> str:
     """Name the judges whose grades are in reverse order, or inform where their votes do not."""
     parts = []
     for judges, start, end in (
-        (misplaced, "The threshold is at fault", "though its votes do not inform"),
-        (backwards, "In reverse order", "less than by chance"),
+        (legibility.misplaced, "The threshold is at fault", "though its votes do not inform"),
+        (legibility.reversed, "In reverse order", "less than by chance"),
     ):
         shares = [
             f"the grades of {quote_value(names[j])} order "
@@ -326,20 +324,18 @@ def order_sentences(
     return " ".join(parts)
 
 
-def order_advice(
-    order: GradeOrder, backwards: Bools, misplaced: Bools, names: tuple[str, ...]
-) -> str:
+def order_advice(order: GradeOrder, legibility: Legible, names: tuple[str, ...]) -> str:
     """Return what to do about these judges."""
     parts = []
-    if misplaced.any():
-        j = int(np.flatnonzero(misplaced)[0])
+    if legibility.misplaced.any():
+        j = int(np.flatnonzero(legibility.misplaced)[0])
         side = "above" if order.median[j] > 0.0 else "below"
         parts.append(
             "Move the threshold of judges whose grades inform and whose votes do not "
             f"({JUDGE_THRESHOLD}): the median grade of {quote_value(names[j])} is "
             f"{abs(order.median[j]):.3g} {side} it."
         )
-    if backwards.any():
+    if legibility.reversed.any():
         parts.append(
             "If a lower grade of a judge in reverse order is the better one, negate its grades "
             "in the file, and its threshold."
@@ -384,14 +380,14 @@ def check_parse_rate(
     if legibility.tied.any():
         numbers["coded ties"] = int(legibility.tied.sum())
     if legibility.order is not None:
-        numbers |= order_numbers(legibility.order, legibility.reversed, legibility.misplaced)
+        numbers |= order_numbers(legibility.order, legibility)
     sentences = _sentences(legibility, names, unreadable, patchy, below)
     sentences = " ".join((sentences, *_aside_sentences(aside)))
     as_they_are = int((legibility.below & ~legibility.misplaced).sum()) if usable else len(below)
     advice = _advice(len(unreadable), len(patchy), as_they_are, usable=usable)
     odd = legibility.reversed | legibility.misplaced
     if legibility.order is not None and odd.any():
-        order = legibility.order, legibility.reversed, legibility.misplaced, names
+        order = legibility.order, legibility, names
         sentences = f"{sentences} {order_sentences(*order)}"
         advice = " ".join(part for part in (advice, order_advice(*order)) if part != NOTHING_TO_DO)
     outcome: Outcome = "pass"
