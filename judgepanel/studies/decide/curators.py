@@ -315,11 +315,14 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     totals, units, seed = partial.scores, prepared.ballots.units, spec.settings.seed
     comparable = spec.refitted == spec.aggregator
     n_calibration = float(totals.n_calibration.mean())
-    refitted = (
-        f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
-        "NLL where they were chosen is not one that they could keep, and no optimism is given."
-    )
-    alone = "There is only one judge, so there is nothing to choose."
+    notes = replaced_fits((spec.calibrator,), totals)
+    if not comparable:
+        notes.append(
+            f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
+            "NLL where they were chosen is not one that they could keep, and no optimism is given."
+        )
+    if prepared.ballots.n_judges == 1:
+        notes.append("There is only one judge, so there is nothing to choose.")
     return Curators.from_splits(
         prepared,
         spec,
@@ -329,14 +332,7 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
         selector=selector_figures(partial.looks, n_calibration),
         refit=spec.refitted,
         n_calibration=n_calibration,
-        warnings=run_warnings(
-            prepared,
-            totals,
-            *replaced_fits((spec.calibrator,), totals),
-            refitted if spec.refitted != spec.aggregator else "",
-            alone if prepared.ballots.n_judges == 1 else "",
-            first=left_out,
-        ),
+        warnings=run_warnings(prepared, totals, *notes, first=left_out),
     )
 
 

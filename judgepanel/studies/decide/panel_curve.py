@@ -204,6 +204,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) ->
     beyond = beyond if spec.ks or spec.compare != _COMPARED else []
     sizes = ", ".join(map(str, beyond))
     missing = f"There are {n_judges} judges: no panel of {sizes} is shown." if beyond else ""
+    replaced = replaced_fits(spec.calibrators, totals)
     return PanelCurve.from_splits(
         prepared,
         spec,
@@ -221,13 +222,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) ->
         ),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],
-        warnings=run_warnings(
-            prepared,
-            totals,
-            *replaced_fits(spec.calibrators, totals),
-            first=[missing],
-            allowed=True,
-        ),
+        warnings=run_warnings(prepared, totals, *replaced, first=[missing], allowed=True),
     )
 
 

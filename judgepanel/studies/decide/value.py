@@ -908,7 +908,9 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     aggregator, calibrator = spec.shapley
     made, replaced = (int(n) for n in partial.fits.sum(axis=0))
     name = spec.shapley[1] if spec.calibrator == "none" else spec.calibrator
-    alone = "There is only one judge, so its value is that against the base rate."
+    notes = stand_ins((name,), (replaced,), made)
+    if prepared.ballots.n_judges == 1:
+        notes.append("There is only one judge, so its value is that against the base rate.")
     return Value.from_splits(
         prepared,
         spec,
@@ -929,12 +931,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
         feature=plan.slices.feature or "",
         slices=plan.slices.names,
         planned_splits=rounds(spec),
-        warnings=run_warnings(
-            prepared,
-            partial.tally,
-            *stand_ins((name,), (replaced,), made),
-            alone if prepared.ballots.n_judges == 1 else "",
-        ),
+        warnings=run_warnings(prepared, partial.tally, *notes),
     )
 
 

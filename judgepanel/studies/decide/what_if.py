@@ -225,6 +225,9 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     margin = MARGIN * float(nll.value[0])
     aside = set(prepared.oriented.set_aside)
     named = aside.intersection((*(spec.keep or ()), *(spec.against or ())))
+    notes = replaced_fits((spec.calibrator,), totals)
+    if named:
+        notes.append("Judges that were set aside are in neither panel.")
     return WhatIf.from_splits(
         prepared,
         spec,
@@ -236,13 +239,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         margin=margin,
         verdict=verdict(float(gap.lo[0]), float(gap.hi[0]), margin, identical=same),
         planned_splits=rounds(spec),
-        warnings=run_warnings(
-            prepared,
-            totals,
-            *replaced_fits((spec.calibrator,), totals),
-            "Judges that were set aside are in neither panel." if named else "",
-            allowed=True,
-        ),
+        warnings=run_warnings(prepared, totals, *notes, allowed=True),
     )
 
 

@@ -493,9 +493,8 @@ def final_members(
         return fit_panels(ballots, names, candidate.k, recipe)
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
-    result = curated(
-        ballots, whole, CURATORS[candidate.curator], evidence, of_votes(candidate.aggregator)
-    )
+    curator, refit = CURATORS[candidate.curator], of_votes(candidate.aggregator)
+    result = curated(ballots, whole, curator, evidence, refit)
     judges = result.chosen.judges
     if result.chosen.table:
         raise ValueError("a table of patterns is not a panel that can be taken away")

@@ -172,6 +172,7 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     steep = steep[(steep > seen.min()) & (steep < seen.max())]
     logit = np.unique(np.concatenate([ends, np.quantile(seen, np.linspace(0, 1, 61)), steep]))
     shape = np.stack([np.clip(sigmoid(map_(logit[None, :])[0]), CLIP, 1 - CLIP) for map_ in maps])
+    replaced = replaced_fits(spec.calibrators, totals)
     return CalibratorDesign.from_splits(
         prepared,
         spec,
@@ -183,9 +184,7 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         shape_raw=sigmoid(logit),
         shape=shape,
         taken=tuple(map_.shape(0).kind for map_ in maps),
-        warnings=run_warnings(
-            prepared, totals, *replaced_fits(spec.calibrators, totals), allowed=True
-        ),
+        warnings=run_warnings(prepared, totals, *replaced, allowed=True),
     )
 
 

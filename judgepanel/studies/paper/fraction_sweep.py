@@ -170,7 +170,7 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     sizes = spec.sizes(ballots.n_judges)
     fits = len(partial[0].numbers) * len(sizes)
     where = [f"with {100 * share:g} %" for share in plan.values.tolist()]
-    replaced = np.column_stack([scores.replaced.sum(axis=1) for scores in partial])
+    replaced = np.column_stack([part.replaced.sum(axis=1) for part in partial])
     notes = label_budget.not_fitted_there(spec.calibrators, replaced, fits, where)
     return FractionSweep.from_run(
         prepared,
@@ -178,8 +178,8 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
         len(partial[-1].numbers),
         shares=plan.values,
         panels=sizes,
-        labels=np.array([scores.n_calibration.mean() for scores in partial]),
-        evaluated=np.array([scores.n_evaluation.mean() for scores in partial]),
+        labels=np.array([part.n_calibration.mean() for part in partial]),
+        evaluated=np.array([part.n_evaluation.mean() for part in partial]),
         **fraction_estimates(
             partial,
             ballots.units,
@@ -189,10 +189,8 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
             within=spec.within,
             seed=spec.settings.seed,
         ),
-        null_nll=np.array([scores.null_nll.mean() for scores in partial]),
-        constant_nll=np.stack(
-            [scores.constant_nll.mean(axis=0)[:, 0] for scores in partial], axis=1
-        ),
+        null_nll=np.array([part.null_nll.mean() for part in partial]),
+        constant_nll=np.stack([part.constant_nll.mean(axis=0)[:, 0] for part in partial], axis=1),
         warnings=run_warnings(prepared, partial[-1], *notes, first=plan.left_out),
     )
 

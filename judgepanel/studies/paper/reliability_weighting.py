@@ -242,10 +242,10 @@ def merge(
     level = contrasts(totals, estimated, identity)
     effect = contrasts(totals, estimated, identity[1:] - identity[:1])
     base = float(level.value[0])
-    unused = (
-        f"The first {MOST_FEATURES} numeric item features are signals; left out: "
-        f"{listed(left_out, 3)}."
-    )
+    notes = replaced_fits((spec.calibrator,), totals)
+    if left_out:
+        first = f"The first {MOST_FEATURES} numeric item features are signals"
+        notes.insert(0, f"{first}; left out: {listed(left_out, 3)}.")
     absolute = equivalence(effect, spec.margin)
     relative = equivalence(effect, spec.relative * base)
     return ReliabilityWeighting.from_splits(
@@ -267,9 +267,7 @@ def merge(
         relative=relative.outcomes,
         p_plain=plain_tost((identity[1:] - identity[:1]) @ totals.nll()[0], spec.margin),
         base_nll=Interval.of(level).clip(*RANGES["nll"])[0],
-        warnings=run_warnings(
-            prepared, totals, unused if left_out else "", *replaced_fits((spec.calibrator,), totals)
-        ),
+        warnings=run_warnings(prepared, totals, *notes),
     )
 
 

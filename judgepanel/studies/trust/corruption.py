@@ -424,6 +424,8 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
     if n_p > 1:
         delta.put(slice(-1), measured(arms[:-1] - arms[-1:], "nll"))
     alone = "There is only one judge: no other can be absent or take its place."
+    notes = [alone] if ballots.n_judges == 1 else []
+    notes += replaced_fits((spec.calibrator,), totals)
     return Corruption.from_splits(
         prepared,
         spec,
@@ -438,12 +440,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         drop=measured(-rise, "accuracy", "share"),
         gap=gap,
         delta=delta,
-        warnings=run_warnings(
-            prepared,
-            totals,
-            alone if ballots.n_judges == 1 else "",
-            *replaced_fits((spec.calibrator,), totals),
-        ),
+        warnings=run_warnings(prepared, totals, *notes),
     )
 
 

@@ -261,6 +261,8 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
     group = group_of(votes, spec)
     totals, prepared = partial, group.prepared
     empty = spec.by == "filter" and not group.members.any()
+    notes = ["On all labelled items the filter drops no judge."] if empty else []
+    notes += replaced_fits((spec.calibrator,), totals)
     # From a single split there are no intervals, and nothing is decided.
     n = len(spec.aggregators)
     items, splits = totals.nll()
@@ -285,13 +287,7 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
         p=gaps.p,
         verdicts=tuple(verdicts(delta, MARGIN * nll.value[:n], same)),
         planned_splits=rounds(spec),
-        warnings=run_warnings(
-            prepared,
-            totals,
-            "On all labelled items the filter drops no judge." if empty else "",
-            *replaced_fits((spec.calibrator,), totals),
-            allowed=True,
-        ),
+        warnings=run_warnings(prepared, totals, *notes, allowed=True),
     )
 
 

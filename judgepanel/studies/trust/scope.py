@@ -176,24 +176,21 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
             "Nothing to do.",
         )
     outcome, why, advice = _decide(result, n_labels)
+    last, se = result.last, float(result.se[result.last])
     numbers: dict[str, float | int | str] = {
         "NLL of all": round(float(result.nll.value[-1]), 4),
-        f"adding the last {k - int(result.sizes[result.last])} of {k}": _change(
-            result, result.last
-        ),
+        f"adding the last {k - int(result.sizes[last])} of {k}": _change(result, last),
         "adding the worse half": _change(result, result.half),
         "adding all but the best fifth": _change(result, result.fifth),
         "margin": f"1 % of NLL, {result.margin:.4f}",
-        "last tenth": result.outcome[result.last],
+        "last tenth": result.outcome[last],
         f"the paper's P2 (NLL of all above {PAPER_FLOOR})": (
             "passes" if result.nll.value[-1] > PAPER_FLOOR else "does not pass"
         ),
     }
-    if result.outcome[result.last] == "inconclusive" and np.isfinite(result.se[result.last]):
-        room = abs(abs(float(result.delta.value[result.last])) - result.margin)
-        numbers["labels that would decide the last tenth"] = labels_needed(
-            room, float(result.se[result.last]), n_labels
-        )
+    if result.outcome[last] == "inconclusive" and np.isfinite(se):
+        room = abs(abs(float(result.delta.value[last])) - result.margin)
+        numbers["labels that would decide the last tenth"] = labels_needed(room, se, n_labels)
     return Check("P2", TITLE, outcome, numbers, why, advice)
 
 
@@ -230,15 +227,14 @@ def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
             f"{_change(result, last)}, less than 1 % either way.",
             "Keeping them is safe but buys nothing; where they cost money, leave them out.",
         )
-    if result.delta.value[half] > result.margin:
+    beyond = float(result.delta.value[half]) - result.margin
+    if beyond > 0.0:
         return (
             "review",
             "By the estimate the panel stops gaining: adding the worse half of the judges changes "
             f"NLL by {_change(result, half)}.",
             "Compare with a smaller panel and with a joint aggregator. "
-            + _needed(
-                float(result.delta.value[half]) - result.margin, float(result.se[half]), n_labels
-            ),
+            + _needed(beyond, float(result.se[half]), n_labels),
         )
     if not result.delta[fifth].below():
         return (
@@ -725,6 +721,8 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     drop = to_drop(legibility, spec.aggregator)
     if drop.all():
         drop = np.zeros_like(drop)
+    notes = [*missing.left_out] if (ballots.votes == 0).any() else []
+    notes += replaced_fits((spec.calibrator,), curve)
     return Scope.from_splits(
         prepared,
         spec,
@@ -748,12 +746,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
             Dropped(names[j], drop_reason(legibility, j)) for j in np.flatnonzero(drop).tolist()
         ),
         n_compared=0 if arms is None else len(arms.numbers),
-        warnings=run_warnings(
-            prepared,
-            curve,
-            *(missing.left_out if (ballots.votes == 0).any() else ()),
-            *replaced_fits((spec.calibrator,), curve),
-        ),
+        warnings=run_warnings(prepared, curve, *notes),
     )
 
 

@@ -166,11 +166,14 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
     delta = band(interval, spec.settings.seed).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
-    nested = (
-        f"Nested form: of {totals.n_calibration.mean():,.0f} calibration items {LEARNS:.0%} fit "
-        "the aggregator and the rest the calibrator."
-    )
+    notes = []
+    if spec.form == "nested":
+        notes.append(
+            f"Nested form: of {totals.n_calibration.mean():,.0f} calibration items {LEARNS:.0%} "
+            "fit the aggregator and the rest the calibrator."
+        )
     fits = len(totals.numbers) * len(pipelines.aggregators)
+    notes += stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits)
     return MethodGrid.from_splits(
         prepared,
         spec,
@@ -184,12 +187,7 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         chosen_nll=levels["nll"][0, -1],
         chosen_share=share.reshape(shape).T,
         constant_nll=totals.constant_nll.mean(axis=0)[0],
-        warnings=run_warnings(
-            prepared,
-            totals,
-            nested if spec.form == "nested" else "",
-            *stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits),
-        ),
+        warnings=run_warnings(prepared, totals, *notes),
     )
 
 
