@@ -456,16 +456,9 @@ class ValueTally(SplitCounts):
         seen = self.seen > 0
         items = weights @ self.item_means()
         splits = self.split_means @ weights.T
-        n_calibration, n_evaluation = self.n_calibration.mean(), self.n_evaluation.mean()
-        return inference.estimate(
-            items,
-            splits,
-            units[seen],
-            float(n_calibration),
-            float(n_evaluation),
-            n_others=float(len(units) - n_calibration),
-            joint=False,
-        )
+        sizes = mean_sizes(self)
+        others = len(units) - sizes[0]
+        return inference.estimate(items, splits, units[seen], *sizes, n_others=others, joint=False)
 
 
 def tally_values(scored: Iterable[tuple[Split, Floats]], n_items: int, n_values: int) -> ValueTally:
@@ -701,7 +694,7 @@ def settled(
     return True
 
 
-def mean_sizes(tally: Tally) -> tuple[float, float]:
+def mean_sizes(tally: SplitCounts) -> tuple[float, float]:
     """Return the mean numbers of calibration and evaluation items over the splits."""
     return float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
 

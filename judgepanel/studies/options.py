@@ -231,11 +231,7 @@ def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, An
 
 
 def unknown_option(
-    command: str,
-    study: Study[Any, Any, Any],
-    option: str,
-    value: object,
-    others: Iterable[str] = (),
+    command: str, study: Study[Any, Any, Any], flag: str, value: object, others: Iterable[str] = ()
 ) -> InputError:
     """The refusal of an option unknown to a study, with its own options.
 
@@ -243,10 +239,10 @@ def unknown_option(
     """
     own = [spec_option.flag for spec_option in spec_options_of(study.spec)]
     return InputError(
-        f"{command} takes no {option}",
+        f"{command} takes no {flag}",
         value=value,
         allowed=", ".join(own) or "no such options",
-        remedy=similar_option(option, (*own, *others)),
+        remedy=similar_option(flag, (*own, *others)),
     )
 
 

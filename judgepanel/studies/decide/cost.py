@@ -310,13 +310,8 @@ class CostSpec(StudySpec):
     @property
     def rules(self) -> Rules:
         """How panels are compared."""
-        return cost_rules(
-            self.aggregator,
-            self.calibrator,
-            folds=self.folds,
-            steps=self.steps,
-            seed=self.settings.seed,
-        )
+        folds, steps, seed = self.folds, self.steps, self.settings.seed
+        return cost_rules(self.aggregator, self.calibrator, folds=folds, steps=steps, seed=seed)
 
     @property
     def comparable(self) -> bool:

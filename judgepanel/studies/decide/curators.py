@@ -8,7 +8,7 @@ Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of ju
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -337,12 +337,7 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
 
 
 def curator_figures(
-    partial: CuratorTally,
-    units: Ints,
-    curators: tuple[Curator, ...],
-    *,
-    comparable: bool,
-    seed: int,
+    partial: CuratorTally, units: Ints, curators: Sequence[Curator], *, comparable: bool, seed: int
 ) -> tuple[CuratorFigures, ...]:
     """Figures of every curator, then of the one that looked best; all judges are the reference.
 

@@ -447,13 +447,8 @@ def _meetings(groups: Groups, sample: Sample | Matches, proxy: Floats, about: Ta
     if len(cells):
         place[sample.met] = codes
     turned = sample.first > sample.second
-    of_pairs = Sample.of(
-        np.where(turned, 1.0 - sample.labels, sample.labels),
-        place,
-        sample.units,
-        sample.weights,
-        len(cells),
-    )
+    labels = np.where(turned, 1.0 - sample.labels, sample.labels)
+    of_pairs = Sample.of(labels, place, sample.units, sample.weights, len(cells))
     rates = estimate_rates(np.where(turned, 1.0 - proxy, proxy), of_pairs, target=about)
     n_items, n_labels = (part.astype(np.int64) for part in (of_pairs.n_items, of_pairs.n_labels))
     return Meetings(cells // n + 1, cells % n + 1, n_items, n_labels, rates.rate)

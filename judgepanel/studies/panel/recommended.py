@@ -45,7 +45,7 @@ from judgepanel.kernels import aggregation, evaluation
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, AnyAggregator, of_votes
 from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.calibration import Calibrator, fit
-from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split
+from judgepanel.kernels.evaluation import Choice, Recipe, SplitScores, evaluate_split
 from judgepanel.kernels.graded import has_levels
 from judgepanel.kernels.prefixes import Ranking, places_in, rank
 from judgepanel.kernels.threads import SHARED
@@ -524,10 +524,7 @@ class _Place:
         return curated(ballots, split, CURATORS[family.curator], evidence, family.aggregator)
 
     def scored(
-        self,
-        family: Family | Curation,
-        choice: evaluation.Choice | None = None,
-        out: ItemScores | None = None,
+        self, family: Family | Curation, choice: Choice | None = None, out: ItemScores | None = None
     ) -> SplitScores:
         """A family on the evaluation rows; ``out`` as in :func:`evaluate`."""
         if isinstance(family, Curation):
@@ -548,7 +545,7 @@ def _on_split(
         panel = at.made(family)
         return at.scored_panel(family, panel, out), _curated_standing(at, family, panel)
     every = np.ones(len(family.sizes), dtype=bool)
-    scores = at.scored(family, evaluation.Choice(every, at.terms.n_folds, at.key), out)
+    scores = at.scored(family, Choice(every, at.terms.n_folds, at.key), out)
     if scores.inner is None:
         raise ValueError("candidates are compared on calibration rows")
     return scores, _standing(at, family, scores.inner)
@@ -844,12 +841,9 @@ def _averaged(ballots: Ballots, split: Split, choices: Candidates, seed: int) ->
     unknown = Known(("",) * ballots.n_judges, None)  # the default candidates have no curator
     terms = Terms(FOLDS, seed, unknown, Rules(seed=seed, budget=None, tables=False))
     results = compete(ballots, split, choices, terms)
-    weights = average_weights(
-        results.standing.losses,
-        ballots.units[split.calibration],
-        choices.with_everyone(choices.prior()),
-        bootstrap(seed, (split.number, 1)),
-    )
+    units, priors = ballots.units[split.calibration], choices.with_everyone(choices.prior())
+    rng = bootstrap(seed, (split.number, 1))
+    weights = average_weights(results.standing.losses, units, priors, rng)
     return averaged_of(results, weights[0], ballots.signs[split.evaluation].astype(np.float64))
 
 

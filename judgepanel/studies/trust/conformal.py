@@ -212,12 +212,9 @@ def _of_split(
 ) -> tuple[conformal.Kinds, Ints, int]:
     """Sets (n_methods, n_levels, n_eval), the slice's items by group, and the fallback count."""
     ballots = prepared.ballots
+    seed, key = spec.settings.seed, (split.number, 13)
     learn, hold = subsplit(
-        ballots.units,
-        split.calibration,
-        fraction=1.0 - SLICE,
-        seed=spec.settings.seed,
-        key=(split.number, 13),
+        ballots.units, split.calibration, fraction=1.0 - SLICE, seed=seed, key=key
     )
     apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
     scores = probabilities.score_split(votes, prepared, spec, apart, recommended_on)

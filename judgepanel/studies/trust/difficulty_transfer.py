@@ -263,15 +263,9 @@ class _Reader:
     ) -> tuple[Interval, Floats]:
         """Return intervals and p-values, (methods, sources) each."""
         shape = items.shape[:2]
-        fitted = estimate(
-            items.reshape(-1, items.shape[-1]),
-            splits.reshape(-1, splits.shape[-1]).T,
-            self.units,
-            self.n_labels,
-            self.n_scored,
-            n_others=np.broadcast_to(others, shape).ravel(),
-            joint=False,
-        )
+        items, splits = items.reshape(-1, items.shape[-1]), splits.reshape(-1, splits.shape[-1]).T
+        n_others, sizes = np.broadcast_to(others, shape).ravel(), (self.n_labels, self.n_scored)
+        fitted = estimate(items, splits, self.units, *sizes, n_others=n_others, joint=False)
         return Interval.of(fitted, unit).reshape(*shape), fitted.p.reshape(shape)
 
 

@@ -76,15 +76,8 @@ class Means:
         (docs/confidence.md). With a single split the spread is unknown and ends are NaN. ``joint``
         as in :func:`~judgepanel.scoring.inference.estimate`.
         """
-        return estimate(
-            items,
-            splits.T,
-            self.units,
-            self.n_calibration,
-            float(self.sizes.mean()),
-            sides=sides,
-            joint=joint,
-        )
+        sizes = self.n_calibration, float(self.sizes.mean())
+        return estimate(items, splits.T, self.units, *sizes, sides=sides, joint=joint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

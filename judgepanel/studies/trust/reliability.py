@@ -243,16 +243,10 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
     draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
     grouped = len(np.unique(of.units)) < of.n_items
     shared = metrics.shared_luck(of.by_item(difference)[0], of.units) if grouped else None
+    p = of.p[stage]
     null, single = (
         metrics.chance_errors(
-            of.p[stage],
-            cells,
-            of.item,
-            weights,
-            n_cells=n_cells,
-            draws=number,
-            seed=seed,
-            shared=shared,
+            p, cells, of.item, weights, n_cells=n_cells, draws=number, seed=seed, shared=shared
         )
         for cells, n_cells, weights, number in (
             (codes, n, 1.0 / (of.n_items * of.times[of.item]), draws),

@@ -176,20 +176,15 @@ def _scored(
     for number in range(chunk.first, chunk.first + chunk.count):
         fitted_on, scored = panels(prepared, spec.settings, rows, number, g)
         labels += [len(part) for part in fitted_on]
+        splits = [Split(number, part, scored) for part in fitted_on]
         split_scores = [
-            all_judges(
-                ballots,
-                Split(number, part, scored),
-                spec.aggregator,
-                spec.calibrator,
-                spec.settings,
-            )
-            for part in fitted_on
+            all_judges(ballots, split, spec.aggregator, spec.calibrator, spec.settings)
+            for split in splits
         ]
         null_nll = np.array([score.null_nll for score in split_scores])
         constant_nll = np.array([[only(score.constant_nll) for score in split_scores]])
         arms = Arms.of(split_scores, null_nll=null_nll, constant_nll=constant_nll)
-        yield Split(number, fitted_on[0], scored), arms
+        yield splits[0], arms
 
 
 def panels(
@@ -271,15 +266,8 @@ def _estimates(
         reuse = labels[g] / others  # the variance depends only on this ratio
 
         level = estimate(items[0], splits, units[seen], reuse, n_scored, n_others=1.0, joint=False)
-        loss = estimate(
-            losses,
-            splits - splits[:, [0]],
-            units[seen],
-            np.maximum(reuse, reuse[0]),
-            n_scored,
-            n_others=1.0,
-            joint=False,
-        )
+        apart, most = splits - splits[:, [0]], np.maximum(reuse, reuse[0])
+        loss = estimate(losses, apart, units[seen], most, n_scored, n_others=1.0, joint=False)
         reach = bonferroni_reach(loss, len(tallies))
         nll.put(g, Interval.of(level))
         delta.put(g, Interval.of(loss))
