@@ -121,14 +121,8 @@ def _sliced(
                 f"learn from."
             )
     named_rows = [(text, rows) for text, rows in named_rows if _others(ballots, rows)]
-    return Slices(
-        name,
-        offered,
-        tuple(text for text, _ in named_rows),
-        tuple(rows for _, rows in named_rows),
-        tuple(left_out),
-        len(parts),
-    )
+    names, own = tuple(text for text, _ in named_rows), tuple(rows for _, rows in named_rows)
+    return Slices(name, offered, names, own, tuple(left_out), len(parts))
 
 
 def _quantiles(values: Floats, quantiles: int) -> list[tuple[str, Ints]]:

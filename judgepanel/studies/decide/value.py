@@ -255,16 +255,10 @@ def values_of(prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec) -> 
             families.items,
         ]
     )
-    return SplitValues(
-        values,
-        _by_slice(each, split.evaluation, plan),
-        judges.noise,
-        families.noise,
-        judges.steady,
-        families.steady,
-        correlation,
-        np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits,
-    )
+    slices = _by_slice(each, split.evaluation, plan)
+    fits = np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits
+    noise, steady = (judges.noise, families.noise), (judges.steady, families.steady)
+    return SplitValues(values, slices, *noise, *steady, correlation, fits)
 
 
 def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, spec: ValueSpec) -> Floats:
@@ -332,12 +326,8 @@ def _sampled(trial: SubsetTrial, players: Bools, spec: ValueSpec, number: int) -
         )
         for key in keys
     )
-    return _Shapley(
-        drawn.items,
-        drawn.noise,
-        always.items.mean(axis=1),
-        np.array([drawn.made + always.made, drawn.replaced + always.replaced]),
-    )
+    fits = np.array([drawn.made + always.made, drawn.replaced + always.replaced])
+    return _Shapley(drawn.items, drawn.noise, always.items.mean(axis=1), fits)
 
 
 def _by_slice(each: Floats, rows: Ints, plan: Plan) -> Floats:

@@ -33,7 +33,7 @@ from judgepanel.kernels import prefixes
 from judgepanel.kernels.aggregation import KERNELS, Aggregator, cross_fits, panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.subsets import Comparison, SubsetTrial, best_of, table, table_kernel
+from judgepanel.kernels.subsets import Comparison, SubsetTrial, best_of, table
 from judgepanel.scoring.metrics import mean_nll
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.curator import (
@@ -60,6 +60,7 @@ from judgepanel.studies.panel.curator import (
     one_per_cluster,
     one_per_family,
     random_k,
+    table_scores,
     top_k,
     without_failures,
 )
@@ -119,16 +120,7 @@ class _Refit:
         rules, k = self.evidence.rules, np.array([chosen.size])
         ranking, key = chosen.ranking or "accuracy", (self.split.number, 4)
         if chosen.table and self.refit == rules.aggregator:
-            return prefixes.cross_fitted(
-                self.ballots,
-                self.split,
-                k,
-                table_kernel,
-                ranking=ranking,
-                own_label="removed",
-                seed=rules.seed,
-                key=key,
-            )
+            return table_scores(self.ballots, self.split, k, ranking, rules.seed, key)
         if chosen.ranking is not None or not curator.uses_labels:
             seen = self.ballots if chosen.ranking else self.ballots.of_judges(chosen.judges)
             recipe = Recipe(self.refit, ranking=ranking, seed=rules.seed)

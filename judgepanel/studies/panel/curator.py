@@ -230,6 +230,7 @@ def no_costs_note(costs: JudgeCosts) -> list[str]:
 
 
 Inner = Literal["folds", "split"]
+Key = tuple[int, ...]
 Needs = Literal["nothing", "families", "costs", "budget"]
 
 
@@ -547,19 +548,20 @@ def finite_calibration(evidence: Evidence) -> Chosen:
     return first_of(evidence, k, ranking, nll_seen, table=table)
 
 
+def table_scores(
+    ballots: Ballots, split: Split, ks: Ints, ranking: prefixes.Ranking, seed: int, key: Key
+) -> prefixes.PrefixScores:
+    """Scores of the best k by a table of their patterns, cross-fitted on the calibration rows."""
+    kernel = subsets.table_kernel
+    return prefixes.cross_fitted(
+        ballots, split, ks, kernel, ranking=ranking, own_label="removed", seed=seed, key=key
+    )
+
+
 def _table_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Floats:
     ballots, rows, rules = evidence.ballots, evidence.rows, evidence.rules
     whole = Split(0, rows, rows[:0])
-    scores = prefixes.cross_fitted(
-        ballots,
-        whole,
-        sizes,
-        subsets.table_kernel,
-        ranking=ranking,
-        own_label="removed",
-        seed=rules.seed,
-        key=(*evidence.key, 104),
-    )
+    scores = table_scores(ballots, whole, sizes, ranking, rules.seed, (*evidence.key, 104))
     if scores.fold is None:
         raise ValueError("table scores are cross-fitted")
     return np.asarray(nll_by_fold(ballots, whole, scores, (rules.calibrator,), scores.fold)[0])

@@ -506,16 +506,12 @@ def _from_one_source(
     """Steps that see the same raw scores, clipped or not."""
     first = steps[0]
     ballots = result.ballots(first.coding)
+    sizes, key = np.append(smaller, ballots.n_judges), (split.number, 4)
+    aggregator, own_label = first.aggregator, first.own_label
     raw = panel_scores(
-        ballots,
-        split,
-        np.append(smaller, ballots.n_judges),
-        aggregator=first.aggregator,
-        own_label=first.own_label,
-        seed=seed,
-        key=(split.number, 4),
+        ballots, split, sizes, aggregator=aggregator, own_label=own_label, seed=seed, key=key
     )
-    in_sample = first.own_label == "seen"
+    in_sample = own_label == "seen"
     source: dict[str, _Scored] = {}
     for clipped in sorted({step.clipped for step in steps}):
         own = [step for step in steps if step.clipped == clipped]
@@ -524,11 +520,9 @@ def _from_one_source(
         fitted = calibrate(ballots, split, scores, names, in_sample=in_sample)
         out = evaluate(ballots, split, fitted)
         for step in own:
+            name = step.calibrator
             source[step.name] = _Scored(
-                out.evaluation[step.calibrator],
-                out.null_nll,
-                out.constant_nll[step.calibrator],
-                fitted.maps[step.calibrator],
+                out.evaluation[name], out.null_nll, out.constant_nll[name], fitted.maps[name]
             )
     return source
 

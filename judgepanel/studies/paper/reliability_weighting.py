@@ -24,7 +24,7 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
-from judgepanel.kernels.prefixes import weighted_one_coin
+from judgepanel.kernels.prefixes import OwnLabel, weighted_one_coin
 from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
@@ -219,12 +219,9 @@ def _panel(
 ) -> SplitScores:
     """All judges, weighed and calibrated with this importance of the calibration rows."""
     in_sample = spec.settings.protocol == "paper"
-    scores = weighted_one_coin(
-        ballots,
-        split,
-        np.ones(len(split.calibration)) if importance is None else importance,
-        own_label="seen" if in_sample else "removed",
-    )
+    weights = np.ones(len(split.calibration)) if importance is None else importance
+    own_label: OwnLabel = "seen" if in_sample else "removed"
+    scores = weighted_one_coin(ballots, split, weights, own_label=own_label)
     fitted = calibrate(
         ballots, split, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
     )

@@ -356,15 +356,11 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
     def arms(split: Split) -> Arms:
         nonlocal cast
         before = ballots.votes[split.evaluation]
+        seed, number, share = spec.settings.seed, split.number, spec.concentrated
         scores: list[SplitScores] = []
         for draw in range(DRAWS):
             damage = draw_damage(
-                n_rows,
-                ballots.n_judges,
-                seed=spec.settings.seed,
-                number=split.number,
-                concentrated=spec.concentrated,
-                draw=draw,
+                n_rows, ballots.n_judges, seed=seed, number=number, concentrated=share, draw=draw
             )
             versions = [Damaged.of(ballots, damage, condition) for condition in plan]
             scores += _panels(ballots, split, spec, versions)

@@ -216,18 +216,15 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     turned = given != vote_matrix.labels
     ends = of.by_item(of.p[CALIBRATED])[0], *_central(of)
     p, lo, hi = (_spread(end, of.seen, n) for end in ends)
+    pairs = (p, p), (hi, lo), (lo, hi)
+    p, lo, hi = (np.where(turned, 1.0 - swapped, end) for swapped, end in pairs)
     scores = metrics.item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
     times = np.zeros(n, dtype=np.int64)
     times[of.seen] = of.times
     ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
     features, values = _feature_texts(vote_matrix)
     return {
-        "p": Interval(
-            np.where(turned, 1.0 - p, p),
-            np.where(turned, 1.0 - hi, lo),
-            np.where(turned, 1.0 - lo, hi),
-            unit="share",
-        ),
+        "p": Interval(p, lo, hi, unit="share"),
         "nll": _spread(of.by_item(scores.nll)[0], of.seen, n),
         "right": _spread(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
         "item_ids": vote_matrix.item_ids,
@@ -297,14 +294,10 @@ def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str,
     chance = np.full(len(items), np.nan)
     for group in np.flatnonzero(items > 0):
         rows = codes == group
+        bins, item = cells[rows] - group * n_bins, of.item[rows]
+        weights = 1.0 / (items[group] * of.times[item])
         chance[group] = metrics.chance_errors(
-            of.p[stage, rows],
-            cells[rows] - group * n_bins,
-            of.item[rows],
-            1.0 / (items[group] * of.times[of.item[rows]]),
-            n_cells=n_bins,
-            draws=_DRAWS,
-            seed=seed,
+            of.p[stage, rows], bins, item, weights, n_cells=n_bins, draws=_DRAWS, seed=seed
         ).mean()
     return {
         "confidence": np.where(items > 0, stated.value, np.nan),

@@ -733,6 +733,15 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     fits = len(totals.numbers) * len(sizes)
     where = [f"at {n:,} labels" for n in plan.values.tolist()]
     replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
+    n_calibrators, seed = len(spec.calibrators), spec.settings.seed
+    estimates = budget_estimates(
+        totals,
+        ballots.units,
+        calibrated,
+        n_calibrators=n_calibrators,
+        n_panels=len(sizes),
+        seed=seed,
+    )
     result = LabelBudget.from_splits(
         prepared,
         spec,
@@ -740,15 +749,8 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
         budgets=plan.values,
         labels=labels,
         panels=sizes,
-        **budget_estimates(
-            totals,
-            ballots.units,
-            calibrated,
-            n_calibrators=len(spec.calibrators),
-            n_panels=len(sizes),
-            seed=spec.settings.seed,
-        ),
-        **unread(len(spec.calibrators), len(sizes), labels, ballots.n_items),
+        **estimates,
+        **unread(n_calibrators, len(sizes), labels, ballots.n_items),
         warnings=run_warnings(prepared, totals, *replaced, first=plan.left_out),
     )
     return read(result, within=spec.within, target=spec.target, have=spec.have)
@@ -781,15 +783,15 @@ def budget_estimates(
         },
     }
 
+    own, sizes, others = (
+        units[seen],
+        (labels, float(tally.n_evaluation.mean())),
+        len(units) - labels,
+    )
+
     def estimated(item_values: Floats, split_values: Floats) -> inference.Estimate:
         return inference.estimate(
-            item_values,
-            split_values,
-            units[seen],
-            labels,
-            float(tally.n_evaluation.mean()),
-            n_others=len(units) - labels,
-            sides=sides,
+            item_values, split_values, own, *sizes, n_others=others, sides=sides
         )
 
     for c, p in np.ndindex(levels[:2]) if len(splits) > 1 else ():

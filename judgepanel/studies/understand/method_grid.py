@@ -58,13 +58,8 @@ class MethodGridSpec(StudySpec):
         names = self.calibrators
         if symmetric and "temperature" in names:
             names = tuple(name for name in names if name not in SAME_AS_TEMPERATURE)
-        return Pipelines(
-            self.aggregators,
-            names,
-            self.form,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+        in_sample, seed = self.settings.protocol == "paper", self.settings.seed
+        return Pipelines(self.aggregators, names, self.form, in_sample=in_sample, seed=seed)
 
 
 @frozen
