@@ -127,13 +127,8 @@ def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
 
     The votes are those of an analysis, in which copies are grouped (:func:`grouped_votes`).
     """
-    oriented = orient(
-        votes,
-        settings.orientation,
-        protocol=settings.protocol,
-        seed=settings.seed,
-        judges=settings.judges,
-    )
+    policy, seed = settings.orientation, settings.seed
+    oriented = orient(votes, policy, protocol=settings.protocol, seed=seed, judges=settings.judges)
     votes = oriented.votes
     ballots = Ballots(
         votes=signs_of(votes.votes),

@@ -422,13 +422,10 @@ def cost_points(
     names = ["all", *(f"budget_{place}" for place in range(len(budgets)))]
     picked = chosen.sum(axis=0)
     picked = np.concatenate([picked, np.zeros_like(picked[:1])])
-    figures = curator_figures(
-        CuratorTally(tally, chosen.sum(axis=2), picked, np.zeros((0, 5))),
-        prepared.ballots.units,
-        tuple(Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)),
-        comparable=spec.comparable,
-        seed=spec.settings.seed,
-    )[:-1]
+    curators = [Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)]
+    choices = CuratorTally(tally, chosen.sum(axis=2), picked, np.zeros((0, 5)))
+    units, seed = prepared.ballots.units, spec.settings.seed
+    figures = curator_figures(choices, units, curators, comparable=spec.comparable, seed=seed)[:-1]
     reading = readings(np.array([figure.nll.value for figure in figures[1:]]))
     spent = costs.of(chosen)
     panels = (final.everyone.judges, *(panel.judges for panel in final.panels))

@@ -220,17 +220,8 @@ class CuratorsSpec(StudySpec):
     @property
     def rules(self) -> Rules:
         """The rules for every curator."""
-        return Rules(
-            self.aggregator,
-            self.calibrator,
-            self.folds,
-            self.size,
-            self.width,
-            self.steps,
-            self.groups,
-            self.settings.seed,
-            self.budget,
-        )
+        sizes = self.folds, self.size, self.width, self.steps, self.groups
+        return Rules(self.aggregator, self.calibrator, *sizes, self.settings.seed, self.budget)
 
     @property
     def refitted(self) -> Aggregator:

@@ -57,12 +57,8 @@ from judgepanel.votes.matrix import cached
 REMOVED = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 COPIES = 4
 QUANTILES = 3
-MOST_ACCURATE, MEDIAN, MOST_CORRELATED, ASKED = (
-    "most accurate",
-    "median accuracy",
-    "most correlated",
-    "asked for",
-)
+MOST_ACCURATE, MEDIAN = "most accurate", "median accuracy"
+MOST_CORRELATED, ASKED = "most correlated", "asked for"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,11 +138,8 @@ def _copied(
     order = np.argsort(-posterior_mean(correct, voted), kind="stable")
     alike = np.argsort(-near, kind="stable")[: int(np.isfinite(near).sum())]
     picked: dict[int, str] = {}
-    for why, ranked in (
-        (MOST_ACCURATE, order),
-        (MEDIAN, order[len(order) // 2 :]),
-        (MOST_CORRELATED, alike),
-    ):
+    from_median = order[len(order) // 2 :]
+    for why, ranked in ((MOST_ACCURATE, order), (MEDIAN, from_median), (MOST_CORRELATED, alike)):
         remaining = [int(j) for j in ranked if int(j) not in picked]
         if remaining:
             picked[remaining[0]] = why
@@ -688,6 +681,8 @@ def judge_figures(
     correlation = _correlations(split_values)
     sliced = _slice_gaps(split_values)
     rank = ranks(split_values.inner)
+    copies = correlation.above(COPY_BOUND) & ~value.above()
+    roles = [copies, sliced["slice_p"] < SLICE_LEVEL, value.above()]
     return results.records_of(
         JudgeValue,
         judge=names,
@@ -702,15 +697,7 @@ def judge_figures(
         inner=split_values.inner,
         rank=rank,
         droppable=(rank > 0) & (rank <= droppable),
-        role=np.select(
-            [
-                correlation.above(COPY_BOUND) & ~value.above(),
-                sliced["slice_p"] < SLICE_LEVEL,
-                value.above(),
-            ],
-            ["copy", "specialist", "complement"],
-            "ordinary",
-        ),
+        role=np.select(roles, ["copy", "specialist", "complement"], "ordinary"),
     )
 
 
@@ -864,11 +851,9 @@ def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     inner = np.zeros(0)
     if chunk.first + chunk.count >= rounds(spec):
         inner = inner_of_all(prepared, split, spec)
-    return ValuePartial(
-        tally_values(rows, prepared.ballots.n_items, parts_of(plan)["family_shapley"].stop),
-        **{name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT},
-        inner=inner,
-    )
+    tally = tally_values(rows, prepared.ballots.n_items, parts_of(plan)["family_shapley"].stop)
+    others = {name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT}
+    return ValuePartial(tally, **others, inner=inner)
 
 
 _PER_SPLIT = tuple(declared.name for declared in fields(SplitValues))[1:]

@@ -119,11 +119,9 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
         for split, fit in zip(splits, fits, strict=True)
     )
     sums = accumulate.tally(arms, n_items=ballots.n_items, seed=settings.seed)
-    return DesignTally(
-        sums,
-        np.array([split.number for split in splits]),
-        np.stack([_rank_kept(fit.fitted, symmetric=ballots.symmetric) for fit in fits]),
-    )
+    numbers = np.array([split.number for split in splits])
+    rho = np.stack([_rank_kept(fit.fitted, symmetric=ballots.symmetric) for fit in fits])
+    return DesignTally(sums, numbers, rho)
 
 
 def _rank_kept(fitted: Calibrated, *, symmetric: bool) -> Floats:

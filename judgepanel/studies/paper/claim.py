@@ -96,11 +96,8 @@ def codings(votes: VoteMatrix, settings: Settings) -> Codings:
     as_given = replace(settings, orientation="as_given", protocol="paper")
     coin = replace(settings, orientation="randomized", protocol="honest")
     turned = pairs and honest.oriented.policy != "randomized"
-    return Codings(
-        one_class(prepare(votes, as_given).ballots),
-        honest,
-        prepare(votes, coin) if turned else None,
-    )
+    given = one_class(prepare(votes, as_given).ballots)
+    return Codings(given, honest, prepare(votes, coin) if turned else None)
 
 
 def one_class(ballots: Ballots) -> Ballots:

@@ -211,11 +211,8 @@ def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> Permuta
             for one_split in splits
         ]
         if number == 0:
-            real = tally(
-                ((entry, Arms.of([result])) for entry, result in results),
-                n_items=ballots.n_items,
-                seed=settings.seed,
-            )
+            scored = ((entry, Arms.of([result])) for entry, result in results)
+            real = tally(scored, n_items=ballots.n_items, seed=settings.seed)
         rows.append(_levels(results, ballots.n_items, spec.calibrator))
         replaced += sum(result.replaced[spec.calibrator] for _, result in results)
     nll, null, accuracy = np.array(rows).T

@@ -266,11 +266,8 @@ def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> Ab
         (split, evaluate_pipeline(ballots, features, split, ks, spec.recipe))
         for split in common.splits_of(prepared, settings, chunk)
     ]
-    scores = tally(
-        ((entry, _arms(result, prepared, entry.evaluation)) for entry, result in results),
-        n_items=ballots.n_items,
-        seed=settings.seed,
-    )
+    arms = ((entry, _arms(result, prepared, entry.evaluation)) for entry, result in results)
+    scores = tally(arms, n_items=ballots.n_items, seed=settings.seed)
     return AblationTally(scores, tally_sets(results, ballots))
 
 

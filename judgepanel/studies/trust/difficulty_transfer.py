@@ -405,11 +405,8 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
 
 def source_rows(split: Split, strata: EasyAndHard, units: Ints, seed: int) -> list[Ints] | None:
     """Return calibration rows of every source, equally many; None if a stratum has none."""
-    pools = [
-        np.intersect1d(split.calibration, strata.easy),
-        np.intersect1d(split.calibration, strata.hard),
-        split.calibration,
-    ]
+    pools = [np.intersect1d(split.calibration, rows) for rows in (strata.easy, strata.hard)]
+    pools.append(split.calibration)
     n = min(len(pool) for pool in pools)
     if n == 0:
         return None

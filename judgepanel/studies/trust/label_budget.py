@@ -569,15 +569,9 @@ def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, descriptive.Le
     """Return levels of all budgets, estimates first and then draws, and their curves."""
     value, lo, hi = result.nll[c, p]
     se = result.level_se[c, p]
-    fitted = inference.Estimate(
-        value=value,
-        se=se,
-        df=result.level_df[c, p],
-        lo=lo,
-        hi=hi,
-        p=np.full(len(value), np.nan),
-        covariance=result.level_covariance[c, p],
-    )
+    df, covariance = result.level_df[c, p], result.level_covariance[c, p]
+    untested = np.full(len(value), np.nan)
+    fitted = inference.Estimate(value, se, df, lo, hi, untested, covariance)
     draws = inference.joint_draws(fitted, seed=result.seed, n_draws=_DRAWS)
     values = np.concatenate([value[None], np.maximum(draws, 0.0)])
     enough = len(result.labels) >= descriptive.FEWEST_POINTS
@@ -733,14 +727,9 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     fits = len(totals.numbers) * len(sizes)
     where = [f"at {n:,} labels" for n in plan.values.tolist()]
     replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
-    n_calibrators, seed = len(spec.calibrators), spec.settings.seed
+    n_calibrators, units, seed = len(spec.calibrators), ballots.units, spec.settings.seed
     estimates = budget_estimates(
-        totals,
-        ballots.units,
-        calibrated,
-        n_calibrators=n_calibrators,
-        n_panels=len(sizes),
-        seed=seed,
+        totals, units, calibrated, n_calibrators=n_calibrators, n_panels=len(sizes), seed=seed
     )
     result = LabelBudget.from_splits(
         prepared,
@@ -783,11 +772,8 @@ def budget_estimates(
         },
     }
 
-    own, sizes, others = (
-        units[seen],
-        (labels, float(tally.n_evaluation.mean())),
-        len(units) - labels,
-    )
+    own, others = units[seen], len(units) - labels
+    sizes = labels, float(tally.n_evaluation.mean())
 
     def estimated(item_values: Floats, split_values: Floats) -> inference.Estimate:
         return inference.estimate(

@@ -170,6 +170,7 @@ def merge(
             "only the slope says something."
         )
     nll = metrics.item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
+    notes += _thin(by_name[str(ECE_BINS[0])])
     return Reliability.from_splits(
         prepared,
         spec,
@@ -183,11 +184,7 @@ def merge(
         accuracy=Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
         nll=Interval.of(of.score(nll)).clip(*RANGES["nll"]),
         null_nll=float(of.null_nll @ of.per_split),
-        warnings=(
-            *probabilities.panel_notes(prepared, spec, partial),
-            *notes,
-            *_thin(by_name[str(ECE_BINS[0])]),
-        ),
+        warnings=(*probabilities.panel_notes(prepared, spec, partial), *notes),
     )
 
 

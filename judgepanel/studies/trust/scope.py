@@ -658,11 +658,8 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: contract.Chunk) -> Scop
     ballots, seed = prepared.ballots, spec.settings.seed
     sizes = curve_sizes(ballots.n_judges)
     splits = list(splits_of(prepared, spec.settings, chunk))
-    curve = tally(
-        ((split, Arms.of(_curve(ballots, split, sizes, spec))) for split in splits),
-        n_items=ballots.n_items,
-        seed=seed,
-    )
+    scored = ((split, Arms.of(_curve(ballots, split, sizes, spec))) for split in splits)
+    curve = tally(scored, n_items=ballots.n_items, seed=seed)
     chosen = compared_splits(spec.settings.most_splits)
     some = [split for split in splits if split.number in chosen]
     if not some:

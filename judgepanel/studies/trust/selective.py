@@ -275,11 +275,8 @@ def sure_sums(n_items: int, decided: list[tuple[Split, Bools]]) -> SureSums:
     items = np.zeros((2, decided[0][1].shape[1], n_items), dtype=np.uint16)
     for drawn, sure in decided:
         items[:, :, drawn.evaluation] += sure
-    return SureSums(
-        np.array([drawn.number for drawn, _ in decided]),
-        np.array([sure.mean(axis=-1) for _, sure in decided]),
-        items,
-    )
+    numbers = np.array([drawn.number for drawn, _ in decided])
+    return SureSums(numbers, np.array([sure.mean(axis=-1) for _, sure in decided]), items)
 
 
 def sure_levels(sums: SureSums, tally: Tally, units: Ints) -> tuple[Interval, Interval]:

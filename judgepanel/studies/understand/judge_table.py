@@ -82,14 +82,8 @@ def judge_table(votes: VoteMatrix) -> JudgeTable:
     cast = votes.votes[votes.labelled]
     voted = (cast != MISSING).sum(axis=0)
     correct = (cast == votes.labels[votes.labelled, None]).sum(axis=0)
-    return JudgeTable(
-        judges=votes.judges,
-        correct=correct,
-        voted=voted,
-        accuracy=share_right(correct, voted),
-        coverage=votes.coverage,
-        constant=constant_judges(votes),
-    )
+    accuracy, constant = share_right(correct, voted), constant_judges(votes)
+    return JudgeTable(votes.judges, correct, voted, accuracy, votes.coverage, constant)
 
 
 def share_right(correct: Ints, voted: Ints) -> Interval:
