@@ -570,8 +570,7 @@ def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, descriptive.Le
     value, lo, hi = result.nll[c, p]
     se = result.level_se[c, p]
     df, covariance = result.level_df[c, p], result.level_covariance[c, p]
-    untested = np.full(len(value), np.nan)
-    fitted = inference.Estimate(value, se, df, lo, hi, untested, covariance)
+    fitted = inference.Estimate(value, se, df, lo, hi, np.full(len(value), np.nan), covariance)
     draws = inference.joint_draws(fitted, seed=result.seed, n_draws=_DRAWS)
     values = np.concatenate([value[None], np.maximum(draws, 0.0)])
     enough = len(result.labels) >= descriptive.FEWEST_POINTS
@@ -728,9 +727,6 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     where = [f"at {n:,} labels" for n in plan.values.tolist()]
     replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
     n_calibrators, units, seed = len(spec.calibrators), ballots.units, spec.settings.seed
-    estimates = budget_estimates(
-        totals, units, calibrated, n_calibrators=n_calibrators, n_panels=len(sizes), seed=seed
-    )
     result = LabelBudget.from_splits(
         prepared,
         spec,
@@ -738,7 +734,9 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
         budgets=plan.values,
         labels=labels,
         panels=sizes,
-        **estimates,
+        **budget_estimates(
+            totals, units, calibrated, n_calibrators=n_calibrators, n_panels=len(sizes), seed=seed
+        ),
         **unread(n_calibrators, len(sizes), labels, ballots.n_items),
         warnings=run_warnings(prepared, totals, *replaced, first=plan.left_out),
     )

@@ -117,8 +117,7 @@ class Repeats(Means):
 
     def by_split(self, values: Floats, codes: Ints | None = None, n_codes: int = 1) -> Floats:
         """Mean over a split's evaluations, split by code: (n_codes, S)."""
-        weights = values / self.sizes[self.split]
-        return _sums(self.split, self.n_splits, codes, n_codes, weights)
+        return _sums(self.split, self.n_splits, codes, n_codes, values / self.sizes[self.split])
 
     def mean(self, values: Floats, *, sides: Sides | None = None, joint: bool = False) -> Estimate:
         """Means over new items of values (n, E), as :meth:`estimated`."""
