@@ -772,12 +772,9 @@ def against_position(
     share = float(np.mean(labels == 1))
     loss = -np.log(np.where(labels == 1, share, 1.0 - share))
     units = prepared.ballots.units
-    constant = np.array(
-        [
-            loss[split(units, n, fraction=settings.fraction, seed=settings.seed).evaluation].mean()
-            for n in tally.numbers.tolist()
-        ]
-    )
+    fraction, seed = settings.fraction, settings.seed
+    drawn = (split(units, n, fraction=fraction, seed=seed) for n in tally.numbers.tolist())
+    constant = np.array([loss[part.evaluation].mean() for part in drawn])
     means, seen = tally.item_means()
     estimated, rows, columns = Estimator.of(tally, units), *np.transpose(arms)
     gap = Interval.joined(

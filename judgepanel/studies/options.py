@@ -222,10 +222,9 @@ _OPTIONS: dict[type, tuple[SpecOption, ...]] = {}
 
 def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, Any]) -> Any:
     """Return the spec of a study from texts or values by field, with defaults for the others."""
+    known = spec_options_of(study.spec)
     values = {
-        option.field: option.value(given[option.field])
-        for option in spec_options_of(study.spec)
-        if option.field in given
+        entry.field: entry.value(given[entry.field]) for entry in known if entry.field in given
     }
     return study.spec(settings=settings, **values)
 

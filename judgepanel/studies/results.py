@@ -430,12 +430,8 @@ def records_of(kind: Callable[..., T], /, **columns: Any) -> tuple[T, ...]:
 
 def scalars(result: Any) -> dict[str, Any]:
     """Return all fields of a result that are a single number, text or truth value, as JSON."""
-    values = _fields(result)
-    return {
-        name: to_plain(value)
-        for name, value in values.items()
-        if isinstance(value, str | int | float)
-    }
+    values = _fields(result).items()
+    return {name: to_plain(value) for name, value in values if isinstance(value, str | int | float)}
 
 
 def _fields(record: Any) -> dict[str, Any]:

@@ -75,10 +75,8 @@ def slices_of(prepared: Prepared, feature: str | None, quantiles: int) -> Slices
     if not columns:
         return Slices(None, (), (), (), (NO_FEATURES,))
     wanted = sorted(offered, key=lambda name: columns[name].dtype.kind in "fiub")
-    slices = [
-        _sliced(prepared.ballots, name, columns[name], offered, quantiles)
-        for name in (wanted if feature is None else [feature])
-    ]
+    names = wanted if feature is None else [feature]
+    slices = [_sliced(prepared.ballots, name, columns[name], offered, quantiles) for name in names]
     usable = [group for group in slices if len(group.names) > 1]
     whole = [group for group in usable if group.n_slices <= MOST_SLICES]
     return (whole or usable or slices)[0]

@@ -388,10 +388,8 @@ def _gaps(
     items, splits = items - items[tally.reference], splits - splits[:, [tally.reference]]
     same = np.asarray(~items.any(axis=1))
     gaps = estimated(items, splits, joint=True)
-    delta, together = (
-        accumulate.unknown_where(same, part)
-        for part in (Interval.of(gaps), accumulate.band(gaps, seed))
-    )
+    both = Interval.of(gaps), accumulate.band(gaps, seed)
+    delta, together = (accumulate.unknown_where(same, part) for part in both)
     return delta, together, np.where(same, np.nan, gaps.p), same
 
 

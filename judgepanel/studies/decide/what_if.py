@@ -207,10 +207,8 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     same = bool((masks[0] == masks[1]).all())
     extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
     nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*RANGES["nll"])
-    gap = allow_difference(
-        estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]),
-        between(extra[1:], extra[:1]) * (not same),
-    )
+    doubt = between(extra[1:], extra[:1]) * (not same)
+    gap = allow_difference(estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]), doubt)
     _, brier, accuracy, ece = totals.split_means[:, :, 0].mean(axis=0)[:, :-1]
     costs = None if known.costs is None else np.array(known.costs)
     against, kept = records_of(

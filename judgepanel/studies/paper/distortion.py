@@ -271,10 +271,8 @@ def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
     """Return p-values (n,) of the equivalence tests and outcomes; the first row is reference."""
     tested = equivalence(change, margin)
     words = {"equivalent": "repaired", "inconclusive": "undecided"}
-    sentences = [
-        words.get(outcome, "harmed" if value > 0 else "better")
-        for outcome, value in zip(tested.outcomes, change.value, strict=True)
-    ]
+    pairs = zip(tested.outcomes, change.value, strict=True)
+    sentences = [words.get(result, "harmed" if value > 0 else "better") for result, value in pairs]
     return tested.p, ("reference", *sentences[1:])
 
 

@@ -294,9 +294,8 @@ def _values(ballots: Ballots, split: Split, ks: Ints, ranking: Ranking) -> Float
     voted = votes != 0
     cast = np.cumsum(voted, axis=1)[:, ks - 1].T
     known = np.cumsum(voted * accuracies, axis=1)[:, ks - 1].T
-    exponents = [
-        np.minimum(part, MOST_EXPONENT) for part in (theory.jury, theory.weighted, theory.majority)
-    ]
+    parts = theory.jury, theory.weighted, theory.majority
+    exponents = [np.minimum(part, MOST_EXPONENT) for part in parts]
     independent = independent_majority_error(votes, accuracies, ks)
     slopes = independent_error_slopes(votes, accuracies, ks)
     return np.stack(

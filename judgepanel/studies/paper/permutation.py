@@ -91,9 +91,8 @@ class Permutation(RunResult):
         """Mean of the permuted NLLs, and their central 95 %."""
         if not len(self.permuted_nll):
             return Interval.full((), np.nan)
-        return Interval.single(
-            self.permuted_nll.mean(), *np.quantile(self.permuted_nll, (0.025, 0.975))
-        )
+        ends = np.quantile(self.permuted_nll, (0.025, 0.975))
+        return Interval.single(self.permuted_nll.mean(), *ends)
 
     @property
     def excess(self) -> Interval:
@@ -197,22 +196,18 @@ class PermutationTally:
 def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> PermutationTally:
     """Score the permutations of one chunk."""
     ballots, settings = prepare(votes, spec.settings).ballots, spec.settings
-    splits = [
-        split(ballots.units, s, fraction=settings.fraction, seed=settings.seed)
-        for s in range(spec.n_splits)
-    ]
+    units, fraction, seed = ballots.units, settings.fraction, settings.seed
+    splits = [split(units, s, fraction=fraction, seed=seed) for s in range(spec.n_splits)]
+    pipeline = spec.aggregator, spec.calibrator, settings
     real: Tally | None = None
     rows, replaced = [], 0
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers.tolist():
-        turned = permuted(ballots, number, settings.seed)
-        results = [
-            (one_split, all_judges(turned, one_split, spec.aggregator, spec.calibrator, settings))
-            for one_split in splits
-        ]
+        turned = permuted(ballots, number, seed)
+        results = [(drawn, all_judges(turned, drawn, *pipeline)) for drawn in splits]
         if number == 0:
             scored = ((entry, Arms.of([result])) for entry, result in results)
-            real = tally(scored, n_items=ballots.n_items, seed=settings.seed)
+            real = tally(scored, n_items=ballots.n_items, seed=seed)
         rows.append(_levels(results, ballots.n_items, spec.calibrator))
         replaced += sum(result.replaced[spec.calibrator] for _, result in results)
     nll, null, accuracy = np.array(rows).T

@@ -212,10 +212,8 @@ def _of_split(
 ) -> tuple[conformal.Kinds, Ints, int]:
     """Sets (n_methods, n_levels, n_eval), the slice's items by group, and the fallback count."""
     ballots = prepared.ballots
-    seed, key = spec.settings.seed, (split.number, 13)
-    learn, hold = subsplit(
-        ballots.units, split.calibration, fraction=1.0 - SLICE, seed=seed, key=key
-    )
+    units, seed, key = ballots.units, spec.settings.seed, (split.number, 13)
+    learn, hold = subsplit(units, split.calibration, fraction=1.0 - SLICE, seed=seed, key=key)
     apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
     scores = probabilities.score_split(votes, prepared, spec, apart, recommended_on)
     p = np.clip(sigmoid(scores.logits[probabilities.CALIBRATED]), CLIP, 1.0 - CLIP)
@@ -294,9 +292,8 @@ def _of_groups(of: Repeats, kinds: conformal.Kinds, codes: Ints, n: int) -> dict
     held = conformal.covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
     single = ((kinds == conformal.ZERO) | (kinds == conformal.ONE)).astype(np.float64)
     right = binned_sums(of, held * single, codes, n, single)
-    sizes, items = probabilities.ratios(
-        of, binned_sums(of, conformal.set_sizes(kinds).astype(np.float64), codes, n)
-    )
+    n_labels = conformal.set_sizes(kinds).astype(np.float64)
+    sizes, items = probabilities.ratios(of, binned_sums(of, n_labels, codes, n))
     size = Interval(np.clip(sizes.value, 0.0, 2.0), sizes.lo, sizes.hi, unit="count")
     counts = np.stack(
         [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)],

@@ -365,10 +365,8 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
             versions = [Damaged.of(ballots, damage, condition) for condition in plan]
             scores += _panels(ballots, split, spec, versions)
             cast += int(np.count_nonzero(before))
-            changed[:] += [
-                np.count_nonzero(version.ballots.votes[split.evaluation] != before)
-                for version in versions
-            ]
+            after = (version.ballots.votes[split.evaluation] for version in versions)
+            changed[:] += [np.count_nonzero(damaged != before) for damaged in after]
         reference = scores[len(scores) // (DRAWS * len(plan)) - 1]
         null_nll, constant_nll = reference.null_nll, [only(reference.constant_nll)]
         together = Arms.of(scores, null_nll=null_nll, constant_nll=np.array(constant_nll))

@@ -385,10 +385,7 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
     ]
 
     def gathered(name: str) -> Floats:
-        rows = [
-            [[getattr(cell, name) for cell in row] for row in one_round.scores]
-            for one_round in rounds
-        ]
+        rows = [[[getattr(cell, name) for cell in row] for row in part.scores] for part in rounds]
         return np.array(rows, dtype=np.float64).reshape(-1, len(SOURCES), len(TARGETS))
 
     return TransferTally(
@@ -425,10 +422,8 @@ def _round(
     if sources is None or any(len(rows) == 0 for rows in targets):
         return None
     both = np.concatenate(targets)
-    scores = [
-        _from_source(ballots, Split(split.number, rows, both), targets, spec, s)
-        for s, rows in enumerate(sources)
-    ]
+    pieces = [Split(split.number, rows, both) for rows in sources]
+    scores = [_from_source(ballots, piece, targets, spec, s) for s, piece in enumerate(pieces)]
     return _Round(split, sources[0], targets, scores)
 
 

@@ -246,10 +246,8 @@ def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split)
     """Return arms of every aggregator with all judges, then without the group."""
 
     def under_each(panel: Ballots) -> list[SplitScores]:
-        return [
-            recommended.all_judges(panel, split, name, spec.calibrator, spec.settings)
-            for name in spec.aggregators
-        ]
+        rest = spec.calibrator, spec.settings
+        return [recommended.all_judges(panel, split, name, *rest) for name in spec.aggregators]
 
     whole = under_each(ballots)
     rest = under_each(ballots.of_judges(~members)) if members.any() else whole
@@ -269,9 +267,8 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
     differences = items[n:] - items[:n]
     estimated = Estimator.of(totals, prepared.ballots.units)
     extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
-    gaps = allow_difference(
-        estimated(differences, splits[:, n:] - splits[:, :n]), between(extra[n:], extra[:n])
-    )
+    doubt = between(extra[n:], extra[:n])
+    gaps = allow_difference(estimated(differences, splits[:, n:] - splits[:, :n]), doubt)
     nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*RANGES["nll"])
     delta = replace(Interval.of(gaps), value=nll.value[n:] - nll.value[:n])
     same = ~differences.any(axis=1) & np.isfinite(delta.lo)

@@ -708,9 +708,8 @@ def _panels(
 
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
     """Return the nested calibration rows of every budget; the last budget has them all."""
-    parts = nested_rows(
-        units, split.calibration, budgets[:-1].tolist(), seed=seed, key=(split.number, 11)
-    )
+    sizes, key = budgets[:-1].tolist(), (split.number, 11)
+    parts = nested_rows(units, split.calibration, sizes, seed=seed, key=key)
     return [*parts, split.calibration]
 
 
@@ -773,10 +772,8 @@ def budget_estimates(
     own, others = units[seen], len(units) - labels
     sizes = labels, float(tally.n_evaluation.mean())
 
-    def estimated(item_values: Floats, split_values: Floats) -> inference.Estimate:
-        return inference.estimate(
-            item_values, split_values, own, *sizes, n_others=others, sides=sides
-        )
+    def estimated(by_item: Floats, by_split: Floats) -> inference.Estimate:
+        return inference.estimate(by_item, by_split, own, *sizes, n_others=others, sides=sides)
 
     for c, p in np.ndindex(levels[:2]) if len(splits) > 1 else ():
         level = estimated(items[c, p], splits[:, c, p])

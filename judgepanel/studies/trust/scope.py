@@ -357,10 +357,8 @@ def check_parse_rate(
 ) -> Check:
     """Return P1 as a check; ``aside`` are judges that are not tested, each with the reason."""
     usable = uses_anti_experts(aggregator)
-    unreadable, patchy, below = (
-        np.flatnonzero(entry)
-        for entry in (legibility.unreadable, legibility.patchy, legibility.below)
-    )
+    shown = legibility.unreadable, legibility.patchy, legibility.below
+    unreadable, patchy, below = (np.flatnonzero(entry) for entry in shown)
     numbers: dict[str, float | int | str] = {
         "labelled items": legibility.n_items,
         "judges": len(names),
@@ -673,10 +671,8 @@ def _curve(ballots: Ballots, split: Split, sizes: Ints, spec: ScopeSpec) -> list
     if spec.aggregator != recommended.AVERAGE:
         return [evaluate_split(ballots, split, sizes, spec.recipe(spec.aggregator))]
     place = np.argsort(rank(ballots, split.calibration, "accuracy"))
-    return [
-        recommended.scored_average(ballots.of_judges(place < size), split, spec.settings.seed)
-        for size in sizes
-    ]
+    panels = (ballots.of_judges(place < size) for size in sizes)
+    return [recommended.scored_average(panel, split, spec.settings.seed) for panel in panels]
 
 
 def compared_splits(n_splits: int) -> range:

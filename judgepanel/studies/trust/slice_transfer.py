@@ -172,15 +172,12 @@ def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> Slice
 def _scored(
     prepared: Prepared, spec: SliceTransferSpec, rows: Ints, g: int, chunk: Chunk, labels: Ints
 ) -> Iterator[tuple[Split, Arms]]:
-    ballots = prepared.ballots
+    ballots, pipeline = prepared.ballots, (spec.aggregator, spec.calibrator, spec.settings)
     for number in range(chunk.first, chunk.first + chunk.count):
         fitted_on, scored = panels(prepared, spec.settings, rows, number, g)
         labels += [len(part) for part in fitted_on]
         splits = [Split(number, part, scored) for part in fitted_on]
-        split_scores = [
-            all_judges(ballots, split, spec.aggregator, spec.calibrator, spec.settings)
-            for split in splits
-        ]
+        split_scores = [all_judges(ballots, split, *pipeline) for split in splits]
         null_nll = np.array([score.null_nll for score in split_scores])
         constant_nll = np.array([[only(score.constant_nll) for score in split_scores]])
         arms = Arms.of(split_scores, null_nll=null_nll, constant_nll=constant_nll)
@@ -195,10 +192,8 @@ def panels(
     Both streams are from ``SeedSequence(seed, spawn_key=(number, 51, g, ...))``. Groups of the
     scored rows provide no labels.
     """
-    units = prepared.ballots.units
-    inside, scored = subsplit(
-        units, rows, fraction=settings.fraction, seed=settings.seed, key=(number, _KEY, g)
-    )
+    units, seed, key = prepared.ballots.units, settings.seed, (number, _KEY, g)
+    inside, scored = subsplit(units, rows, fraction=settings.fraction, seed=seed, key=key)
     outside = np.setdiff1d(np.arange(len(units)), rows)
     outside = outside[~np.isin(units[outside], units[scored])]
     if not len(outside):
@@ -207,7 +202,7 @@ def panels(
     n = min(len(inside), many)
 
     def first(pool: Ints, sizes: list[int], part: int) -> list[Ints]:
-        return nested_rows(units, pool, sizes, seed=settings.seed, key=(number, _KEY, g, part))
+        return nested_rows(units, pool, sizes, seed=seed, key=(*key, part))
 
     own = first(inside, [n], 1) if n < len(inside) else [inside]
     return [*own, *first(outside, [n, many], 2)], scored

@@ -244,9 +244,8 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers:
         rows = split(ballots.units, int(number), seed=spec.settings.seed).calibration
-        correlation = redundancy.error_correlation(
-            redundancy.error_counts(ballots.votes[rows], ballots.signs[rows])
-        )
+        counts = redundancy.error_counts(ballots.votes[rows], ballots.signs[rows])
+        correlation = redundancy.error_correlation(counts)
         means.append(correlation.mean)
         spreads.append(correlation.spread)
         label = redundancy.clusters(correlation).label
