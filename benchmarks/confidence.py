@@ -135,7 +135,7 @@ def _analysed(votes: VoteMatrix, settings: Settings, splits: int) -> dict[str, A
     """
     whole = Chunk(0, 0, splits)
     spec = reliability.ReliabilitySpec(settings)
-    chunk = reliability.run_chunk(votes, spec, whole)
+    chunk = selective.run_chunk(votes, spec, whole)
     reliable = reliability.merge(votes, spec, chunk)
     sure = selective.merge(votes, selective.SelectiveSpec(settings), chunk)
     set_spec = conformal.ConformalSpec(settings, levels=LEVELS)

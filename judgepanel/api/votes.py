@@ -308,7 +308,7 @@ class Inspection:
         """
         judges = np.array(self.oriented.votes.judges, dtype=object)
         columns = {"judge": judges, "kappa": self.agreement.kappa, "ac1": self.agreement.ac1}
-        return self.judges.frame().merge(long_frame(None, columns), on="judge", how="left")
+        return self.judges.frame().merge(long_frame(columns), on="judge", how="left")
 
     def plot(self) -> go.Figure:
         """Share of items with a correct, an incorrect or a missing verdict, per judge."""

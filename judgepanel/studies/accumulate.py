@@ -33,6 +33,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Calibrated, SplitFit, SplitScores, baselines
 from judgepanel.kernels.maps import column_blocks
+from judgepanel.scoring import inference
 from judgepanel.scoring.descriptive import (
     allow_difference,
     allow_level,
@@ -40,14 +41,6 @@ from judgepanel.scoring.descriptive import (
     one_more_error,
     paper_inference,
     sign_flip,
-)
-from judgepanel.scoring.inference import (
-    MARGIN,
-    Estimate,
-    Verdict,
-    estimate,
-    simultaneous_reach,
-    verdict,
 )
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, ECE_BINS, ItemScores, blank_scores, gap_of, score_items
@@ -230,7 +223,7 @@ class Tally(SplitCounts):
         """Number of arms without the chosen one."""
         return int(self.chosen_on.shape[-1])
 
-    def item_means(self) -> tuple[ItemMeans, NDArray[np.bool_]]:
+    def item_means(self) -> tuple[ItemMeans, Bools]:
         """Mean score (3, C, A + 1, n) of every evaluated item, and the mask of these items."""
         seen = np.asarray(self.evaluated > 0)
         return ItemMeans(self.item_sums, self.item_hits, self.evaluated, seen), seen
@@ -240,11 +233,11 @@ class Tally(SplitCounts):
         means, _ = self.item_means()
         return means[0, pipeline, arms], self.split_means[:, 0, pipeline, arms]
 
-    def calibrated(self) -> NDArray[np.bool_]:
+    def calibrated(self) -> Bools:
         """Whether each item calibrates in each split, (S, N)."""
         return unpacked(self.sides[:, 0], len(self.evaluated))
 
-    def scored(self) -> NDArray[np.bool_]:
+    def scored(self) -> Bools:
         """Whether each split evaluates each item of :meth:`item_means`, (S, n)."""
         return unpacked(self.sides[:, 1], len(self.evaluated))[:, self.evaluated > 0]
 
@@ -259,14 +252,13 @@ class ItemMeans:
     losses: Ints
     hits: Halves
     evaluated: Ints
-    seen: NDArray[np.bool_]
+    seen: Bools
 
     def __getitem__(self, place: int | slice | tuple[int | slice | Ints, ...]) -> Floats:
         """Return the scores at positions of metric, pipeline and arm."""
         metric, *rest = place if isinstance(place, tuple) else (place,)
         if isinstance(metric, slice):
-            chosen = range(len(ITEM_METRICS))[metric]
-            return np.stack([self[(m, *rest)] for m in chosen])
+            return np.stack([self[(m, *rest)] for m in range(len(ITEM_METRICS))[metric]])
         sums, unit = (self.hits, 2.0) if metric == _HIT else (self.losses[metric], _UNIT)
         wanted, often = sums[tuple(rest)], unit * self.evaluated[self.seen]
         means = np.empty((*wanted.shape[:-1], len(often)))
@@ -289,7 +281,7 @@ def packed(rows: Ints, n_items: int) -> Bits:
     return np.packbits(inside)
 
 
-def unpacked(bits: Bits, n_items: int) -> NDArray[np.bool_]:
+def unpacked(bits: Bits, n_items: int) -> Bools:
     """Return sets of items (..., n_items) from their bits."""
     return np.unpackbits(bits, axis=-1, count=n_items).view(np.bool_)
 
@@ -343,11 +335,9 @@ def tally(
     if sums is None:
         raise ValueError("no split to tally")
     n_c = len(sums.hits)
-    flip_t, flip_p = (
-        np.zeros((2, len(rows["numbers"]), n_c, 0))
-        if compared is None
-        else _flips(differences, n_c, seed)
-    )
+    flip_t, flip_p = np.zeros((2, len(rows["numbers"]), n_c, 0))
+    if compared is not None:
+        flip_t, flip_p = _flips(differences, n_c, seed)
     total = Tally(
         compared=np.array([], dtype=np.int64) if compared is None else compared,
         reference=reference,
@@ -461,21 +451,14 @@ class ValueTally(SplitCounts):
         seen = self.seen > 0
         return np.asarray(self.sums[values][:, seen] / (_UNIT * self.seen[seen]))
 
-    def contrasts(self, weights: Floats, units: Ints) -> Estimate:
+    def contrasts(self, weights: Floats, units: Ints) -> inference.Estimate:
         """Estimates of ``weights @ values``, weights (n, V); all but values NaN from one split."""
         seen = self.seen > 0
         items = weights @ self.item_means()
         splits = self.split_means @ weights.T
-        n_calibration, n_evaluation = self.n_calibration.mean(), self.n_evaluation.mean()
-        return estimate(
-            items,
-            splits,
-            units[seen],
-            float(n_calibration),
-            float(n_evaluation),
-            n_others=float(len(units) - n_calibration),
-            joint=False,
-        )
+        sizes = mean_sizes(self)
+        others = len(units) - sizes[0]
+        return inference.estimate(items, splits, units[seen], *sizes, n_others=others, joint=False)
 
 
 def tally_values(scored: Iterable[tuple[Split, Floats]], n_items: int, n_values: int) -> ValueTally:
@@ -533,7 +516,7 @@ class Comparison:
     p: float
     band: Interval
     margin: float
-    verdict: Verdict
+    verdict: inference.Verdict
     chosen_on: float
     optimism: float
     paper_median: Interval
@@ -555,12 +538,12 @@ class Estimator:
     everything but the values is then NaN.
     """
 
-    units: NDArray[np.int64]
+    units: Ints
     sizes: tuple[float, float]
     sides: Sides | None
 
     @classmethod
-    def of(cls, tally: Tally, units: NDArray[np.int64]) -> Estimator:
+    def of(cls, tally: Tally, units: Ints) -> Estimator:
         """Return the estimator of a tally; ``units`` (N,) are the groups of all its items."""
         several = len(tally.numbers) > 1
         sides = Sides.of(tally.calibrated(), tally.scored(), units) if several else None
@@ -568,16 +551,10 @@ class Estimator:
 
     def __call__(
         self, items: Floats, splits: Floats, *, redrawn: float | Floats = 0.0, joint: bool = False
-    ) -> Estimate:
+    ) -> inference.Estimate:
         """Return estimates from values by item (m, n) and by split (S, m), as :func:`estimate`."""
-        return estimate(
-            items,
-            splits,
-            self.units,
-            *self.sizes,
-            redrawn=redrawn,
-            sides=self.sides,
-            joint=joint,
+        return inference.estimate(
+            items, splits, self.units, *self.sizes, redrawn=redrawn, sides=self.sides, joint=joint
         )
 
 
@@ -625,7 +602,7 @@ def comparisons(
     tally: Tally,
     estimated: Estimator,
     calibrators: tuple[str, ...],
-    sizes: NDArray[np.int64],
+    sizes: Ints,
     seed: int,
     *,
     rare: bool = False,
@@ -636,38 +613,28 @@ def comparisons(
     """
     if len(tally.numbers) < 2:
         return ()
-    item_means, _ = tally.item_means()
     results: list[Comparison] = []
     for c, calibrator in enumerate(calibrators):
-        nll = item_means[0, c]
-        extra = one_more_error(nll, estimated.units) * rare
-        results += _of_calibrator(tally, nll, estimated, c, calibrator, sizes, seed, extra)
+        results += _of_calibrator(tally, estimated, c, calibrator, sizes, seed, rare)
     return tuple(results)
 
 
 def _of_calibrator(
-    tally: Tally,
-    nll: Floats,
-    estimated: Estimator,
-    c: int,
-    calibrator: str,
-    sizes: NDArray[np.int64],
-    seed: int,
-    extra: Floats,
+    tally: Tally, estimated: Estimator, c: int, calibrator: str, sizes: Ints, seed: int, rare: bool
 ) -> tuple[Comparison, ...]:
-    arms = np.append(tally.compared, tally.n_arms)
+    nll = tally.item_means()[0][0, c]
+    extra = one_more_error(nll, estimated.units) * rare
+    arms, reference = np.append(tally.compared, tally.n_arms), tally.reference
     split_nll = tally.split_means[:, 0, c]
-    item_differences = nll[arms] - nll[tally.reference]
-    split_differences = split_nll[:, arms] - split_nll[:, [tally.reference]]
+    item_differences = nll[arms] - nll[reference]
+    split_differences = split_nll[:, arms] - split_nll[:, [reference]]
     levels = allow_level(estimated(nll[arms], split_nll[:, arms]), extra[arms])
     # A choice that is always all judges is the same panel, and has no error of its own.
-    other = np.append(
-        tally.compared != tally.reference, (tally.chosen[:, c] != tally.reference).any()
-    )
-    doubt = between(extra[arms], extra[tally.reference]) * other
+    other = np.append(tally.compared != reference, (tally.chosen[:, c] != reference).any())
+    doubt = between(extra[arms], extra[reference]) * other
     ours = allow_difference(estimated(item_differences, split_differences, joint=True), doubt)
     paper = paper_inference(split_differences, tally.flip_t[:, c], tally.flip_p[:, c], seed=seed)
-    nll_all = float(nll[tally.reference].mean())
+    nll_all = float(nll[reference].mean())
     chosen_on = float(tally.chosen_on[:, c].min(axis=-1).mean())
     same = ~item_differences.any(axis=-1) & (doubt == 0.0)
     level = Interval.of(levels).clip(*RANGES["nll"])
@@ -688,8 +655,8 @@ def _of_calibrator(
         delta=delta,
         p=np.where(same, np.nan, ours.p),
         band=unknown_where(same, band(ours, seed)),
-        margin=MARGIN * nll_all,
-        verdict=verdicts(delta, MARGIN * nll_all, same),
+        margin=inference.MARGIN * nll_all,
+        verdict=verdicts(delta, inference.MARGIN * nll_all, same),
         chosen_on=np.where(is_choice, chosen_on, np.nan),
         optimism=np.where(is_choice, level.value - chosen_on, np.nan),
         paper_median=unknown_where(same, Interval(paper.median, paper.lo, paper.hi)),
@@ -704,15 +671,14 @@ def unknown_where(same: Bools, figures: Interval) -> Interval:
     return replace(figures, lo=lo, hi=hi)
 
 
-def verdicts(deltas: Interval, margin: float | Floats, same: Bools) -> list[Verdict]:
+def verdicts(deltas: Interval, margin: float | Floats, same: Bools) -> list[inference.Verdict]:
     """Return the verdict on every difference; ``same`` marks panels that are the same."""
-    margins = np.broadcast_to(margin, deltas.shape)
-    rows = zip(deltas.lo, deltas.hi, margins, same, strict=True)
-    return [verdict(lo, hi, margin, identical=bool(tie)) for lo, hi, margin, tie in rows]
+    rows = zip(deltas.lo, deltas.hi, np.broadcast_to(margin, deltas.shape), same, strict=True)
+    return [inference.verdict(lo, hi, margin, identical=bool(tie)) for lo, hi, margin, tie in rows]
 
 
 def settled(
-    tally: Tally, estimated: Estimator, arms: NDArray[np.int64], *, reference: int | None = None
+    tally: Tally, estimated: Estimator, arms: Ints, *, reference: int | None = None
 ) -> bool:
     """Return whether more splits are unlikely to change a verdict on these arms of any pipeline.
 
@@ -722,15 +688,13 @@ def settled(
     means, splits = tally.item_means()[0], tally.split_means[:, 0]
     for c in range(splits.shape[1]):
         own = means[0, c, against]
-        differences = estimated(
-            means[0, c, arms] - own, splits[:, c, arms] - splits[:, c, [against]]
-        )
-        if not same_verdicts(differences, float(own.mean())):
+        gaps = estimated(means[0, c, arms] - own, splits[:, c, arms] - splits[:, c, [against]])
+        if not same_verdicts(gaps, float(own.mean())):
             return False
     return True
 
 
-def mean_sizes(tally: Tally) -> tuple[float, float]:
+def mean_sizes(tally: SplitCounts) -> tuple[float, float]:
     """Return the mean numbers of calibration and evaluation items over the splits."""
     return float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
 
@@ -743,7 +707,7 @@ def contrasts(
     metric: str = "nll",
     pipeline: int = 0,
     draws: int = 1,
-) -> Estimate:
+) -> inference.Estimate:
     """Estimates of ``weights @ arms``; ``weights`` (n, A) are over the arms without the chosen one.
 
     With ``draws`` > 1 the arms are ``draws`` sets of A, each with its own random draw in that
@@ -755,15 +719,14 @@ def contrasts(
     items = np.tile(weights / draws, draws) @ item_means[m, pipeline, :-1]
     per_split = tally.split_means[:, m, pipeline, :-1]
     per_draw = per_split.reshape(len(per_split), draws, -1) @ weights.T
-    splits = per_draw.mean(axis=1)
     within = per_draw.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else 0.0
-    return estimated(items, splits, redrawn=within, joint=True)
+    return estimated(items, per_draw.mean(axis=1), redrawn=within, joint=True)
 
 
-def band(fitted: Estimate, seed: int) -> Interval:
+def band(fitted: inference.Estimate, seed: int) -> Interval:
     """Return the estimates with a simultaneous 95 % band; its ends are NaN without spreads."""
     known = not np.isnan(fitted.se).any()
-    factor = simultaneous_reach(fitted, seed=seed) if known else np.nan
+    factor = inference.simultaneous_reach(fitted, seed=seed) if known else np.nan
     return Interval.of(fitted, reach=factor * fitted.se)
 
 
@@ -792,10 +755,7 @@ class ConstantPosition:
 
 
 def against_position(
-    prepared: Prepared,
-    settings: Settings,
-    tally: Tally,
-    arms: Sequence[tuple[int, int]],
+    prepared: Prepared, settings: Settings, tally: Tally, arms: Sequence[tuple[int, int]]
 ) -> tuple[ConstantPosition, ...]:
     """Compare every arm (calibrator, arm of the tally) with the base rate as given, in that order.
 
@@ -812,12 +772,9 @@ def against_position(
     share = float(np.mean(labels == 1))
     loss = -np.log(np.where(labels == 1, share, 1.0 - share))
     units = prepared.ballots.units
-    constant = np.array(
-        [
-            loss[split(units, n, fraction=settings.fraction, seed=settings.seed).evaluation].mean()
-            for n in tally.numbers.tolist()
-        ]
-    )
+    fraction, seed = settings.fraction, settings.seed
+    drawn = (split(units, n, fraction=fraction, seed=seed) for n in tally.numbers.tolist())
+    constant = np.array([loss[part.evaluation].mean() for part in drawn])
     means, seen = tally.item_means()
     estimated, rows, columns = Estimator.of(tally, units), *np.transpose(arms)
     gap = Interval.joined(

@@ -9,7 +9,7 @@ are built.
 Readers: how JSON values and arrays are read back according to type annotations.
 
 A type annotation is converted to a ``Reader`` once per class. Aliases are resolved first, so that
-``NDArray[np.float64]`` means the same as a generic alias (NumPy before 2.5) and as a type alias
+``Floats`` means the same as a generic alias (NumPy before 2.5) and as a type alias
 (2.5 and later). An annotation that cannot be read raises a TypeError that names the field: no value
 passes through unchecked.
 
@@ -27,16 +27,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
@@ -51,12 +42,7 @@ Arrays = Mapping[str, np.ndarray]
 """Arrays stored beside the JSON, by the names used there."""
 
 _SCALARS = (bool, int, float, str)
-_CELLS: dict[str, set[type]] = {
-    "f": {float, int, type(None)},
-    "i": {int},
-    "u": {int},
-    "b": {bool},
-}
+_CELLS: dict[str, set[type]] = {"f": {float, int, type(None)}, "i": {int}, "u": {int}, "b": {bool}}
 """JSON types allowed in a cell of an array, by the kind of its dtype."""
 
 
@@ -77,7 +63,10 @@ def _scalar(kinds: tuple[type, ...]) -> Reader:
             if data is None:
                 return math.nan
             if type(data) is int and int not in kinds:
-                return _float(data)
+                try:
+                    return float(data)
+                except OverflowError:
+                    raise ValueError("a number is out of the range of a float") from None
         if type(data) in kinds:
             return data
         raise ValueError(
@@ -105,7 +94,13 @@ def _array(arguments: tuple[Any, ...], *, alone: bool = False) -> Reader | None:
         if isinstance(data, dict):
             if set(data) == {"array"}:
                 return _array_of(dtype, arrays, str(data["array"]))
-            return np.empty(_empty_shape(data), dtype)
+            # Lengths of an empty array.
+            lengths = data.get("shape")
+            if set(data) != {"shape"} or not isinstance(lengths, list):
+                raise ValueError("an array needs a list")
+            if 0 not in lengths or any(type(n) is not int or not 0 <= n < 2**31 for n in lengths):
+                raise ValueError("an array that holds nothing has a length of 0")
+            return np.empty(tuple(lengths), dtype)
         if not isinstance(data, list) and not (alone and not isinstance(data, str)):
             raise ValueError("an array needs a list")
         cells = np.array(data, dtype=object)
@@ -348,28 +343,11 @@ _READERS: Mapping[Any, Callable[[tuple[Any, ...]], Reader | None]] = types.Mappi
 )
 
 
-def _float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        raise ValueError("a number is out of the range of a float") from None
-
-
 def _array_of(dtype: np.dtype[Any], arrays: Arrays, name: str) -> np.ndarray:
     array = arrays.get(name)
     if not isinstance(array, np.ndarray) or array.dtype != dtype:
         raise ValueError(f"there is no array of {dtype} named {name:.60}")
     return array
-
-
-def _empty_shape(data: dict[str, Any]) -> tuple[int, ...]:
-    """Return the lengths of an empty array."""
-    lengths = data.get("shape")
-    if set(data) != {"shape"} or not isinstance(lengths, list):
-        raise ValueError("an array needs a list")
-    if 0 not in lengths or any(type(n) is not int or not 0 <= n < 2**31 for n in lengths):
-        raise ValueError("an array that holds nothing has a length of 0")
-    return tuple(lengths)
 
 
 T = TypeVar("T")
@@ -444,8 +422,7 @@ def unpack(kind: type[T], data: bytes) -> T:
     reader = reader_of(kind)
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            content = json.loads(arrays[_TEXT].tobytes())
-            rebuilt: T = reader(content, arrays)
+            rebuilt: T = reader(json.loads(arrays[_TEXT].tobytes()), arrays)
             return rebuilt
     except Exception as error:  # A damaged .npy may raise any error of Python's parser.
         raise ValueError(f"these bytes cannot be read: {type(error).__name__}") from None

@@ -25,8 +25,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from judgepanel.arrays import Bools, Floats
 from judgepanel.distributions import norm_ppf
 from judgepanel.kernels.ballots import Ballots, signs_of
 from judgepanel.scoring.inference import MARGIN, Estimate, verdict
@@ -105,7 +105,7 @@ class Prepared:
         """Names of the columns of ``ballots``."""
         return self.oriented.votes.judges
 
-    def named(self, judges: NDArray[np.bool_]) -> tuple[str, ...]:
+    def named(self, judges: Bools) -> tuple[str, ...]:
         """Return the names of the judges that a mask (n_judges,) holds."""
         return tuple(self.judges[j] for j in np.flatnonzero(judges))
 
@@ -127,13 +127,8 @@ def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
 
     The votes are those of an analysis, in which copies are grouped (:func:`grouped_votes`).
     """
-    oriented = orient(
-        votes,
-        settings.orientation,
-        protocol=settings.protocol,
-        seed=settings.seed,
-        judges=settings.judges,
-    )
+    policy, seed = settings.orientation, settings.seed
+    oriented = orient(votes, policy, protocol=settings.protocol, seed=seed, judges=settings.judges)
     votes = oriented.votes
     ballots = Ballots(
         votes=signs_of(votes.votes),
@@ -159,7 +154,7 @@ MOST_OF_REACH = 0.2
 One of two standard errors to either side is then at most 9 % wider than with any number of splits.
 """
 
-Deciding = Iterable[tuple[Interval, float | NDArray[np.float64]]]
+Deciding = Iterable[tuple[Interval, float | Floats]]
 """Figures that decide, each with the margins that it is compared with; 0 where its sign decides."""
 
 
@@ -182,7 +177,7 @@ def always(*_: object) -> bool:
     return True
 
 
-def same_verdicts(differences: Estimate, levels: NDArray[np.float64] | float) -> bool:
+def same_verdicts(differences: Estimate, levels: Floats | float) -> bool:
     """Return whether more splits are unlikely to change the verdict of any difference.
 
     ``levels`` are the NLLs to which the margins are relative.
@@ -202,7 +197,7 @@ def steady(
     return settled
 
 
-def inside(figure: Interval, margin: float | NDArray[np.float64]) -> Deciding:
+def inside(figure: Interval, margin: float | Floats) -> Deciding:
     """Return what decides whether a figure lies inside its margins by two one-sided tests."""
     within = at_level(figure, 0.9)
     return [(within, margin), (-within, margin)]
@@ -215,7 +210,7 @@ def at_level(figure: Interval, level: float) -> Interval:
     return replace(figure, lo=figure.value + down, hi=figure.value + up, level=level)
 
 
-def holds(figure: Interval, margin: float | NDArray[np.float64]) -> bool:
+def holds(figure: Interval, margin: float | Floats) -> bool:
     """Return whether more splits would neither narrow these intervals nor change their verdicts."""
     if figure.monte_carlo is None:
         return False
@@ -228,12 +223,7 @@ def holds(figure: Interval, margin: float | NDArray[np.float64]) -> bool:
     return bool(narrow.all()) and _same(lo, hi, error, margins)
 
 
-def _same(
-    lo: NDArray[np.float64],
-    hi: NDArray[np.float64],
-    error: NDArray[np.float64],
-    margins: NDArray[np.float64],
-) -> bool:
+def _same(lo: Floats, hi: Floats, error: Floats, margins: Floats) -> bool:
     """Return whether verdicts stay the same if intervals move by ``REACH`` errors either way."""
     ends = zip(lo, hi, REACH * error, margins, strict=True)
     return all(
@@ -357,9 +347,8 @@ class Study(Generic[SpecT, PartialT, ResultT]):
 
         Chunks end where :meth:`stages` may end.
         """
-        most = self.rounds(spec)
         ends = LOOKS if self.is_open(spec) else ()
-        return split_chunks(most, self.chunk, self.first, ends)
+        return split_chunks(self.rounds(spec), self.chunk, self.first, ends)
 
     def stages(self, votes: VoteMatrix, spec: SpecT) -> tuple[tuple[Chunk, ...], ...]:
         """Return the chunks of the plan in stages; after each the study may be settled."""

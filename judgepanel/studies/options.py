@@ -56,6 +56,16 @@ def valid(
     return check
 
 
+def check_share(problem: str) -> Callable[[Any], None]:
+    """Return a check that refuses shares outside (0, 1)."""
+    return valid(problem, lambda share: 0.0 < share < 1.0, "between 0 and 1")
+
+
+def check_count(problem: str, least: int, most: int) -> Callable[[Any], None]:
+    """Return a check that refuses numbers outside a range."""
+    return valid(problem, lambda n: least <= n <= most, f"{least}..{most:,}")
+
+
 check_panels = valid("a panel needs at least one judge", lambda k: k >= 1, "1 or more")
 
 
@@ -212,20 +222,15 @@ _OPTIONS: dict[type, tuple[SpecOption, ...]] = {}
 
 def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, Any]) -> Any:
     """Return the spec of a study from texts or values by field, with defaults for the others."""
+    known = spec_options_of(study.spec)
     values = {
-        option.field: option.value(given[option.field])
-        for option in spec_options_of(study.spec)
-        if option.field in given
+        entry.field: entry.value(given[entry.field]) for entry in known if entry.field in given
     }
     return study.spec(settings=settings, **values)
 
 
 def unknown_option(
-    command: str,
-    study: Study[Any, Any, Any],
-    option: str,
-    value: object,
-    others: Iterable[str] = (),
+    command: str, study: Study[Any, Any, Any], flag: str, value: object, others: Iterable[str] = ()
 ) -> InputError:
     """The refusal of an option unknown to a study, with its own options.
 
@@ -233,10 +238,10 @@ def unknown_option(
     """
     own = [spec_option.flag for spec_option in spec_options_of(study.spec)]
     return InputError(
-        f"{command} takes no {option}",
+        f"{command} takes no {flag}",
         value=value,
         allowed=", ".join(own) or "no such options",
-        remedy=similar_option(option, (*own, *others)),
+        remedy=similar_option(flag, (*own, *others)),
     )
 
 

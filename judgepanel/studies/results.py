@@ -219,9 +219,7 @@ class SplitCounts:
         """Return the figures of these splits."""
         sizes = [(split.number, len(split.calibration), len(split.evaluation)) for split in splits]
         numbers, n_calibration, n_evaluation = np.array(sizes, dtype=np.int64).reshape(-1, 3).T
-        return cls(
-            numbers=numbers, n_calibration=n_calibration, n_evaluation=n_evaluation, **figures
-        )
+        return cls(numbers, n_calibration, n_evaluation, **figures)
 
 
 MEANS = ("n_calibration", "n_evaluation", "null_nll", "constant_nll")
@@ -283,7 +281,7 @@ class Declared:
             else:
                 columns.setdefault(info.name, values.value)
                 columns |= zip(info.bounds, (values.lo, values.hi), strict=True)
-        return long_frame(None, columns)
+        return long_frame(columns)
 
     def records(self, axis: Mapping[str, Iterable[object]], *names: str) -> list[dict[str, Any]]:
         """Return fields by position of their first axis as JSON, beside what the positions are."""
@@ -293,10 +291,6 @@ class Declared:
             | json_values({name: getattr(self, name)[i] for name in names})
             for i, position in positions
         ]
-
-    def last(self, *names: str) -> dict[str, Any]:
-        """Return the last row of some columns, as JSON values; an interval keeps its ends."""
-        return json_values({name: getattr(self, name)[-1] for name in names})
 
     def decisions(self) -> dict[str, Any]:
         """Return the decisions that follow from the figures, by name; JSON values."""
@@ -366,19 +360,17 @@ class NllResult(SplitResult):
         return 1.0 - self.nll.value / self.null_nll
 
 
-def long_frame(shape: tuple[int, ...] | None, columns: Mapping[str, object]) -> pd.DataFrame:
-    """Return one row per position of ``shape``, the last axis fastest; None is the largest shape.
+def long_frame(columns: Mapping[str, object]) -> pd.DataFrame:
+    """Return one row per position of the largest shape of the columns, the last axis fastest.
 
-    Every column is broadcast to ``shape`` as in NumPy: single texts and numbers are repeated, an
+    Every column is broadcast to it as in NumPy: single texts and numbers are repeated, an
     array (n,) runs along the last axis, one (m, 1) along the axis before. An
     :class:`~judgepanel.scoring.interval.Interval` called ``x`` gives ``x``, ``x_lo`` and ``x_hi``.
     """
     arrays = {name: _array(values) for name, values in _flat(columns)}
-    if shape is None:
-        shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
-    return pd.DataFrame(
-        {name: np.broadcast_to(values, shape).ravel() for name, values in arrays.items()}
-    )
+    shape = np.broadcast_shapes(*(values.shape for values in arrays.values()))
+    cells = {name: np.broadcast_to(values, shape).ravel() for name, values in arrays.items()}
+    return pd.DataFrame(cells)
 
 
 def json_values(values: Mapping[str, object]) -> dict[str, Any]:
@@ -438,12 +430,8 @@ def records_of(kind: Callable[..., T], /, **columns: Any) -> tuple[T, ...]:
 
 def scalars(result: Any) -> dict[str, Any]:
     """Return all fields of a result that are a single number, text or truth value, as JSON."""
-    values = _fields(result)
-    return {
-        name: to_plain(value)
-        for name, value in values.items()
-        if isinstance(value, str | int | float)
-    }
+    values = _fields(result).items()
+    return {name: to_plain(value) for name, value in values if isinstance(value, str | int | float)}
 
 
 def _fields(record: Any) -> dict[str, Any]:
@@ -567,18 +555,14 @@ def description(study: Study[Any, Any, Any], column: str) -> str:
     for start, words in _STARTS.items():
         if column.startswith(start):
             return words.format(column.removeprefix(start))
-    return _set_column(column)
+    # Describe figures of conformal sets, whose names contain their level: ``share_80_both``.
+    parts = column.split("_")
+    level = next((part for part in parts if part.isdigit() and len(part) == 2), None)
+    text = _SETS.get("_".join(part for part in parts if part != level), "")
+    return "" if level is None else text.format(level=level)
 
 
 def described(study: Study[Any, Any, Any], columns: Iterable[str]) -> pd.DataFrame:
     """Return the data dictionary of a frame: one row per column, with its description."""
     names = [str(column) for column in columns]
     return pd.DataFrame({"column": names, "description": [describe(study, name) for name in names]})
-
-
-def _set_column(column: str) -> str:
-    """Describe figures of conformal sets, whose names contain their level: ``share_80_both``."""
-    parts = column.split("_")
-    level = next((part for part in parts if part.isdigit() and len(part) == 2), None)
-    text = _SETS.get("_".join(part for part in parts if part != level), "")
-    return "" if level is None else text.format(level=level)

@@ -171,9 +171,8 @@ def backend_of(name: str, scheduler: str | None, known: Sequence[str]) -> str:
     """
     if name != DASK:
         if name not in known:
-            raise InputError(
-                "there is no such backend", value=name, allowed=", ".join((*known, DASK))
-            )
+            allowed = ", ".join((*known, DASK))
+            raise InputError("there is no such backend", value=name, allowed=allowed)
         if scheduler:
             raise InputError(
                 "a scheduler is only for the backend dask",
@@ -342,9 +341,8 @@ def _check_versions(versions: dict[str, Any], address: str) -> None:
 def _those_that_count(known: dict[str, Any]) -> dict[str, str | None]:
     packages = known["packages"]
     python = str(packages.get("python") or platform.python_version())
-    return {"Python": ".".join(python.split(".")[:2])} | {
-        name: packages.get(name) for name in _PACKAGES
-    }
+    versions = {name: packages.get(name) for name in _PACKAGES}
+    return {"Python": ".".join(python.split(".")[:2])} | versions
 
 
 AUTO = "auto"

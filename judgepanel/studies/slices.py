@@ -75,10 +75,8 @@ def slices_of(prepared: Prepared, feature: str | None, quantiles: int) -> Slices
     if not columns:
         return Slices(None, (), (), (), (NO_FEATURES,))
     wanted = sorted(offered, key=lambda name: columns[name].dtype.kind in "fiub")
-    slices = [
-        _sliced(prepared.ballots, name, columns[name], offered, quantiles)
-        for name in (wanted if feature is None else [feature])
-    ]
+    names = wanted if feature is None else [feature]
+    slices = [_sliced(prepared.ballots, name, columns[name], offered, quantiles) for name in names]
     usable = [group for group in slices if len(group.names) > 1]
     whole = [group for group in usable if group.n_slices <= MOST_SLICES]
     return (whole or usable or slices)[0]
@@ -121,17 +119,11 @@ def _sliced(
                 f"learn from."
             )
     named_rows = [(text, rows) for text, rows in named_rows if _others(ballots, rows)]
-    return Slices(
-        name,
-        offered,
-        tuple(text for text, _ in named_rows),
-        tuple(rows for _, rows in named_rows),
-        tuple(left_out),
-        len(parts),
-    )
+    names, own = tuple(text for text, _ in named_rows), tuple(rows for _, rows in named_rows)
+    return Slices(name, offered, names, own, tuple(left_out), len(parts))
 
 
-def _quantiles(values: NDArray[np.float64], quantiles: int) -> list[tuple[str, Ints]]:
+def _quantiles(values: Floats, quantiles: int) -> list[tuple[str, Ints]]:
     """Parts between quantiles, equal values together; few distinct values are one part each."""
     known = values[np.isfinite(values)]
     levels = np.unique(known)
@@ -209,7 +201,14 @@ def difficulty_strata(prepared: Prepared, share: float, feature: str | None) -> 
         measure = residual.disagreement(ballots)
         known = (ballots.votes != 0).any(axis=1)
     else:
-        measure = _numeric(prepared, feature)
+        values = item_features(prepared, feature)[feature]
+        if values.dtype.kind not in "fiub":
+            raise InputError(
+                "difficulty needs a feature of numbers",
+                column=feature,
+                remedy="choose another feature, or none: then the disagreement of votes is used",
+            )
+        measure = values.astype(np.float64)
         known = np.isfinite(measure)
     rows = np.flatnonzero(known)
     levels, counts = np.unique(measure[rows], return_counts=True)
@@ -235,17 +234,6 @@ def difficulty_strata(prepared: Prepared, share: float, feature: str | None) -> 
 
 def _nearest(reached: Ints, wanted: float) -> int:
     return int(np.abs(reached - wanted).argmin())
-
-
-def _numeric(prepared: Prepared, name: str) -> Floats:
-    values = item_features(prepared, name)[name]
-    if values.dtype.kind not in "fiub":
-        raise InputError(
-            "difficulty needs a feature of numbers",
-            column=name,
-            remedy="choose another feature, or none: then the disagreement of votes is used",
-        )
-    return values.astype(np.float64)
 
 
 EASY, MIDDLE, HARD = "judges agree", "in between", "judges disagree"
@@ -280,23 +268,21 @@ def disagreement(prepared: Prepared) -> Floats:
     return np.where(voted, residual.disagreement(prepared.ballots), np.nan)
 
 
-def share_wrong(prepared: Prepared) -> Floats:
-    """Share of the votes on an item that contradict its label, (n_items,); NaN without votes."""
-    ballots = prepared.ballots
-    right = (ballots.votes == ballots.signs[:, None]).sum(axis=1)
-    cast = np.count_nonzero(ballots.votes, axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(1.0 - right / cast)
-
-
 def by_difficulty(prepared: Prepared) -> Strata:
     """Terciles of :func:`disagreement`."""
     return terciles(disagreement(prepared), TERCILES, SILENT)
 
 
 def by_errors(prepared: Prepared) -> Strata:
-    """Terciles of :func:`share_wrong`; circular, see above."""
-    return terciles(share_wrong(prepared), ERRORS, SILENT)
+    """Terciles of the share of the votes on an item that contradict its label, NaN without votes.
+
+    Circular, see above.
+    """
+    ballots = prepared.ballots
+    right = (ballots.votes == ballots.signs[:, None]).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        wrong = np.asarray(1.0 - right / np.count_nonzero(ballots.votes, axis=1))
+    return terciles(wrong, ERRORS, SILENT)
 
 
 def terciles(values: Floats, names: tuple[str, ...], blank: str) -> Strata:

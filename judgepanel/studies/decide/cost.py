@@ -10,6 +10,7 @@ Panels under fixed budgets as curators, which are chosen and scored like all oth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -25,6 +26,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import Arms, Estimator, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
@@ -35,7 +37,7 @@ from judgepanel.studies.decide.curators import (
     curator_arms,
     curator_figures,
 )
-from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.options import StudySpec, check_count, option
 from judgepanel.studies.panel.curated import (
     Curated,
     UnderBudgets,
@@ -62,23 +64,14 @@ from judgepanel.studies.panel.curator import (
     known_judges,
     no_costs_note,
 )
-from judgepanel.studies.results import (
-    PipelineResult,
-    SplitCounts,
-    by_split,
-    column,
-    derived,
-    flat_row,
-    frozen,
-    records_of,
-)
+from judgepanel.studies.results import column
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
 
 _NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
 
 
-@frozen
+@results.frozen
 class NextPoint:
     """The step from one budget to the next, both fixed in advance.
 
@@ -99,10 +92,10 @@ class NextPoint:
 
     def row(self) -> dict[str, Any]:
         """Return its numbers by column name."""
-        return flat_row(self, gain="")
+        return results.flat_row(self, gain="")
 
 
-@frozen
+@results.frozen
 class CostPoint:
     """The best panels found under one budget.
 
@@ -132,14 +125,14 @@ class CostPoint:
     )
     next: NextPoint | None
 
-    @derived("The point on the curve in words.")
+    @results.derived("The point on the curve in words.")
     def panel(self) -> str:
         """The title of its figures."""
         return self.figures.title
 
 
-@frozen
-class Cost(PipelineResult):
+@results.frozen
+class Cost(results.PipelineResult):
     """Result of :data:`COST`.
 
     ``points`` are in order of ascending budgets fixed before any panel was scored; ``everyone`` is
@@ -181,9 +174,8 @@ class Cost(PipelineResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per ascending budget, then all judges."""
-        rows = map(_row, (*self.points, self.everyone))
         repeated = ("null_nll", "constant_nll", "aggregator", "calibrator", "unit", "n_splits")
-        return self.repeated(rows, *repeated)
+        return self.repeated(map(_row, (*self.points, self.everyone)), *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return points and their panels."""
@@ -191,9 +183,9 @@ class Cost(PipelineResult):
             "nll_all": float(self.everyone.figures.nll.value),
             "points": [
                 to_plain(
-                    flat_row(point)
+                    results.flat_row(point)
                     | {
-                        "figures": flat_row(point.figures),
+                        "figures": results.flat_row(point.figures),
                         "next": None if point.next is None else point.next.row(),
                     }
                 )
@@ -205,7 +197,7 @@ class Cost(PipelineResult):
 def _row(point: CostPoint) -> dict[str, Any]:
     left_out = {*Cost.HIDDEN, "figures", "next"}
     names = {"judges": "; ".join(point.judges), "panel": point.panel}
-    row = flat_row(point) | names | flat_row(point.figures)
+    row = results.flat_row(point) | names | results.flat_row(point.figures)
     following = dict.fromkeys(_NEXT, np.nan) if point.next is None else point.next.row()
     return {name: value for name, value in row.items() if name not in left_out} | {
         f"next_{name}": value for name, value in following.items()
@@ -304,9 +296,7 @@ class CostSpec(StudySpec):
     points: int = option(
         7,
         "number of budgets on the curve, from the cheapest judge to all judges",
-        check=valid(
-            "number of budgets out of range", lambda n: 2 <= n <= MOST_POINTS, f"2..{MOST_POINTS}"
-        ),
+        check=check_count("number of budgets out of range", 2, MOST_POINTS),
     )
     folds: int = option(
         5, "number of inner folds on calibration rows, for closed forms", check=check_folds
@@ -320,13 +310,8 @@ class CostSpec(StudySpec):
     @property
     def rules(self) -> Rules:
         """How panels are compared."""
-        return cost_rules(
-            self.aggregator,
-            self.calibrator,
-            folds=self.folds,
-            steps=self.steps,
-            seed=self.settings.seed,
-        )
+        folds, steps, seed = self.folds, self.steps, self.settings.seed
+        return cost_rules(self.aggregator, self.calibrator, folds=folds, steps=steps, seed=seed)
 
     @property
     def comparable(self) -> bool:
@@ -336,7 +321,7 @@ class CostSpec(StudySpec):
         return closed or (alike and self.calibrator == "none")
 
 
-@frozen
+@results.frozen
 class CostTally:
     """Scores of the splits, and the panels ``chosen`` bool (S, n_arms, n_judges) in each.
 
@@ -344,7 +329,7 @@ class CostTally:
     """
 
     scores: Tally
-    chosen: Bools = by_split()
+    chosen: Bools = results.by_split()
 
 
 def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Floats:
@@ -354,8 +339,7 @@ def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Fl
         return grid
     check_budget(costs.cost, spec.budget, judges)
     asked = costs.full if affordable(costs.full, spec.budget) else spec.budget
-    near = np.isclose(grid, asked, rtol=1e-9, atol=0.0)
-    return np.sort(np.append(grid[~near], asked))
+    return np.sort(np.append(grid[~np.isclose(grid, asked, rtol=1e-9, atol=0.0)], asked))
 
 
 def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
@@ -374,16 +358,11 @@ def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
         chosen.append(np.array([panel.chosen.judges for panel in panels]))
         return curator_arms(ballots, split, panels, spec.calibrator)
 
-    totals = tally_of(prepared, spec.settings, chunk, arms)
-    return CostTally(totals, np.array(chosen))
+    return CostTally(tally_of(prepared, spec.settings, chunk, arms), np.array(chosen))
 
 
 def _scored(
-    ballots: Ballots,
-    split: Split,
-    curators: tuple[Curator, ...],
-    evidence: Evidence,
-    spec: CostSpec,
+    ballots: Ballots, split: Split, curators: Sequence[Curator], evidence: Evidence, spec: CostSpec
 ) -> list[Curated]:
     """Panels of one split with scores; without a calibrator, equal panels are scored once."""
     if spec.calibrator != "none":
@@ -415,6 +394,9 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     totals = partial.scores
     _, costs = priced_judges(votes, prepared)
     everyone, points = cost_points(partial, spec, prepared, costs, _panels(votes, spec))
+    notes = [*cost_notes(prepared, costs, totals), *replaced_fits((spec.calibrator,), totals)]
+    if spec.budget is not None and affordable(costs.full, spec.budget):
+        notes.append("The budget pays for all judges.")
     return Cost.from_splits(
         prepared,
         spec,
@@ -426,7 +408,7 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         full_cost=costs.full,
         judge_costs=costs.cost,
         chosen_share=partial.chosen[:, 1:].mean(axis=0),
-        warnings=_warnings(prepared, spec, totals, costs),
+        warnings=tuple(notes),
     )
 
 
@@ -440,28 +422,26 @@ def cost_points(
     names = ["all", *(f"budget_{place}" for place in range(len(budgets)))]
     picked = chosen.sum(axis=0)
     picked = np.concatenate([picked, np.zeros_like(picked[:1])])
-    figures = curator_figures(
-        CuratorTally(tally, chosen.sum(axis=2), picked, np.zeros((0, 5))),
-        prepared.ballots.units,
-        tuple(Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)),
-        comparable=spec.comparable,
-        seed=spec.settings.seed,
-    )[:-1]
+    curators = [Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)]
+    choices = CuratorTally(tally, chosen.sum(axis=2), picked, np.zeros((0, 5)))
+    units, seed = prepared.ballots.units, spec.settings.seed
+    figures = curator_figures(choices, units, curators, comparable=spec.comparable, seed=seed)[:-1]
     reading = readings(np.array([figure.nll.value for figure in figures[1:]]))
     spent = costs.of(chosen)
-    steps = [None, *_steps(tally, prepared, spent.mean(axis=0)[1:])]
     panels = (final.everyone.judges, *(panel.judges for panel in final.panels))
-    limits = [costs.full, *budgets.tolist()]
-    read = [float(figures[0].nll.value), *reading.tolist()]
-    best = [False, *_frontier(reading, spent.mean(axis=0)[1:])]
+    # Points whose reading no cheaper point (nor an earlier one of equal cost) attains.
+    on_frontier, lowest = [False] * len(reading), np.inf
+    for place in np.argsort(spent.mean(axis=0)[1:], kind="stable"):
+        if reading[place] < lowest - _SAME:
+            on_frontier[place], lowest = True, float(reading[place])
     of_panels = [_of_panels(prepared, costs, chosen[:, a], panel) for a, panel in enumerate(panels)]
-    everyone, *points = records_of(
+    everyone, *points = results.records_of(
         CostPoint,
-        budget=limits,
+        budget=[costs.full, *budgets.tolist()],
         figures=figures,
-        reading=read,
-        on_frontier=best,
-        next=steps,
+        reading=[float(figures[0].nll.value), *reading.tolist()],
+        on_frontier=[False, *on_frontier],
+        next=[None, *_steps(tally, prepared, spent.mean(axis=0)[1:])],
         **{name: [entry[name] for entry in of_panels] for name in of_panels[0]},
     )
     return everyone, tuple(points)
@@ -491,15 +471,6 @@ def readings(nll: Floats) -> Floats:
     return np.asarray(scipy.optimize.isotonic_regression(nll, increasing=False).x)
 
 
-def _frontier(reading: Floats, cost: Floats) -> list[bool]:
-    """Points whose reading no cheaper point (nor an earlier one of equal cost) attains."""
-    frontier, best = [False] * len(reading), np.inf
-    for place in np.argsort(cost, kind="stable"):
-        if reading[place] < best - _SAME:
-            frontier[place], best = True, float(reading[place])
-    return frontier
-
-
 def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | None]:
     """NLL saved and cost added by each next budget; None for the last, and from one split."""
     n_points = len(cost)
@@ -522,7 +493,7 @@ def _price(extra: float, gain: float, nll: float) -> float:
     return extra * 0.01 * nll / gain if gain > _SAME else float("nan")
 
 
-def cost_notes(prepared: Prepared, costs: JudgeCosts, splits: SplitCounts) -> list[str]:
+def cost_notes(prepared: Prepared, costs: JudgeCosts, splits: results.SplitCounts) -> list[str]:
     """Return the warnings common to all studies of costs."""
     notes = [*run_warnings(prepared, splits, first=no_costs_note(costs))]
     cast = float(np.mean(prepared.ballots.votes != 0))
@@ -536,15 +507,6 @@ def cost_notes(prepared: Prepared, costs: JudgeCosts, splits: SplitCounts) -> li
     if prepared.ballots.n_judges == 1:
         notes.append("There is only one judge, so there is nothing to choose.")
     return notes
-
-
-def _warnings(
-    prepared: Prepared, spec: CostSpec, totals: Tally, costs: JudgeCosts
-) -> tuple[str, ...]:
-    notes = [*cost_notes(prepared, costs, totals), *replaced_fits((spec.calibrator,), totals)]
-    if spec.budget is not None and affordable(costs.full, spec.budget):
-        notes.append("The budget pays for all judges.")
-    return tuple(notes)
 
 
 def _deciding(result: Cost) -> Deciding:

@@ -8,7 +8,7 @@ Result of :data:`CURATORS_STUDY`: promised and achieved NLL of each choice of ju
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -26,19 +26,11 @@ from judgepanel.kernels.subsets import MOST_GROUPS
 from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import (
-    Arms,
-    Estimator,
-    Tally,
-    band,
-    grid_estimates,
-    unknown_where,
-    verdicts,
-)
+from judgepanel.studies import accumulate, results
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, check_known, option, valid
+from judgepanel.studies.options import StudySpec, check_count, check_known, option, valid
 from judgepanel.studies.panel.curated import (
     NAMES,
     ORACLE,
@@ -50,15 +42,6 @@ from judgepanel.studies.panel.curated import (
     taken,
 )
 from judgepanel.studies.panel.curator import Curator, Rules, check_folds, check_price, known_judges
-from judgepanel.studies.results import (
-    PipelineResult,
-    by_split,
-    column,
-    flat_row,
-    frozen,
-    records_of,
-    summed,
-)
 from judgepanel.votes import VoteMatrix
 
 LOOKED_BEST = "looked_best"
@@ -66,7 +49,7 @@ ORACLE_NOTE = "not deployable: chosen on the evaluation rows"
 SELECTOR_NOTE = "our reading of arXiv:2606.01034"
 
 
-@frozen
+@results.frozen
 class CuratorFigures:
     """One curator out of sample.
 
@@ -83,29 +66,29 @@ class CuratorFigures:
     ``looked_best_share`` is the share of splits in which its ``seen`` was the lowest.
     """
 
-    curator: str = column("Name of the way of choosing judges.")
-    title: str = column("The way of choosing judges in words.")
-    deployable: bool = column("Whether it can be used in practice, unlike an oracle.")
+    curator: str = results.column("Name of the way of choosing judges.")
+    title: str = results.column("The way of choosing judges in words.")
+    deployable: bool = results.column("Whether it can be used in practice, unlike an oracle.")
     size: float
-    size_lo: int = column("Smallest number of judges in the central 95 % of the splits.")
-    size_hi: int = column("Largest number of judges in the central 95 % of the splits.")
+    size_lo: int = results.column("Smallest number of judges in the central 95 % of the splits.")
+    size_hi: int = results.column("Largest number of judges in the central 95 % of the splits.")
     nll: Interval
     brier: float
     accuracy: float
     ece: float
     skill: float
     seen: float
-    optimism: Interval = column(central=True)
-    delta: Interval = column(bounds=("lo", "hi"))
+    optimism: Interval = results.column(central=True)
+    delta: Interval = results.column(bounds=("lo", "hi"))
     p: float
     band: Interval
     margin: float
     verdict: Verdict
     stability: float
-    looked_best_share: float = column(
+    looked_best_share: float = results.column(
         "Share of the splits in which its NLL of choice was the lowest."
     )
-    note: str = column("Limitation of the comparison.")
+    note: str = results.column("Limitation of the comparison.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +109,8 @@ class SelectorFigures:
     labels_a_cell: float
 
 
-@frozen
-class Curators(PipelineResult):
+@results.frozen
+class Curators(results.PipelineResult):
     """Result of :data:`CURATORS_STUDY`.
 
     ``curators`` are all judges, then the others in the requested order, and last ``looked_best``,
@@ -141,7 +124,7 @@ class Curators(PipelineResult):
     judges: tuple[str, ...]
     chosen_share: Floats
     selector: SelectorFigures | None
-    refit: str = column("How the votes of the chosen judges are summed.")
+    refit: str = results.column("How the votes of the chosen judges are summed.")
     constant_nll: float
     RECORDS: ClassVar = (CuratorFigures,)
 
@@ -167,13 +150,13 @@ class Curators(PipelineResult):
     def frame(self) -> pd.DataFrame:
         """Return one row per curator."""
         repeated = ("null_nll", "constant_nll", "aggregator", "refit", "calibrator", "n_splits")
-        return self.repeated(map(flat_row, self.curators), *repeated)
+        return self.repeated(map(results.flat_row, self.curators), *repeated)
 
     def decisions(self) -> dict[str, Any]:
         """Return verdicts and how often judges were chosen."""
         return {
             "nll_all": float(self.everyone.nll.value),
-            "curators": [to_plain(flat_row(curator)) for curator in self.curators],
+            "curators": [to_plain(results.flat_row(curator)) for curator in self.curators],
             "selector": to_plain(self.selector),
             "chosen": {
                 curator.curator: dict(zip(self.judges, to_plain(shares), strict=True))
@@ -185,7 +168,7 @@ class Curators(PipelineResult):
 _NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
 
 
-def _one_or_more(name: str) -> Callable[[Any], None]:
+def _positive(name: str) -> Callable[[Any], None]:
     return valid(f"{name} is too small", lambda n: n >= 1, "1 or more")
 
 
@@ -218,19 +201,15 @@ class CuratorsSpec(StudySpec):
     folds: int = option(
         5, "number of inner folds on calibration rows, for closed forms", check=check_folds
     )
-    size: int = option(5, "panel size of curators with a fixed size", check=_one_or_more("size"))
+    size: int = option(5, "panel size of curators with a fixed size", check=_positive("size"))
     width: int = option(
-        3, "number of panels of each size that the beam keeps", check=_one_or_more("width")
+        3, "number of panels of each size that the beam keeps", check=_positive("width")
     )
-    steps: int = option(
-        20, "number of judges that forward searches add", check=_one_or_more("steps")
-    )
+    steps: int = option(20, "number of judges that forward searches add", check=_positive("steps"))
     groups: int = option(
         9,
         "maximum number of groups in the exhaustive search",
-        check=valid(
-            "number of groups out of range", lambda n: 2 <= n <= MOST_GROUPS, f"2..{MOST_GROUPS}"
-        ),
+        check=check_count("number of groups out of range", 2, MOST_GROUPS),
     )
     budget: float | None = option(
         None, "budget per item for the best panel under a budget", check=check_price
@@ -241,17 +220,8 @@ class CuratorsSpec(StudySpec):
     @property
     def rules(self) -> Rules:
         """The rules for every curator."""
-        return Rules(
-            self.aggregator,
-            self.calibrator,
-            self.folds,
-            self.size,
-            self.width,
-            self.steps,
-            self.groups,
-            self.settings.seed,
-            self.budget,
-        )
+        sizes = self.folds, self.size, self.width, self.steps, self.groups
+        return Rules(self.aggregator, self.calibrator, *sizes, self.settings.seed, self.budget)
 
     @property
     def refitted(self) -> Aggregator:
@@ -259,7 +229,7 @@ class CuratorsSpec(StudySpec):
         return self.aggregator if self.refit is None else self.refit
 
 
-@frozen
+@results.frozen
 class CuratorTally:
     """Scores of the splits, and the choices in each.
 
@@ -269,10 +239,10 @@ class CuratorTally:
     share of new patterns; empty without it.
     """
 
-    scores: Tally
-    sizes: Ints = by_split()
-    picked: Ints = summed()
-    looks: Floats = by_split()
+    scores: accumulate.Tally
+    sizes: Ints = results.by_split()
+    picked: Ints = results.summed()
+    looks: Floats = results.by_split()
 
 
 def curators_of(
@@ -293,7 +263,7 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
     looks: list[list[float]] = []
     picked = np.zeros((len(curators) + 1, ballots.n_judges), dtype=np.int64)
 
-    def arms(split: Split) -> Arms:
+    def arms(split: Split) -> accumulate.Arms:
         evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
         panels = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
         scores = curator_arms(ballots, split, panels, spec.calibrator)
@@ -310,13 +280,13 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
 
 def curator_arms(
     ballots: Ballots, split: Split, made: list[Curated], calibrator: Calibrator
-) -> Arms:
+) -> accumulate.Arms:
     """Arms of one split, one per curator."""
     held: list[SplitScores] = []
     for result in made:
         fitted = calibrate(ballots, split, result.scores, (calibrator,))
         held.append(evaluate(ballots, split, fitted))
-    return Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
+    return accumulate.Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
 
 
 def _look(
@@ -336,6 +306,14 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     totals, units, seed = partial.scores, prepared.ballots.units, spec.settings.seed
     comparable = spec.refitted == spec.aggregator
     n_calibration = float(totals.n_calibration.mean())
+    notes = replaced_fits((spec.calibrator,), totals)
+    if not comparable:
+        notes.append(
+            f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
+            "NLL where they were chosen is not one that they could keep, and no optimism is given."
+        )
+    if prepared.ballots.n_judges == 1:
+        notes.append("There is only one judge, so there is nothing to choose.")
     return Curators.from_splits(
         prepared,
         spec,
@@ -345,17 +323,12 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
         selector=selector_figures(partial.looks, n_calibration),
         refit=spec.refitted,
         n_calibration=n_calibration,
-        warnings=_warnings(prepared, spec, totals, left_out),
+        warnings=run_warnings(prepared, totals, *notes, first=left_out),
     )
 
 
 def curator_figures(
-    partial: CuratorTally,
-    units: Ints,
-    curators: tuple[Curator, ...],
-    *,
-    comparable: bool,
-    seed: int,
+    partial: CuratorTally, units: Ints, curators: Sequence[Curator], *, comparable: bool, seed: int
 ) -> tuple[CuratorFigures, ...]:
     """Figures of every curator, then of the one that looked best; all judges are the reference.
 
@@ -363,23 +336,22 @@ def curator_figures(
     aggregator; otherwise their difference is meaningless and NaN.
     """
     tally, sizes, picked = partial.scores, partial.sizes, partial.picked
-    estimated = Estimator.of(tally, units)
-    table = {metric: level[0] for metric, level in grid_estimates(tally, estimated).items()}
+    estimated = accumulate.Estimator.of(tally, units)
+    levels = accumulate.grid_estimates(tally, estimated)
+    table = {metric: level[0] for metric, level in levels.items()}
     nll, best = table["nll"], tally.chosen[:, 0]
     rows = np.arange(len(best))
     all_sizes = np.concatenate([sizes, sizes[rows, best][:, None]], axis=1)
     saw = np.concatenate([tally.chosen_on[:, 0], tally.chosen_on[rows, 0, best][:, None]], axis=1)
     optimism = tally.split_means[:, 0, 0] - saw
     delta, band, p, same = _gaps(tally, estimated, seed)
-    shares = np.append(np.bincount(best, minlength=len(curators)) / len(best), 1.0)
     null, margin = float(tally.null_nll.mean()), MARGIN * float(nll.value[0])
     names = (*(curator.name for curator in curators), LOOKED_BEST)
     low, high = np.quantile(all_sizes, (0.025, 0.975), axis=0, method="nearest")
     seen = np.where(np.isfinite(saw).all(axis=0), saw.mean(axis=0), np.nan)
     known = np.isfinite(seen) & comparable
-    shown = np.where(known, optimism, np.nan)  # The oracle's promise is infinite.
-    least, most = np.quantile(shown, (0.025, 0.975), axis=0)
-    return records_of(
+    least, most = np.quantile(np.where(known, optimism, np.nan), (0.025, 0.975), axis=0)
+    return results.records_of(
         CuratorFigures,
         curator=names,
         title=(*(curator.title for curator in curators), "whichever looked best"),
@@ -398,15 +370,15 @@ def curator_figures(
         p=p,
         band=band,
         margin=margin,
-        verdict=verdicts(delta, margin, same),
+        verdict=accumulate.verdicts(delta, margin, same),
         stability=[stability(judges, len(best)) for judges in picked],
-        looked_best_share=shares,
+        looked_best_share=np.append(np.bincount(best, minlength=len(curators)) / len(best), 1.0),
         note=[_NOTES.get(name, "") for name in names],
     )
 
 
 def _gaps(
-    tally: Tally, estimated: Estimator, seed: int
+    tally: accumulate.Tally, estimated: accumulate.Estimator, seed: int
 ) -> tuple[Interval, Interval, Floats, Bools]:
     """Differences from all judges (A + 1,), their joint band, p, and the mask of ties.
 
@@ -416,7 +388,8 @@ def _gaps(
     items, splits = items - items[tally.reference], splits - splits[:, [tally.reference]]
     same = np.asarray(~items.any(axis=1))
     gaps = estimated(items, splits, joint=True)
-    delta, together = (unknown_where(same, part) for part in (Interval.of(gaps), band(gaps, seed)))
+    both = Interval.of(gaps), accumulate.band(gaps, seed)
+    delta, together = (accumulate.unknown_where(same, part) for part in both)
     return delta, together, np.where(same, np.nan, gaps.p), same
 
 
@@ -442,24 +415,6 @@ def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | N
         return None
     judges, table, occupied, expected, new = (float(v) for v in looks.mean(axis=0))
     return SelectorFigures(judges, table, occupied, expected, new, n_calibration / occupied)
-
-
-def _warnings(
-    prepared: Prepared, spec: CuratorsSpec, totals: Tally, left_out: tuple[str, ...]
-) -> tuple[str, ...]:
-    refitted = (
-        f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
-        "NLL where they were chosen is not one that they could keep, and no optimism is given."
-    )
-    alone = "There is only one judge, so there is nothing to choose."
-    return run_warnings(
-        prepared,
-        totals,
-        *replaced_fits((spec.calibrator,), totals),
-        refitted if spec.refitted != spec.aggregator else "",
-        alone if prepared.ballots.n_judges == 1 else "",
-        first=left_out,
-    )
 
 
 CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(

@@ -28,10 +28,11 @@ from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import RANGES, band, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import splits_of, stand_ins
-from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
+from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
 from judgepanel.studies.decide.curators import stability
 from judgepanel.studies.options import StudySpec, check_panels, option, valid
@@ -44,27 +45,13 @@ from judgepanel.studies.panel.curator import (
     Rules,
     check_steps,
 )
-from judgepanel.studies.results import (
-    PipelineResult,
-    by_split,
-    column,
-    combine,
-    constant,
-    flat_row,
-    frozen,
-    records_of,
-)
+from judgepanel.studies.results import by_split, column, flat_row, frozen
 from judgepanel.studies.trust.probabilities import Evaluations, OutOfSample, evaluations
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
 from judgepanel.votes.matrix import cached
 
-_UNITS: dict[str, Unit] = {
-    "escalated": "share",
-    "cost": "cost",
-    "nll": "nats",
-    "accuracy": "share",
-}
+_UNITS: dict[str, Unit] = {"escalated": "share", "cost": "cost", "nll": "nats", "accuracy": "share"}
 
 
 @frozen
@@ -102,7 +89,7 @@ class EscalationFigures:
 
 
 @frozen
-class Escalation(PipelineResult):
+class Escalation(results.PipelineResult):
     """Result of :data:`ESCALATION`.
 
     ``rows`` are in order of ascending thresholds, fixed in advance, from .5 (the cheap panel alone)
@@ -127,7 +114,7 @@ class Escalation(PipelineResult):
     unit: str
     counted: bool
     latency_unit: str
-    arm = constant("", "A threshold fixed in advance, or the recommended one.")
+    arm = results.constant("", "A threshold fixed in advance, or the recommended one.")
     RECORDS: ClassVar = (EscalationFigures,)
 
     @property
@@ -221,7 +208,7 @@ def escalation_rows(
     picked = escalation.picked
     chosen = np.take_along_axis(escalation.promised, picked[:, None], axis=1).mean()
     delta = Interval.of(ours)
-    rows = records_of(
+    rows = results.records_of(
         EscalationFigures,
         threshold=np.append(limits, np.quantile(limits[picked], 0.5, method="higher")),
         **intervals,
@@ -257,9 +244,7 @@ class EscalationSpec(StudySpec):
     calibrator: Calibrator = option("none", "calibrator of both panels")
     cheap: tuple[str, ...] | None = option(None, "judges of the cheap panel, by name")
     cheapest: int | None = option(
-        None,
-        "or: number of cheapest judges that form the cheap panel",
-        check=check_panels,
+        None, "or: number of cheapest judges that form the cheap panel", check=check_panels
     )
     share: float = option(
         0.2,
@@ -328,10 +313,7 @@ def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCos
 
 
 def _given(title: str, inside: Bools) -> Curator:
-    def choose(_: Evidence) -> Chosen:
-        return Chosen(inside, 0.0)
-
-    return Curator("given", title, choose, uses_labels=False)
+    return Curator("given", title, lambda _: Chosen(inside, 0.0), uses_labels=False)
 
 
 def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalated:
@@ -344,7 +326,7 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
         evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
         curators = cheap, _given("all judges", np.ones(len(prepared.judges), dtype=bool))
         escalations.append(_of_split(prepared.ballots, split, curators, evidence, spec))
-    return reduce(combine, escalations)
+    return reduce(results.combine, escalations)
 
 
 def _of_split(
@@ -361,8 +343,7 @@ def _of_split(
     panels = [curated(ballots, split, curator, evidence, spec.aggregator) for curator in curators]
     held, own = [], []
     for panel in panels:
-        fitted = calibrate(ballots, split, panel.scores, (name,))
-        held.append(evaluate(ballots, split, fitted))
+        held.append(evaluate(ballots, split, calibrate(ballots, split, panel.scores, (name,))))
         own.append(_own_logits(ballots, split, panel.scores, name, fold))
     if (panels[0].chosen.judges == panels[1].chosen.judges).all():
         own[0], held[0] = own[1], held[1]
@@ -413,9 +394,17 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     of = evaluations(partial.scores, prepared)
     rows, recommended = escalation_rows(partial, of, costs, limits, seed=spec.settings.seed)
     low, high = np.quantile(limits[partial.picked], (0.025, 0.975), method="nearest")
-    panel = _cheap(votes, spec)
-    n_splits = len(partial.scores.numbers)
     promised = recommended.promised - float(partial.promised[:, -1].mean())
+    notes = cost_notes(prepared, costs, partial.scores)
+    fits = 2 * len(partial.scores.numbers)
+    notes += stand_ins((spec.calibrator,), (int(partial.scores.replaced.sum()),), fits)
+    if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
+        notes.append(
+            f"{spec.share:.0%} of the full cost asks no judge, so the cheap panel is the best "
+            "judge of those that cost least."
+        )
+    if partial.cheap.all():
+        notes.append("The cheap panel is all judges, so there is nothing to escalate to.")
     return Escalation.from_splits(
         prepared,
         spec,
@@ -425,31 +414,15 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         recommended=recommended,
         threshold=Interval.single(recommended.threshold, low, high, "share"),
         optimism=float(recommended.delta.value - promised),
-        cheap=prepared.named(panel),
+        cheap=prepared.named(_cheap(votes, spec)),
         cheap_how=cheap_curator(spec, prepared.judges, costs).title,
         cheap_cost=float(costs.of(partial.cheap).mean()),
         cheap_size=float(partial.cheap.sum(axis=1).mean()),
         full_cost=costs.full,
-        stability=stability(partial.cheap.sum(axis=0), n_splits),
+        stability=stability(partial.cheap.sum(axis=0), len(partial.scores.numbers)),
         null_nll=float(of.by_split(of.null_nll).mean()),
-        warnings=_warnings(prepared, spec, partial, costs),
+        warnings=tuple(notes),
     )
-
-
-def _warnings(
-    prepared: Prepared, spec: EscalationSpec, escalation: Escalated, costs: JudgeCosts
-) -> tuple[str, ...]:
-    notes = cost_notes(prepared, costs, escalation.scores)
-    fits = 2 * len(escalation.scores.numbers)
-    notes += stand_ins((spec.calibrator,), (int(escalation.scores.replaced.sum()),), fits)
-    if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
-        notes.append(
-            f"{spec.share:.0%} of the full cost asks no judge, so the cheap panel is the best "
-            "judge of those that cost least."
-        )
-    if escalation.cheap.all():
-        notes.append("The cheap panel is all judges, so there is nothing to escalate to.")
-    return tuple(notes)
 
 
 ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(

@@ -47,7 +47,7 @@ from judgepanel.scoring.prediction_powered import (
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.options import StudySpec, option
-from judgepanel.studies.results import column, frame_columns, frozen, long_frame, scalars
+from judgepanel.studies.results import Declared, column, frozen, long_frame, scalars
 from judgepanel.studies.slices import (
     Groups,
     feature,
@@ -114,7 +114,7 @@ class JudgesAlone:
 
 
 @frozen
-class Estimates:
+class Estimates(Declared):
     """Result of :data:`ESTIMATE`; arrays are (n_groups + 1,), all items first.
 
     ``first`` and ``second`` (m,) are the positions of all pairs of groups, ``difference`` the rate
@@ -196,18 +196,10 @@ class Estimates:
         """Which differences (m,) are decided, by p-values after Holm's correction."""
         return np.asarray(self.p < ALPHA)
 
-    def frame(self) -> pd.DataFrame:
-        """Return one row per group, all items first."""
-        declared = frame_columns(type(self))
-        return long_frame(
-            (len(self.group),), {info.name: getattr(self, name) for name, info in declared.items()}
-        )
-
     def differences(self) -> pd.DataFrame:
         """Return one row per pair of groups."""
         names = np.array(self.group, dtype=object)
         return long_frame(
-            (len(self.first),),
             {
                 "group": names[self.first],
                 "other": names[self.second],
@@ -216,34 +208,32 @@ class Estimates:
                 "p_holm": self.p,
                 "decided": self.decided,
                 "more_labels": self.more_labels,
-            },
+            }
         )
 
     def meetings(self) -> pd.DataFrame:
         """Return one row per pair of systems that met: how often the first wins."""
         names = np.array(self.group, dtype=object)
         return long_frame(
-            (len(self.met.first),),
             {
                 "system": names[self.met.first],
                 "other": names[self.met.second],
                 "n_items": self.met.items,
                 "n_labels": self.met.labels,
                 "win_rate": self.met.rate,
-            },
+            }
         )
 
     def by_judge(self) -> pd.DataFrame:
         """Return one row per judge: how it alone ranks the groups."""
         names = np.array([*self.group, ""], dtype=object)
         return long_frame(
-            (len(self.alone.judge),),
             {
                 "judge": np.array(self.alone.judge, dtype=object),
                 "same_order": self.alone.same_order,
                 "puts_first": names[self.alone.best],
                 "favours_own_family": self.alone.own_family,
-            },
+            }
         )
 
     def summary(self) -> dict[str, Any]:
@@ -457,13 +447,8 @@ def _meetings(groups: Groups, sample: Sample | Matches, proxy: Floats, about: Ta
     if len(cells):
         place[sample.met] = codes
     turned = sample.first > sample.second
-    of_pairs = Sample.of(
-        np.where(turned, 1.0 - sample.labels, sample.labels),
-        place,
-        sample.units,
-        sample.weights,
-        len(cells),
-    )
+    labels = np.where(turned, 1.0 - sample.labels, sample.labels)
+    of_pairs = Sample.of(labels, place, sample.units, sample.weights, len(cells))
     rates = estimate_rates(np.where(turned, 1.0 - proxy, proxy), of_pairs, target=about)
     n_items, n_labels = (part.astype(np.int64) for part in (of_pairs.n_items, of_pairs.n_labels))
     return Meetings(cells // n + 1, cells % n + 1, n_items, n_labels, rates.rate)
@@ -489,9 +474,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
     rate = _joined(ours)
     judges = np.concatenate([_as_voted(shares, sample) for sample in samples])
     pairs, gap, p = all_pairs(ours[-1]) if groups.names else _NO_PAIRS
-    gap_alone = differences(alone[-1], pairs)[0] if groups.names else gap
     n_labels = np.concatenate([s.n_labels for s in samples]).astype(np.int64)
-    lopsided = votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE
     return Estimates(
         group=(ALL, *groups.names),
         items=np.concatenate([s.n_items for s in samples]).astype(np.int64),
@@ -512,7 +495,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         first=pairs[:, 0] + 1,
         second=pairs[:, 1] + 1,
         difference=gap,
-        difference_alone=gap_alone,
+        difference_alone=differences(alone[-1], pairs)[0] if groups.names else gap,
         p=p,
         more_labels=_more_labels(pairs, gap, samples[-1], about),
         labels_for_reach=_labels_for(ours[0], whole, about),
@@ -522,7 +505,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         about=about,
         task=votes.task,
         orientation="as_given",
-        measures_coding=lopsided,
+        measures_coding=votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE,
         one_class=votes.minority_share == 0.0,
         seed=spec.settings.seed,
         warnings=warnings_of(votes, spec, groups, n_labels, weighting),
@@ -610,53 +593,47 @@ def traits_of(votes: VoteMatrix, signs: Votes) -> Mapping[str, NDArray[Any]]:
 
 
 def warnings_of(
-    votes: VoteMatrix,
-    spec: EstimateSpec,
-    groups: Groups,
-    n_labels: Ints,
-    weighting: Weighting,
+    votes: VoteMatrix, spec: EstimateSpec, groups: Groups, n_labels: Ints, weighting: Weighting
 ) -> tuple[str, ...]:
     """Return sentences about the labels, their sample and the groups."""
-    warnings = []
+    notes = []
     if weighting.uneven:
-        warnings.append(
+        notes.append(
             f"The groups by {quote_value(weighting.strata)} were labelled unevenly, so labels are "
             "reweighted to the items of each; rates of single groups do not depend on that."
         )
     if weighting.fair.differing and spec.weights is None:
-        warnings.append(
+        notes.append(
             f"{UNFAIR}: they differ from the others in "
             f"{listed(weighting.fair.differing, 3)}. Rates of all items hold only if that has "
             "nothing to do with the labels; label items drawn at random, give their sampling "
             "weights, or name as strata the feature within which they were drawn."
         )
     if votes.labelled.all() and spec.about == "file":
-        warnings.append("Every item has a label, so the rates of the file are known exactly.")
+        notes.append("Every item has a label, so the rates of the file are known exactly.")
     elif n_labels[0] < FEW_LABELS:
-        warnings.append(f"There are only {n_labels[0]} labels: intervals are wide.")
+        notes.append(f"There are only {n_labels[0]} labels: intervals are wide.")
     if groups.names:
         blank = int(np.count_nonzero((groups.codes < 0) | _unknown(groups)))
         if blank:
-            warnings.append(f"{blank:,} items have no {quote_value(spec.by or '')}.")
+            notes.append(f"{blank:,} items have no {quote_value(spec.by or '')}.")
         none = [name for name, n in zip(groups.names, n_labels[1:], strict=True) if n == 0]
         if none:
-            warnings.append(
+            notes.append(
                 f"No item of {listed(none, 3)} has a label, so nothing corrects the judges there."
             )
         counts = zip(groups.names, n_labels[1:].tolist(), strict=True)
         few = [f"{quote_value(name)} ({n})" for name, n in counts if 0 < n < FEWEST]
         if few:
             more = f" and {len(few) - 3} more" if len(few) > 3 else ""
-            warnings.append(
-                f"Groups with few labels have wide intervals: {', '.join(few[:3])}{more}."
-            )
+            notes.append(f"Groups with few labels have wide intervals: {', '.join(few[:3])}{more}.")
         same = [name for name in groups.names if name in set(votes.judges)]
         if same:
-            warnings.append(
+            notes.append(
                 f"{listed(same, 3)} both gave votes and is a group: judges may favour their own "
                 "answers, which the labels correct on average only."
             )
-    return tuple(warnings)
+    return tuple(notes)
 
 
 def _unknown(groups: Groups) -> Bools:

@@ -22,18 +22,7 @@ from judgepanel.kernels.threads import threads
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import (
-    Comparison,
-    ConstantPosition,
-    Estimator,
-    FittedArms,
-    Tally,
-    against_position,
-    comparisons,
-    grid_estimates,
-    settled,
-    tally,
-)
+from judgepanel.studies import accumulate
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Extend, Study, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
@@ -118,8 +107,8 @@ class PanelCurve(NllResult):
     ece: Interval = column()
     null_nll: float = column()
     constant_nll: Floats = column(axis=-2)
-    comparisons: tuple[Comparison, ...]
-    positions: tuple[ConstantPosition, ...]
+    comparisons: tuple[accumulate.Comparison, ...]
+    positions: tuple[accumulate.ConstantPosition, ...]
     ranking: tuple[str, ...]
     ranking_accuracy: Floats
     n_calibration: float
@@ -141,11 +130,11 @@ class PanelCurve(NllResult):
             "n_judges": self.n_judges,
         }
 
-    def position(self, calibrator: str) -> ConstantPosition | None:
+    def position(self, calibrator: str) -> accumulate.ConstantPosition | None:
         """Return all judges under a calibrator against a constant position, or None."""
         return self.positions[self.row(calibrator)] if self.positions else None
 
-    def comparison(self, calibrator: str, arm: str) -> Comparison | None:
+    def comparison(self, calibrator: str, arm: str) -> accumulate.Comparison | None:
         """Return the comparison of an arm (``top-5``, ``best k``) with all judges, or None."""
         arms = (c for c in self.comparisons if (c.calibrator, c.arm) == (calibrator, arm))
         return next(arms, None)
@@ -165,8 +154,8 @@ def choice_sizes(ks: Ints) -> Ints:
 
 
 def run_chunk(
-    votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk, into: Tally | None = None
-) -> Tally:
+    votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk, into: accumulate.Tally | None = None
+) -> accumulate.Tally:
     """Evaluate the splits of one chunk, and add them to those of ``into``."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
@@ -174,14 +163,14 @@ def run_chunk(
     offered = np.isin(ks, choice_sizes(ks))
     many = extend(votes, spec) is not None
 
-    def arms(split: Split) -> FittedArms:
+    def arms(split: Split) -> accumulate.FittedArms:
         choice = Choice(offered, CHOICE_FOLDS, (split.number, 3))
         with threads(2 if many else 1):
             fit = fit_split(ballots, split, ks, spec.recipe, choice)
-        return FittedArms.of(ballots, split, fit)
+        return accumulate.FittedArms.of(ballots, split, fit)
 
     splits = ((split, arms(split)) for split in splits_of(prepared, spec.settings, chunk))
-    return tally(
+    return accumulate.tally(
         ahead(splits) if many else splits,
         n_items=ballots.n_items,
         compared=np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges)),
@@ -191,7 +180,7 @@ def run_chunk(
     )
 
 
-def extend(votes: VoteMatrix, spec: PanelCurveSpec) -> Extend[Tally] | None:
+def extend(votes: VoteMatrix, spec: PanelCurveSpec) -> Extend[accumulate.Tally] | None:
     """Return what adds chunks in place, if a split has more cells of scores than workers hold."""
     ballots = prepare(votes, spec.settings).ballots
     n_arms = len(spec.panel_sizes(ballots.n_judges)) * len(spec.calibrators)
@@ -199,13 +188,13 @@ def extend(votes: VoteMatrix, spec: PanelCurveSpec) -> Extend[Tally] | None:
     return partial(run_chunk, votes, spec) if large else None
 
 
-def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve:
+def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) -> PanelCurve:
     """Return intervals and verdicts from the splits so far."""
     prepared, totals = prepare(votes, spec.settings), partial
     ks = spec.panel_sizes(prepared.ballots.n_judges)
     rare = errs_rarely(prepared)
-    estimated = Estimator.of(totals, prepared.ballots.units)
-    grid = grid_estimates(totals, estimated, rare=rare)
+    estimated = accumulate.Estimator.of(totals, prepared.ballots.units)
+    grid = accumulate.grid_estimates(totals, estimated, rare=rare)
     levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
@@ -215,40 +204,31 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     beyond = beyond if spec.ks or spec.compare != _COMPARED else []
     sizes = ", ".join(map(str, beyond))
     missing = f"There are {n_judges} judges: no panel of {sizes} is shown." if beyond else ""
+    replaced = replaced_fits(spec.calibrators, totals)
+    everyone = [(c, totals.reference) for c in range(len(spec.calibrators))]
     return PanelCurve.from_splits(
         prepared,
         spec,
         totals,
         k=ks,
         **levels,
-        comparisons=comparisons(
+        comparisons=accumulate.comparisons(
             totals, estimated, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),
-        positions=against_position(
-            prepared,
-            spec.settings,
-            totals,
-            [(c, totals.reference) for c in range(len(spec.calibrators))],
-        ),
+        positions=accumulate.against_position(prepared, spec.settings, totals, everyone),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],
-        warnings=run_warnings(
-            prepared,
-            totals,
-            *replaced_fits(spec.calibrators, totals),
-            first=[missing],
-            allowed=True,
-        ),
+        warnings=run_warnings(prepared, totals, *replaced, first=[missing], allowed=True),
     )
 
 
-def is_settled(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> bool:
+def is_settled(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) -> bool:
     """Whether more splits are unlikely to change the verdict on a compared panel or the best k."""
-    estimated = Estimator.of(partial, prepare(votes, spec.settings).ballots.units)
-    return settled(partial, estimated, np.append(partial.compared, partial.n_arms))
+    estimated = accumulate.Estimator.of(partial, prepare(votes, spec.settings).ballots.units)
+    return accumulate.settled(partial, estimated, np.append(partial.compared, partial.n_arms))
 
 
-PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
+PANEL_CURVE: Study[PanelCurveSpec, accumulate.Tally, PanelCurve] = Study(
     name="panel_curve",
     title="Panel curve",
     question="Keep all judges, or the top k?",

@@ -16,15 +16,7 @@ from judgepanel.kernels.cross_proxies import cross_proxies_of_best
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.prediction_powered import Sample, Target, estimate_rates
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.decide.estimate import (
-    EstimateSpec,
-    arrays_of,
-    target_of,
-    traits_of,
-    warnings_of,
-    weighting_of,
-    worth_of,
-)
+from judgepanel.studies.decide import estimate
 from judgepanel.studies.results import Declared, column, derived, frozen
 from judgepanel.studies.slices import groups_of
 from judgepanel.votes import VoteMatrix
@@ -96,16 +88,15 @@ class PanelWorth(Declared):
 
 def panel_sizes(n_judges: int) -> Ints:
     """Return 1, 2, 3, 5, 10, 20, 30, 50 and so on below all judges, and all."""
-    powers = range(len(str(n_judges)))
-    sizes = {step * 10**power for power in powers for step in _STEPS}
+    sizes = {step * 10**power for power in range(len(str(n_judges))) for step in _STEPS}
     return np.array(sorted({k for k in sizes if k < n_judges} | {n_judges}))
 
 
-def run_chunk(votes: VoteMatrix, spec: EstimateSpec, chunk: Chunk) -> Sizes:
+def run_chunk(votes: VoteMatrix, spec: estimate.EstimateSpec, chunk: Chunk) -> Sizes:
     """Return what panels of all sizes are worth; ``chunk`` holds one round."""
-    signs, labels, units = arrays_of(votes, spec)
-    weights = weighting_of(votes, spec, traits_of(votes, signs)).weights
-    sample, target = Sample.of(labels, None, units, weights), target_of(votes, spec)
+    signs, labels, units = estimate.arrays_of(votes, spec)
+    weights = estimate.weighting_of(votes, spec, estimate.traits_of(votes, signs)).weights
+    sample, target = Sample.of(labels, None, units, weights), estimate.target_of(votes, spec)
     # Without tuning no proxy counts: labels alone are the same beside every panel.
     alone = estimate_rates(np.zeros(len(labels)), sample, target=target, tuned=False)
     rates, worth, nll = [], [], []
@@ -113,7 +104,7 @@ def run_chunk(votes: VoteMatrix, spec: EstimateSpec, chunk: Chunk) -> Sizes:
         proxy = cross_proxies_of_best(signs, labels, units, k, seed=spec.settings.seed)
         ours = estimate_rates(proxy, sample, target=target)
         rates.append(ours.rate)
-        worth.append(worth_of([ours], [alone], [sample], target)[0])
+        worth.append(estimate.worth_of([ours], [alone], [sample], target)[0])
         nll.append(_nll(proxy[sample.rows], labels[sample.rows]))
     return Sizes(Interval.joined(rates), np.array(worth), np.array(nll))
 
@@ -127,10 +118,10 @@ def _nll(proxy: Floats, labels: Floats) -> float:
     return float(-np.log(np.where(labels > 0.0, p, 1.0 - p)).mean())
 
 
-def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Sizes) -> PanelWorth:
+def merge(votes: VoteMatrix, spec: estimate.EstimateSpec, partial: Sizes) -> PanelWorth:
     """Return worth and NLL by panel size."""
-    signs, labels, _ = arrays_of(votes, spec)
-    weighting = weighting_of(votes, spec, traits_of(votes, signs))
+    signs, labels, _ = estimate.arrays_of(votes, spec)
+    weighting = estimate.weighting_of(votes, spec, estimate.traits_of(votes, signs))
     known = labels[np.isfinite(labels)]
     one_class = len(np.unique(known)) < 2
     base = 0.5 if one_class else float(known.mean())
@@ -143,16 +134,16 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Sizes) -> PanelWorth:
         nll=partial.nll,
         null_nll=float(-(base * np.log(base) + (1.0 - base) * np.log(1.0 - base))),
         all_labelled=bool(votes.labelled.all()),
-        about=target_of(votes, spec),
+        about=estimate.target_of(votes, spec),
         orientation="as_given",
         one_class=one_class,
         measures_coding=votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE,
         seed=spec.settings.seed,
-        warnings=warnings_of(votes, spec, groups_of(votes, None), n_labels, weighting),
+        warnings=estimate.warnings_of(votes, spec, groups_of(votes, None), n_labels, weighting),
     )
 
 
-PANEL_WORTH: Study[EstimateSpec, Sizes, PanelWorth] = Study(
+PANEL_WORTH: Study[estimate.EstimateSpec, Sizes, PanelWorth] = Study(
     name="panel_worth",
     title="Worth by panel size",
     question="How many labels are the best judges worth?",

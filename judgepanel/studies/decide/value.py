@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
@@ -40,30 +39,16 @@ from judgepanel.kernels.panels import (
 from judgepanel.kernels.prefixes import ClosedForm, counts, posterior_mean
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.kernels.subsets import SubsetTrial, subset_trial
-from judgepanel.scoring.inference import (
-    MARGIN,
-    Estimate,
-    Verdict,
-    bonferroni_reach,
-    estimate,
-    holm,
-)
+from judgepanel.scoring import inference
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_nll
 from judgepanel.scoring.splits import Split, stream
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import RANGES, ValueTally, band, tally_values, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import StudySpec, option, valid
-from judgepanel.studies.results import (
-    PipelineResult,
-    by_split,
-    column,
-    flat_row,
-    frozen,
-    records_of,
-)
 from judgepanel.studies.slices import Slices, slices_of
 from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import InputError, VoteMatrix
@@ -72,12 +57,8 @@ from judgepanel.votes.matrix import cached
 REMOVED = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 COPIES = 4
 QUANTILES = 3
-MOST_ACCURATE, MEDIAN, MOST_CORRELATED, ASKED = (
-    "most accurate",
-    "median accuracy",
-    "most correlated",
-    "asked for",
-)
+MOST_ACCURATE, MEDIAN = "most accurate", "median accuracy"
+MOST_CORRELATED, ASKED = "most correlated", "asked for"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,11 +138,8 @@ def _copied(
     order = np.argsort(-posterior_mean(correct, voted), kind="stable")
     alike = np.argsort(-near, kind="stable")[: int(np.isfinite(near).sum())]
     picked: dict[int, str] = {}
-    for why, ranked in (
-        (MOST_ACCURATE, order),
-        (MEDIAN, order[len(order) // 2 :]),
-        (MOST_CORRELATED, alike),
-    ):
+    from_median = order[len(order) // 2 :]
+    for why, ranked in ((MOST_ACCURATE, order), (MEDIAN, from_median), (MOST_CORRELATED, alike)):
         remaining = [int(j) for j in ranked if int(j) not in picked]
         if remaining:
             picked[remaining[0]] = why
@@ -250,42 +228,30 @@ def values_of(prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec) -> 
     mates, correlation = errors_on(prepared, split.calibration, plan.nearest)
     null, constant = _constant(ballots, split, spec.calibrator)
     same = spec.shapley == (spec.aggregator, spec.calibrator)
+    # Value (K, n_eval) of every judge's cluster, (K, K).
+    by_cluster = each.copy()
+    several = np.flatnonzero(mates.sum(axis=1) > 1)
+    if len(several):
+        distinct, which = np.unique(mates[several], axis=0, return_inverse=True)
+        lost = item_nll(panels.of(~distinct), signs) - base
+        by_cluster[several] = lost[which.ravel()]
     values = np.concatenate(
         [
             [base, null, constant, base if same else null - judges.items.sum(axis=0)],
             each,
             change**2,
             item_nll(panels.of(~plan.families), signs) - base,
-            _without_clusters(panels, mates, each, signs, base),
+            by_cluster,
             item_nll(_removed(panels, ballots, split, plan, spec), signs) - base,
             *[item_nll(panels.copied(j, COPIES), signs)[None] - base for j, _ in plan.copied],
             judges.items,
             families.items,
         ]
     )
-    return SplitValues(
-        values,
-        _by_slice(each, split.evaluation, plan),
-        judges.noise,
-        families.noise,
-        judges.steady,
-        families.steady,
-        correlation,
-        np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits,
-    )
-
-
-def _without_clusters(
-    panels: Panels, result: Bools, each: Floats, signs: Floats, base: Floats
-) -> Floats:
-    """Return the value (K, n_eval) of every judge's cluster, (K, K)."""
-    values = each.copy()
-    several = np.flatnonzero(result.sum(axis=1) > 1)
-    if len(several):
-        distinct, which = np.unique(result[several], axis=0, return_inverse=True)
-        lost = item_nll(panels.of(~distinct), signs) - base
-        values[several] = lost[which.ravel()]
-    return values
+    slices = _by_slice(each, split.evaluation, plan)
+    fits = np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits
+    noise, steady = (judges.noise, families.noise), (judges.steady, families.steady)
+    return SplitValues(values, slices, *noise, *steady, correlation, fits)
 
 
 def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, spec: ValueSpec) -> Floats:
@@ -353,12 +319,8 @@ def _sampled(trial: SubsetTrial, players: Bools, spec: ValueSpec, number: int) -
         )
         for key in keys
     )
-    return _Shapley(
-        drawn.items,
-        drawn.noise,
-        always.items.mean(axis=1),
-        np.array([drawn.made + always.made, drawn.replaced + always.replaced]),
-    )
+    fits = np.array([drawn.made + always.made, drawn.replaced + always.replaced])
+    return _Shapley(drawn.items, drawn.noise, always.items.mean(axis=1), fits)
 
 
 def _by_slice(each: Floats, rows: Ints, plan: Plan) -> Floats:
@@ -401,7 +363,7 @@ The correlation must be shown to exceed it, and the judge not be shown to be mis
 """
 
 
-@frozen
+@results.frozen
 class JudgeValue:
     """One judge; all figures in nats with 95 % intervals for new items, NaN if unknown.
 
@@ -420,30 +382,30 @@ class JudgeValue:
 
     judge: str
     family: str
-    value: Interval = column(
+    value: Interval = results.column(
         "NLL without the judge minus that of all judges, in nats; above 0 it helps.",
         bounds=("lo", "hi"),
     )
-    p: float = column("Two-sided p-value of a value of 0.")
-    shapley: Interval = column(
+    p: float = results.column("Two-sided p-value of a value of 0.")
+    shapley: Interval = results.column(
         "NLL that the judge saves, averaged over the orders of joining, in nats."
     )
-    gain: Interval = column("Mean squared change of the panel's logit without the judge.")
+    gain: Interval = results.column("Mean squared change of the panel's logit without the judge.")
     nearest: str
-    correlation: Interval = column("Error correlation with the nearest judge.")
-    slice: str = column("Part of the items where its value most exceeds that elsewhere.")
-    slice_gap: Interval = column(
+    correlation: Interval = results.column("Error correlation with the nearest judge.")
+    slice: str = results.column("Part of the items where its value most exceeds that elsewhere.")
+    slice_gap: Interval = results.column(
         "Its value in that slice minus its value elsewhere, in nats.",
         bounds=("slice_lo", "slice_hi"),
         ends=", for all judges and slices at once",
     )
-    slice_p: float = column("One-sided p-value of slice_gap after Holm's correction.")
-    inner: float = column("Value by inner folds of all labelled rows, in nats.")
-    rank: int = column("Order in which judges would be removed, 1 first.")
-    droppable: bool = column(
+    slice_p: float = results.column("One-sided p-value of slice_gap after Holm's correction.")
+    inner: float = results.column("Value by inner folds of all labelled rows, in nats.")
+    rank: int = results.column("Order in which judges would be removed, 1 first.")
+    droppable: bool = results.column(
         "Whether it is among the judges shown to be removable together without loss."
     )
-    role: Role = column("Copy, specialist, complement or ordinary.")
+    role: Role = results.column("Copy, specialist, complement or ordinary.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,7 +441,7 @@ class Removal:
     delta: Interval
     p: float
     band: Interval
-    verdict: Verdict
+    verdict: inference.Verdict
     free: bool
 
 
@@ -497,8 +459,8 @@ class Copied:
     p: float
 
 
-@frozen
-class Value(PipelineResult):
+@results.frozen
+class Value(results.PipelineResult):
     """Result of :data:`VALUE`.
 
     ``judges`` are in the order of the analysis; ``removal`` is by m. ``droppable`` is the largest m
@@ -522,7 +484,7 @@ class Value(PipelineResult):
     shapley_calibrator: str
     shapley_nll: float
     permutations: int
-    nll_all: Interval = column("NLL of all judges, in nats.")
+    nll_all: Interval = results.column("NLL of all judges, in nats.")
     margin: float
     constant_nll: float
     feature: str
@@ -540,7 +502,7 @@ class Value(PipelineResult):
 
     def removal_frame(self) -> pd.DataFrame:
         """Return one row per number of removed judges."""
-        return pd.DataFrame(map(flat_row, self.removal))
+        return pd.DataFrame(map(results.flat_row, self.removal))
 
     def decisions(self) -> dict[str, Any]:
         """Return values, removable judges and the effect of copies."""
@@ -555,16 +517,16 @@ class Value(PipelineResult):
                 "nll_all": self.nll_all.value,
                 "droppable_judges": self.droppable_judges,
                 "judges": [_judge_row(judge) for judge in self.judges],
-                "groups": [flat_row(group) for group in self.groups],
-                "removal": [flat_row(removal) for removal in self.removal],
-                "copies": [flat_row(copy) for copy in self.copies],
+                "groups": [results.flat_row(group) for group in self.groups],
+                "removal": [results.flat_row(removal) for removal in self.removal],
+                "copies": [results.flat_row(copy) for copy in self.copies],
             }
         )
         return plain
 
 
 def _judge_row(judge: JudgeValue) -> dict[str, Any]:
-    return flat_row(judge, slice_gap="slice_")
+    return results.flat_row(judge, slice_gap="slice_")
 
 
 SLICE_LEVEL = 0.05
@@ -597,11 +559,11 @@ class Gathered:
         """Mean value of every split, (S, n)."""
         return self.tally.split_means[:, parts_of(self.plan)[name]]
 
-    def estimated(self, name: str) -> Estimate:
+    def estimated(self, name: str) -> inference.Estimate:
         """Return estimates of one part of the layout."""
         return self.of(self.items(name), self.splits(name))
 
-    def sampled(self, name: str, noise: Floats, steady: Floats) -> Estimate:
+    def sampled(self, name: str, noise: Floats, steady: Floats) -> inference.Estimate:
         """Return estimates of Shapley values, from ``noise`` and ``steady``, (S, n) each.
 
         The variation between splits is estimated from the orders that they share. The variance over
@@ -616,12 +578,11 @@ class Gathered:
 
     def of(
         self, items: Floats, splits: Floats, redrawn: Floats | float = 0.0, *, joint: bool = False
-    ) -> Estimate:
+    ) -> inference.Estimate:
         """Estimates from values (n, N) of items and (S, n) of splits; NaN ends from one split."""
-        tally = self.tally
-        seen = tally.seen > 0
+        tally, units = self.tally, self.units[self.tally.seen > 0]
         sizes = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
-        return estimate(items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint)
+        return inference.estimate(items, splits, units, *sizes, redrawn=redrawn, joint=joint)
 
 
 def level(split_values: Gathered) -> Interval:
@@ -649,17 +610,16 @@ def removal_figures(split_values: Gathered, seed: int) -> tuple[Removal, ...]:
     levels = Interval.of(split_values.of(items + base, splits + base_splits))
     nll, delta = levels.clip(*RANGES["nll"]), Interval.of(gap)
     known = len(split_values.tally.numbers) > 1
-    margin = MARGIN * float(base.mean())
+    margin = inference.MARGIN * float(base.mean())
     same = np.asarray(~items.any(axis=1))
-    decided = verdicts(delta, margin, same) if known else np.where(same, "tie", "undecided")
-    return records_of(
+    return results.records_of(
         Removal,
         m=removed,
         nll=nll,
         delta=delta,
         p=gap.p,
         band=band(gap, seed),
-        verdict=decided,
+        verdict=verdicts(delta, margin, same) if known else np.where(same, "tie", "undecided"),
         free=np.logical_and.accumulate(same | (gap.hi < margin)),
     )
 
@@ -667,7 +627,7 @@ def removal_figures(split_values: Gathered, seed: int) -> tuple[Removal, ...]:
 def copy_figures(split_values: Gathered, names: tuple[str, ...]) -> tuple[Copied, ...]:
     """Return the effect of copies on the panel."""
     estimates, copied = split_values.estimated("copied"), split_values.plan.copied
-    return records_of(
+    return results.records_of(
         Copied,
         judge=[names[j] for j, _ in copied],
         why=[why for _, why in copied],
@@ -681,7 +641,7 @@ def group_figures(split_values: Gathered, prepared: Prepared) -> tuple[GroupValu
     """Return families, then clusters of at least two judges, largest first."""
     plan, partial = split_values.plan, split_values.partial
     estimates = split_values.estimated("family")
-    rows = records_of(
+    rows = results.records_of(
         GroupValue,
         kind="family",
         name=plan.family_names,
@@ -700,7 +660,7 @@ def group_figures(split_values: Gathered, prepared: Prepared) -> tuple[GroupValu
     estimates = split_values.of(
         mean @ split_values.items("cluster"), split_values.splits("cluster") @ mean.T
     )
-    return rows + records_of(
+    return rows + results.records_of(
         GroupValue,
         kind="cluster",
         name=[*map(str, labels)],
@@ -718,34 +678,26 @@ def judge_figures(
     plan, partial = split_values.plan, split_values.partial
     estimates = split_values.estimated("each")
     value = Interval.of(estimates)
-    shapley = Interval.of(split_values.sampled("shapley", partial.noise, partial.steady))
-    gain = Interval.of(split_values.estimated("gain"), "").clip(0.0, np.inf)
     correlation = _correlations(split_values)
     sliced = _slice_gaps(split_values)
     rank = ranks(split_values.inner)
-    return records_of(
+    copies = correlation.above(COPY_BOUND) & ~value.above()
+    roles = [copies, sliced["slice_p"] < SLICE_LEVEL, value.above()]
+    return results.records_of(
         JudgeValue,
         judge=names,
         family=plan.family,
         value=value,
         p=estimates.p,
-        shapley=shapley,
-        gain=gain,
+        shapley=Interval.of(split_values.sampled("shapley", partial.noise, partial.steady)),
+        gain=Interval.of(split_values.estimated("gain"), "").clip(0.0, np.inf),
         nearest=[names[k] if k >= 0 else "" for k in plan.nearest],
         correlation=correlation,
         **sliced,
         inner=split_values.inner,
         rank=rank,
         droppable=(rank > 0) & (rank <= droppable),
-        role=np.select(
-            [
-                correlation.above(COPY_BOUND) & ~value.above(),
-                sliced["slice_p"] < SLICE_LEVEL,
-                value.above(),
-            ],
-            ["copy", "specialist", "complement"],
-            "ordinary",
-        ),
+        role=np.select(roles, ["copy", "specialist", "complement"], "ordinary"),
     )
 
 
@@ -768,8 +720,7 @@ def _correlations(split_values: Gathered) -> Interval:
     in_splits = split_values.partial.correlation
     known = np.isfinite(in_splits)
     n_known = known.sum(axis=0)
-    safe = np.where(known, in_splits, 0.0)
-    mean = safe.sum(axis=0) / np.maximum(n_known, 1)
+    mean = np.where(known, in_splits, 0.0).sum(axis=0) / np.maximum(n_known, 1)
     square = np.where(known, (in_splits - mean) ** 2, 0.0).sum(axis=0)
     spread = np.sqrt(square / np.maximum(n_known - 1, 1))
     n_cal, n_eval = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
@@ -795,18 +746,18 @@ def _slice_gaps(split_values: Gathered) -> dict[str, Any]:
     for s, members in enumerate(slices.rows):
         inside = np.isin(seen, members)
         gap = split_values.of(_contrast(each, inside), split_values.partial.slices[:, :, s])
-        gaps.append(Interval.of(gap, reach=bonferroni_reach(gap, n_judges * n_slices)))
+        gaps.append(Interval.of(gap, reach=inference.bonferroni_reach(gap, n_judges * n_slices)))
         p[:, s] = np.where(gap.value > 0, gap.p / 2.0, 1.0 - gap.p / 2.0)
     best = np.argmin(p, axis=1)
     at = np.arange(n_judges), best
     return {
         "slice": [slices.names[s] for s in best],
         "slice_gap": Interval.stacked(gaps, axis=1)[at],
-        "slice_p": holm(p.ravel()).reshape(p.shape)[at],
+        "slice_p": inference.holm(p.ravel()).reshape(p.shape)[at],
     }
 
 
-def _contrast(each: Floats, inside: NDArray[np.bool_]) -> Floats:
+def _contrast(each: Floats, inside: Bools) -> Floats:
     """Values (K, N) of items whose mean is that inside minus that outside, linearised."""
     share = float(inside.mean())
     if share in (0.0, 1.0):
@@ -869,7 +820,7 @@ class ValueSpec(StudySpec):
         return self.aggregator, self.calibrator
 
 
-@frozen
+@results.frozen
 class ValuePartial:
     """Values of the splits so far; arrays (S, ...) as in :class:`SplitValues`.
 
@@ -878,13 +829,13 @@ class ValuePartial:
     """
 
     tally: ValueTally
-    slices: Floats = by_split()
-    noise: Floats = by_split()
-    family_noise: Floats = by_split()
-    steady: Floats = by_split()
-    family_steady: Floats = by_split()
-    correlation: Floats = by_split()
-    fits: Ints = by_split()
+    slices: Floats = results.by_split()
+    noise: Floats = results.by_split()
+    family_noise: Floats = results.by_split()
+    steady: Floats = results.by_split()
+    family_steady: Floats = results.by_split()
+    correlation: Floats = results.by_split()
+    fits: Ints = results.by_split()
     inner: Floats
 
 
@@ -900,11 +851,9 @@ def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     inner = np.zeros(0)
     if chunk.first + chunk.count >= rounds(spec):
         inner = inner_of_all(prepared, split, spec)
-    return ValuePartial(
-        tally_values(rows, prepared.ballots.n_items, parts_of(plan)["family_shapley"].stop),
-        **{name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT},
-        inner=inner,
-    )
+    tally = tally_values(rows, prepared.ballots.n_items, parts_of(plan)["family_shapley"].stop)
+    others = {name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT}
+    return ValuePartial(tally, **others, inner=inner)
 
 
 _PER_SPLIT = tuple(declared.name for declared in fields(SplitValues))[1:]
@@ -932,6 +881,11 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     first = order[:droppable] if len(partial.inner) else order[:0]
     nll_all = level(split_values)
     aggregator, calibrator = spec.shapley
+    made, replaced = (int(n) for n in partial.fits.sum(axis=0))
+    name = spec.shapley[1] if spec.calibrator == "none" else spec.calibrator
+    notes = stand_ins((name,), (replaced,), made)
+    if prepared.ballots.n_judges == 1:
+        notes.append("There is only one judge, so its value is that against the base rate.")
     return Value.from_splits(
         prepared,
         spec,
@@ -946,25 +900,13 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
         shapley_calibrator=calibrator,
         shapley_nll=mean_loss(split_values, "shapley_everyone"),
         nll_all=nll_all,
-        margin=MARGIN * float(nll_all.value),
+        margin=inference.MARGIN * float(nll_all.value),
         null_nll=mean_loss(split_values, "null"),
         constant_nll=mean_loss(split_values, "constant"),
         feature=plan.slices.feature or "",
         slices=plan.slices.names,
         planned_splits=rounds(spec),
-        warnings=_warnings(prepared, spec, partial),
-    )
-
-
-def _warnings(prepared: Prepared, spec: ValueSpec, partial: ValuePartial) -> tuple[str, ...]:
-    made, replaced = (int(n) for n in partial.fits.sum(axis=0))
-    name = spec.shapley[1] if spec.calibrator == "none" else spec.calibrator
-    alone = "There is only one judge, so its value is that against the base rate."
-    return run_warnings(
-        prepared,
-        partial.tally,
-        *stand_ins((name,), (replaced,), made),
-        alone if prepared.ballots.n_judges == 1 else "",
+        warnings=run_warnings(prepared, partial.tally, *notes),
     )
 
 

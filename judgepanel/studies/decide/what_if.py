@@ -21,15 +21,14 @@ measured item by item (:data:`judgepanel.studies.decide.what_if.WHAT_IF`). The f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from judgepanel.arrays import Bools
+from judgepanel.arrays import Bools, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores
@@ -37,18 +36,10 @@ from judgepanel.scoring.descriptive import allow_difference, allow_level, betwee
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import contract
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.contract import (
-    Chunk,
-    Prepared,
-    Settings,
-    Study,
-    grouped_votes,
-    prepare,
-    steady,
-)
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel.curator import known_judges
 from judgepanel.studies.panel.recommended import (
@@ -59,7 +50,7 @@ from judgepanel.studies.panel.recommended import (
     check_panel_aggregators,
     recommended,
 )
-from judgepanel.studies.results import PipelineResult, flat_row, long_frame, records_of
+from judgepanel.studies.results import PipelineResult, flat_row, json_values, long_frame, records_of
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import Oriented
 
@@ -94,16 +85,13 @@ class WhatIf(PipelineResult):
     verdict: Verdict
     constant_nll: float
 
-    COLUMNS: ClassVar[Mapping[str, str]] = {
-        "panel": "The panel kept, or the one it is compared with.",
-    }
+    COLUMNS: ClassVar[dict[str, str]] = {"panel": "The panel kept, or the one it is compared with."}
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel, the kept one first."""
         both = (self.kept, self.against)
         nll = Interval.stacked(panel.nll for panel in both)
         return long_frame(
-            (2,),
             {
                 "panel": ("kept", "against"),
                 "k": [len(panel.judges) for panel in both],
@@ -117,18 +105,15 @@ class WhatIf(PipelineResult):
                 "null_nll": self.null_nll,
                 "skill": 1.0 - nll.value / self.null_nll,
                 "cost": [panel.cost for panel in both],
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:
         """Return both panels and their difference."""
-        delta, lo, hi = to_plain(tuple(self.delta))
         return {
             "kept": to_plain(flat_row(self.kept, nll="")),
             "against": to_plain(flat_row(self.against, nll="")),
-            "delta": delta,
-            "delta_lo": lo,
-            "delta_hi": hi,
+            **json_values({"delta": self.delta}),
         }
 
 
@@ -167,7 +152,7 @@ class WhatIfSpec(StudySpec):
             object.__setattr__(self, "calibrator", "none")
 
 
-def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[Prepared, Bools]:
+def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[contract.Prepared, Bools]:
     """Return both panels (2, n_judges) without judges that were set aside: the one kept last.
 
     Raises
@@ -175,7 +160,7 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[Prepared, Bools]:
     InputError
         An unknown judge, or a panel whose judges were all set aside.
     """
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     masks = []
     for judges in (spec.against, spec.keep):
         if judges is None:
@@ -193,7 +178,7 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[Prepared, Bools]:
     return prepared, np.array(masks)
 
 
-def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
+def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: contract.Chunk) -> Tally:
     """Score both panels on the splits of one chunk."""
     prepared, masks = _panels(votes, spec)
     ballots = prepared.ballots
@@ -221,12 +206,9 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     items, splits = totals.nll()
     same = bool((masks[0] == masks[1]).all())
     extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
-    level = allow_level(estimated(items, splits), extra)
-    nll = Interval.of(level).clip(*RANGES["nll"])
-    gap = allow_difference(
-        estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]),
-        between(extra[1:], extra[:1]) * (not same),
-    )
+    nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*RANGES["nll"])
+    doubt = between(extra[1:], extra[:1]) * (not same)
+    gap = allow_difference(estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]), doubt)
     _, brier, accuracy, ece = totals.split_means[:, :, 0].mean(axis=0)[:, :-1]
     costs = None if known.costs is None else np.array(known.costs)
     against, kept = records_of(
@@ -239,6 +221,11 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         cost=None if costs is None else [float(costs[mask].sum()) for mask in masks],
     )
     margin = MARGIN * float(nll.value[0])
+    aside = set(prepared.oriented.set_aside)
+    named = aside.intersection((*(spec.keep or ()), *(spec.against or ())))
+    notes = replaced_fits((spec.calibrator,), totals)
+    if named:
+        notes.append("Judges that were set aside are in neither panel.")
     return WhatIf.from_splits(
         prepared,
         spec,
@@ -250,19 +237,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         margin=margin,
         verdict=verdict(float(gap.lo[0]), float(gap.hi[0]), margin, identical=same),
         planned_splits=rounds(spec),
-        warnings=_warnings(prepared, spec, totals),
-    )
-
-
-def _warnings(prepared: Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str, ...]:
-    aside = set(prepared.oriented.set_aside)
-    named = aside.intersection((*(spec.keep or ()), *(spec.against or ())))
-    return run_warnings(
-        prepared,
-        totals,
-        *replaced_fits((spec.calibrator,), totals),
-        "Judges that were set aside are in neither panel." if named else "",
-        allowed=True,
+        warnings=run_warnings(prepared, totals, *notes, allowed=True),
     )
 
 
@@ -271,7 +246,7 @@ def rounds(spec: WhatIfSpec) -> int:
     return min(spec.settings.most_splits, SPLITS)
 
 
-WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
+WHAT_IF: contract.Study[WhatIfSpec, Tally, WhatIf] = contract.Study(
     name="what_if",
     title="What if",
     question="What if only these judges were kept?",
@@ -279,12 +254,12 @@ WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
     merge=merge,
     rounds=rounds,
     chunk=2,
-    settled=steady(merge, lambda result: [(result.delta, result.margin)]),
+    settled=contract.steady(merge, lambda result: [(result.delta, result.margin)]),
 )
 
 _SETTINGS = ("orientation", "protocol", "splits", "fraction", "seed", "group_duplicates")
 """Settings that two analyses must share for their splits to be the same."""
-Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+Rows = tuple[Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -295,7 +270,7 @@ class Side:
     file: str
     created: str
     votes: VoteMatrix
-    settings: Settings
+    settings: contract.Settings
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -305,7 +280,7 @@ class Side:
     @property
     def oriented(self) -> Oriented:
         """The votes as its studies take them."""
-        return prepare(self.votes, self.settings).oriented
+        return contract.prepare(self.votes, self.settings).oriented
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,8 +315,12 @@ class Relation:
 
 def relation(before: Side, after: Side) -> Relation:
     """Compare the data of two analyses; O(items x judges)."""
-    rows = _shared_rows(before.votes, after.votes)
     left, right = before.votes, after.votes
+    # Positions in both of the items with a label in both, in the order of before.
+    place = {right.item_ids[i]: i for i in np.flatnonzero(right.labelled).tolist()}
+    own = [i for i in np.flatnonzero(left.labelled).tolist() if left.item_ids[i] in place]
+    other = [place[left.item_ids[i]] for i in own]
+    rows = np.array(own, dtype=np.int64), np.array(other, dtype=np.int64)
     sides = [set(side.judges) for side in (before, after)]
     both = tuple(sorted(sides[0] & sides[1]))
     overlap = Relation(
@@ -395,16 +374,8 @@ def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
     )
 
 
-def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:
-    """Positions in both of the items with a label in both, in the order of before."""
-    place = {after.item_ids[i]: i for i in np.flatnonzero(after.labelled).tolist()}
-    left = [i for i in np.flatnonzero(before.labelled).tolist() if before.item_ids[i] in place]
-    right = [place[before.item_ids[i]] for i in left]
-    return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
-
-
-def _groups(side: Side, rows: NDArray[np.int64]) -> tuple[str, ...] | None:
-    votes = grouped_votes(side.votes, side.settings)
+def _groups(side: Side, rows: Ints) -> tuple[str, ...] | None:
+    votes = contract.grouped_votes(side.votes, side.settings)
     return None if votes.groups is None else tuple(votes.groups[i] for i in rows)
 
 

@@ -29,21 +29,11 @@ from typing import Literal
 import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels import prefixes
 from judgepanel.kernels.aggregation import KERNELS, Aggregator, cross_fits, panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.prefixes import (
-    CLOSED_FORMS,
-    N_FOLDS,
-    Fit,
-    PrefixScores,
-    counts,
-    cross_fitted,
-    places_in,
-    ranking_key,
-    without_votes,
-)
-from judgepanel.kernels.subsets import Comparison, SubsetTrial, best_of, table, table_kernel
+from judgepanel.kernels.subsets import Comparison, SubsetTrial, best_of, table
 from judgepanel.scoring.metrics import mean_nll
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.curator import (
@@ -70,6 +60,7 @@ from judgepanel.studies.panel.curator import (
     one_per_cluster,
     one_per_family,
     random_k,
+    table_scores,
     top_k,
     without_failures,
 )
@@ -80,7 +71,7 @@ class Curated:
     """A curator's panel in one split and the panel's scores, one column."""
 
     chosen: Chosen
-    scores: PrefixScores
+    scores: prefixes.PrefixScores
 
 
 def curated(
@@ -99,7 +90,12 @@ def curated(
     the calibration rows are 0, which saves most of the fits.
     """
     if curator.choose is None:
-        chosen = _oracle(ballots, split, evidence)
+        # The k most accurate judges with the lowest NLL on the evaluation rows themselves.
+        rules = evidence.rules
+        sizes = np.arange(1, ballots.n_judges + 1)
+        recipe = Recipe(rules.aggregator, (rules.calibrator,), seed=rules.seed)
+        nll = evaluate_split(ballots, split, sizes, recipe).evaluation[rules.calibrator].nll
+        chosen = first_of(evidence, int(np.argmin(nll.mean(axis=1))) + 1, "accuracy", float("inf"))
     else:
         chosen = curator.choose(evidence)
         if np.isnan(chosen.nll):
@@ -119,28 +115,19 @@ class _Refit:
     evidence: Evidence
     refit: Aggregator
 
-    def scores(self, curator: Curator, chosen: Chosen) -> PrefixScores:
+    def scores(self, curator: Curator, chosen: Chosen) -> prefixes.PrefixScores:
         """Score both sides, as calibrators may see them."""
         rules, k = self.evidence.rules, np.array([chosen.size])
         ranking, key = chosen.ranking or "accuracy", (self.split.number, 4)
         if chosen.table and self.refit == rules.aggregator:
-            return cross_fitted(
-                self.ballots,
-                self.split,
-                k,
-                table_kernel,
-                ranking=ranking,
-                own_label="removed",
-                seed=rules.seed,
-                key=key,
-            )
+            return table_scores(self.ballots, self.split, k, ranking, rules.seed, key)
         if chosen.ranking is not None or not curator.uses_labels:
             seen = self.ballots if chosen.ranking else self.ballots.of_judges(chosen.judges)
             recipe = Recipe(self.refit, ranking=ranking, seed=rules.seed)
             return recipe.scores(seen, self.split, k, key)
         return self.chosen_anew(curator, chosen)
 
-    def chosen_anew(self, curator: Curator | None, chosen: Chosen) -> PrefixScores:
+    def chosen_anew(self, curator: Curator | None, chosen: Chosen) -> prefixes.PrefixScores:
         """Score both sides, the calibration rows by panels chosen again outside each fold.
 
         Without a ``curator`` to choose again, scores of the calibration rows are 0.
@@ -148,8 +135,8 @@ class _Refit:
         ballots, split, refit = self.ballots, self.split, self.refit
         rows, seed = split.calibration, self.evidence.rules.seed
         logits, empty = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
-        place = places_in(rows, ballots.n_items)
-        pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
+        place = prefixes.places_in(rows, ballots.n_items)
+        pieces = folds(ballots.units, rows, prefixes.N_FOLDS, seed=seed, key=(split.number, 4))
         fold = fold_of(pieces, ballots.n_items)
         for piece in pieces:
             if curator is None:
@@ -158,45 +145,38 @@ class _Refit:
             part = self.evidence.part(place[piece.calibration], piece.number)
             judges = curator.chosen(part).judges
             if cross_fits(refit):
-                learn = Fit(piece.calibration, piece.evaluation, fold[piece.calibration])
+                learn = prefixes.Fit(piece.calibration, piece.evaluation, fold[piece.calibration])
                 logits[inside], empty[inside] = fitted_logits(ballots, learn, judges, refit)
             else:
                 scores = _fixed(ballots, split, judges, refit)
                 logits[inside] = scores.calibration[0, inside]
                 empty[inside] = scores.calibration_empty[0, inside]
         if cross_fits(refit):
-            whole = Fit(rows, split.evaluation, fold[rows])
+            whole = prefixes.Fit(rows, split.evaluation, fold[rows])
             held, unseen = fitted_logits(ballots, whole, chosen.judges, refit)
         else:
             final = _fixed(ballots, split, chosen.judges, refit)
             held, unseen = final.evaluation[0], final.evaluation_empty[0]
         size, order = np.array([chosen.size]), np.arange(ballots.n_judges)
         own, new = (logits[None], empty[None]), (held[None], unseen[None])
-        return PrefixScores(size, order, *own, *new, fold[rows])
+        return prefixes.PrefixScores(size, order, *own, *new, fold[rows])
 
 
-def _fixed(ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator) -> PrefixScores:
+def _fixed(
+    ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator
+) -> prefixes.PrefixScores:
     """Score both sides under one panel, calibration rows by counts without the item's own unit."""
     size = np.array([int(judges.sum())])
     return panel_scores(ballots.of_judges(judges), split, size, aggregator=aggregator)
 
 
 def fitted_logits(
-    ballots: Ballots, fit: Fit, judges: Bools, aggregator: Aggregator
+    ballots: Ballots, fit: prefixes.Fit, judges: Bools, aggregator: Aggregator
 ) -> tuple[Floats, Bools]:
     """Raw logits (n_score,) of one panel (n_judges,), and the mask of items without votes."""
     seen, size = ballots.of_judges(judges), np.array([int(judges.sum())])
-    empty = without_votes(seen, fit.score, np.arange(seen.n_judges), size)[0]
+    empty = prefixes.without_votes(seen, fit.score, np.arange(seen.n_judges), size)[0]
     return KERNELS[aggregator](seen, [fit], size, "accuracy")[0][0], empty
-
-
-def _oracle(ballots: Ballots, split: Split, evidence: Evidence) -> Chosen:
-    """The k most accurate judges with the lowest NLL on the evaluation rows themselves."""
-    rules = evidence.rules
-    sizes = np.arange(1, ballots.n_judges + 1)
-    recipe = Recipe(rules.aggregator, (rules.calibrator,), seed=rules.seed)
-    nll = evaluate_split(ballots, split, sizes, recipe).evaluation[rules.calibrator].nll
-    return first_of(evidence, int(np.argmin(nll.mean(axis=1))) + 1, "accuracy", float("inf"))
 
 
 def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> tuple[int, int, float, float]:
@@ -248,8 +228,7 @@ def best_under_budget(evidence: Evidence) -> Chosen:
     limit = float(cost.sum()) if budget is None else min(budget, float(cost.sum()))
     check_budget(cost, limit)
     steps = budget_grid(cost, POINTS, limit)
-    aggregator = evidence.rules.aggregator
-    return under_budgets(evidence, steps, aggregator, reference=False).panels[-1]
+    return under_budgets(evidence, steps, evidence.rules.aggregator, reference=False).panels[-1]
 
 
 def budget_grid(cost: Floats, points: int, limit: float, *, whole: bool = False) -> Floats:
@@ -276,7 +255,7 @@ def compared_under(aggregator: Aggregator) -> Aggregator:
     time. Raw scores of Dawid-Skene are too overconfident to compare uncalibrated, so stacking is
     used there, too.
     """
-    return aggregator if aggregator in CLOSED_FORMS else "stacking"
+    return aggregator if aggregator in prefixes.CLOSED_FORMS else "stacking"
 
 
 def under_budgets(
@@ -300,7 +279,7 @@ def under_budgets(
     if not affordable(cost, float(budgets[0])).any():
         raise ValueError("the smallest budget pays for no judge")
     compared = compared_under(aggregator)
-    if compared in CLOSED_FORMS and evidence.ballots.n_judges <= FEW:
+    if compared in prefixes.CLOSED_FORMS and evidence.ballots.n_judges <= FEW:
         return _every_panel(evidence, cost, budgets)
     total = float(cost.sum())
     whole = affordable(total, float(budgets[-1]))
@@ -310,7 +289,7 @@ def under_budgets(
     everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
     panels = []
     for b in range(len(budgets)):
-        first = 0 if compared in CLOSED_FORMS else b
+        first = 0 if compared in prefixes.CLOSED_FORMS else b
         seen = np.round(nll[first : b + 1], _DIGITS)
         level, order = np.unravel_index(int(np.argmin(seen)), seen.shape)
         panels.append(Chosen(masks[first + level, order], float(nll[first + level, order])))
@@ -344,18 +323,12 @@ def orders(evidence: Evidence, limit: float = float("inf")) -> Ints:
     when added to the judges before (see :func:`_greedy`), followed by the first order; by |a - .5|.
     """
     cost, ballots = _costs(evidence), evidence.ballots
-    distance = ranking_key(*counts(ballots, evidence.rows), "informativeness")
-    value = per_cost(distance, cost)
-    by_value = _sorted(-value, -np.round(distance, 12), cost)
+    distance = prefixes.ranking_key(*prefixes.counts(ballots, evidence.rows), "informativeness")
+    far_first = -np.round(distance, 12)
+    by_value = _sorted(-per_cost(distance, cost), far_first, cost)
     greedy = _greedy(evidence, cost, limit)
     rest = by_value[~np.isin(by_value, greedy)]
-    return np.stack(
-        [
-            by_value,
-            np.concatenate([greedy, rest]),
-            _sorted(-np.round(distance, 12), cost),
-        ]
-    )
+    return np.stack([by_value, np.concatenate([greedy, rest]), _sorted(far_first, cost)])
 
 
 def per_cost(gain: Floats, cost: Floats) -> Floats:
@@ -434,7 +407,7 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
     cost, rules = _costs(evidence), evidence.rules
     total = np.zeros((len(levels), len(ORDERS)))
     trials: tuple[SubsetTrial, ...] = ()
-    if aggregator in CLOSED_FORMS:
+    if aggregator in prefixes.CLOSED_FORMS:
         if aggregator != rules.aggregator:
             raise ValueError("the rules compare panels under another aggregator")
         trials = evidence.comparison().trials
@@ -443,27 +416,23 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
         key, units = (*evidence.key, 106), evidence.ballots.units
         pieces = folds(units, evidence.rows, FITTED_FOLDS, seed=rules.seed, key=key)
     for number, piece in enumerate(pieces):
-        part = evidence.part(piece.calibration, 200 + number)
-        by = orders(part, float(levels[-1]))
+        by = orders(evidence.part(piece.calibration, 200 + number), float(levels[-1]))
         panels = filled(by, cost, levels).reshape(-1, len(cost))
         unique, back = np.unique(panels, axis=0, return_inverse=True)
         if trials:
             losses = trials[number].losses(unique)[0]
         else:
-            losses = _fitted_losses(evidence, piece, unique, aggregator)
+            losses = _raw_losses(evidence, piece, unique, aggregator)
         total += losses[back].reshape(total.shape)
     return total / evidence.ballots.n_items
 
 
-def _fitted_losses(
-    evidence: Evidence, piece: Split, panels: Bools, aggregator: Aggregator
-) -> Floats:
+def _raw_losses(evidence: Evidence, piece: Split, panels: Bools, aggregator: Aggregator) -> Floats:
     """Summed raw NLL (n_panels,) of the held-out rows under panels fitted to the others."""
     ballots, learn, held = evidence.ballots, piece.calibration, piece.evaluation
-    pieces = folds(
-        ballots.units, learn, FITTED_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)
-    )
-    fit = Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
+    seed, key = evidence.rules.seed, (*evidence.key, 105)
+    pieces = folds(ballots.units, learn, FITTED_FOLDS, seed=seed, key=key)
+    fit = prefixes.Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
     signs = ballots.signs.astype(np.float64)
     null = ballots.null_logit(learn)
     values = np.empty(len(panels))
@@ -518,12 +487,7 @@ CURATORS: Mapping[str, Curator] = {
         Curator("checks", "without parse-rate failures (P1)", without_failures),
         Curator("above_chance", "without judges below chance", above_chance),
         Curator("cheapest", "the k cheapest", cheapest_k, uses_labels=True, needs="costs"),
-        Curator(
-            BUDGET,
-            "the best found under a budget",
-            best_under_budget,
-            needs="budget",
-        ),
+        Curator(BUDGET, "the best found under a budget", best_under_budget, needs="budget"),
         Curator(SELECTOR, "finite-calibration selector", finite_calibration),
         Curator(ORACLE, "oracle k", None),
     )

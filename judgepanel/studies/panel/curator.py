@@ -20,38 +20,13 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels import prefixes, subsets
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, inner_losses, nll_by_fold
-from judgepanel.kernels.prefixes import (
-    RANKINGS,
-    ClosedForm,
-    Ranking,
-    counts,
-    cross_fitted,
-    posterior_mean,
-    rank,
-)
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
-from judgepanel.kernels.subsets import (
-    MOST_GROUPS,
-    MOST_JUDGES,
-    Comparison,
-    SearchResult,
-    backward,
-    best_of,
-    by_folds,
-    by_split,
-    exhaustive,
-    forward,
-    found_groups,
-    lasso_path,
-    named_groups,
-    table_kernel,
-)
 from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.options import valid
@@ -86,15 +61,15 @@ class JudgeCosts:
         """Cost of all judges."""
         return float(self.cost.sum())
 
-    def of(self, judges: NDArray[np.bool_]) -> Floats:
+    def of(self, judges: Bools) -> Floats:
         """Return the cost of panels (..., n_judges)."""
         return np.asarray(judges.astype(np.float64) @ self.cost)
 
-    def slowest(self, judges: NDArray[np.bool_]) -> Floats:
+    def slowest(self, judges: Bools) -> Floats:
         """Latency of panels (..., n_judges) asked in parallel; 0 if empty, NaN if unknown."""
         return np.asarray(np.where(judges, self.latency, 0.0).max(axis=-1))
 
-    def in_turn(self, judges: NDArray[np.bool_]) -> Floats:
+    def in_turn(self, judges: Bools) -> Floats:
         """Latency of panels (..., n_judges) asked in sequence."""
         return np.asarray(np.where(judges, self.latency, 0.0).sum(axis=-1))
 
@@ -188,7 +163,11 @@ def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
     """
     place = {name: j for j, name in enumerate(votes.judges)}
     columns = np.array([place[name] for name in judges], dtype=np.int64)
-    cost, latency = numbers_of(votes, COST, "price"), _latency(votes)
+    cost = numbers_of(votes, COST, "price")
+    try:
+        latency = numbers_of(votes, LATENCY, "time")
+    except InputError:
+        latency = None  # No decision depends on latencies that are not all numbers.
     slow = np.full(len(judges), np.nan) if latency is None else latency[columns]
     unit, second = (_unit(column_of(votes, name), name) for name in (COST, LATENCY))
     if cost is None:
@@ -207,19 +186,11 @@ def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
     return JudgeCosts(cost, unit, False, slow, second)
 
 
-def _latency(votes: VoteMatrix) -> Floats | None:
-    """Return latencies, None if unknown or not all numeric: no decision depends on them."""
-    try:
-        return numbers_of(votes, LATENCY, "time")
-    except InputError:
-        return None
-
-
 def _unit(column: str | None, name: str) -> str:
     return "" if column is None else column.removeprefix(name).removeprefix("_")
 
 
-def affordable(cost: Floats | float, budget: float) -> NDArray[np.bool_]:
+def affordable(cost: Floats | float, budget: float) -> Bools:
     """Return which costs are within a budget."""
     return np.asarray(np.asarray(cost) <= budget * (1.0 + SLACK))
 
@@ -259,6 +230,7 @@ def no_costs_note(costs: JudgeCosts) -> list[str]:
 
 
 Inner = Literal["folds", "split"]
+Key = tuple[int, ...]
 Needs = Literal["nothing", "families", "costs", "budget"]
 
 
@@ -273,7 +245,7 @@ class Rules:
     patterns in a table instead of summing votes.
     """
 
-    aggregator: ClosedForm = "one_coin"
+    aggregator: prefixes.ClosedForm = "one_coin"
     calibrator: Calibrator = "beta"
     folds: int = 5
     size: int = 5
@@ -318,14 +290,14 @@ class Evidence:
         """Return some of the rows, with a separate random stream."""
         return replace(self, ballots=rows_of(self.ballots, rows), key=(*self.key, number))
 
-    def comparison(self, inner: Inner = "folds") -> Comparison:
+    def comparison(self, inner: Inner = "folds") -> subsets.Comparison:
         """Return a comparison of panels on these rows alone, by inner folds or one inner split."""
         seed, of_these = self.rules.seed, (self.ballots, self.rows)
         pipeline = self.rules.aggregator, self.rules.calibrator
         if inner == "split":
-            return by_split(*of_these, *pipeline, seed=seed, key=(*self.key, 101))
+            return subsets.by_split(*of_these, *pipeline, seed=seed, key=(*self.key, 101))
         n_folds, key = self.rules.folds, (*self.key, 102)
-        return by_folds(*of_these, *pipeline, n_folds=n_folds, seed=seed, key=key)
+        return subsets.by_folds(*of_these, *pipeline, n_folds=n_folds, seed=seed, key=key)
 
     def seen_nll(self, judges: Bools) -> float:
         """Return the NLL of one panel (n_judges,) by inner folds of these rows."""
@@ -373,7 +345,7 @@ class Chosen:
 
     judges: Bools
     nll: float = float("nan")
-    ranking: Ranking | None = None
+    ranking: prefixes.Ranking | None = None
     table: bool = False
     path: Bools | None = None
     path_nll: Floats | None = None
@@ -417,7 +389,7 @@ class Curator:
         return 0.0 if self.searches is None else self.searches(n_judges, rules)
 
 
-def chosen_of(outcome: SearchResult) -> Chosen:
+def chosen_of(outcome: subsets.SearchResult) -> Chosen:
     """Return the best subset of a search."""
     return Chosen(outcome.best, outcome.nll, path=outcome.path, path_nll=outcome.path_nll)
 
@@ -427,7 +399,7 @@ def everyone(evidence: Evidence) -> Chosen:
     return Chosen(np.ones(evidence.ballots.n_judges, dtype=bool))
 
 
-def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
+def top_k(evidence: Evidence, ranking: prefixes.Ranking) -> Chosen:
     """The k best by a ranking; k by inner folds, with the judges ranked again in each."""
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
     nll = prefix_nll(evidence, sizes, ranking)
@@ -435,46 +407,38 @@ def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
     return first_of(evidence, k, ranking, float(nll[k - 1]))
 
 
-def prefix_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> NDArray[np.float64]:
+def prefix_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Floats:
     """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
-    rules = evidence.rules
+    ballots, rules, key = evidence.ballots, evidence.rules, (*evidence.key, 102)
     recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)
-    key = (*evidence.key, 102)
-    losses = inner_losses(
-        evidence.ballots, evidence.rows, sizes, recipe, n_folds=rules.folds, key=key
-    )
+    losses = inner_losses(ballots, evidence.rows, sizes, recipe, n_folds=rules.folds, key=key)
     return np.asarray(losses.mean(axis=-1)[0])
 
 
 def first_of(
-    evidence: Evidence, k: int, ranking: Ranking, nll: float = float("nan"), *, table: bool = False
+    evidence: Evidence, k: int, ranking: prefixes.Ranking, nll: float = np.nan, table: bool = False
 ) -> Chosen:
     """The first k of the ranking on all rows."""
-    order = rank(evidence.ballots, evidence.rows, ranking)
-    judges = np.zeros(evidence.ballots.n_judges, dtype=bool)
-    judges[order[:k]] = True
+    order = prefixes.rank(evidence.ballots, evidence.rows, ranking)
+    judges = np.isin(np.arange(evidence.ballots.n_judges), order[:k])
     return Chosen(judges, nll, ranking, table)
 
 
 def fixed_size(evidence: Evidence) -> Chosen:
     """The ``size`` most accurate judges."""
-    k = min(evidence.rules.size, evidence.ballots.n_judges)
-    return first_of(evidence, k, "accuracy")
+    return first_of(evidence, min(evidence.rules.size, evidence.ballots.n_judges), "accuracy")
 
 
 def random_k(evidence: Evidence) -> Chosen:
     """``size`` judges drawn at random."""
     n_judges = evidence.ballots.n_judges
-    rng = stream(evidence.rules.seed, *evidence.key, 103)
-    sample = rng.permutation(n_judges)[: evidence.rules.size]
-    judges = np.zeros(n_judges, dtype=bool)
-    judges[sample] = True
-    return Chosen(judges)
+    drawn = stream(evidence.rules.seed, *evidence.key, 103).permutation(n_judges)
+    return Chosen(np.isin(np.arange(n_judges), drawn[: evidence.rules.size]))
 
 
 def one_per_family(evidence: Evidence) -> Chosen:
     """The most accurate judge of every given family; judges without a family stay."""
-    return Chosen(_best_of_groups(evidence, named_groups(evidence.known.families)))
+    return Chosen(_best_of_groups(evidence, subsets.named_groups(evidence.known.families)))
 
 
 def one_per_cluster(evidence: Evidence) -> Chosen:
@@ -482,13 +446,12 @@ def one_per_cluster(evidence: Evidence) -> Chosen:
     ballots = evidence.ballots
     label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
     names = ["" if code == 0 else str(code) for code in label]
-    return Chosen(_best_of_groups(evidence, named_groups(names)))
+    return Chosen(_best_of_groups(evidence, subsets.named_groups(names)))
 
 
 def _best_of_groups(evidence: Evidence, groups: Bools) -> Bools:
-    accuracy = posterior_mean(*counts(evidence.ballots, evidence.rows))
-    best = np.where(groups, accuracy, -1.0).argmax(axis=1)
-    return np.isin(np.arange(len(accuracy)), best)
+    accuracy = prefixes.posterior_mean(*prefixes.counts(evidence.ballots, evidence.rows))
+    return np.isin(np.arange(len(accuracy)), np.where(groups, accuracy, -1.0).argmax(axis=1))
 
 
 def without_failures(evidence: Evidence) -> Chosen:
@@ -496,8 +459,7 @@ def without_failures(evidence: Evidence) -> Chosen:
 
     Judges below chance are dropped only if the aggregator cannot reverse their votes.
     """
-    legibility = legible(evidence.ballots, limits=False)
-    return _all_but(to_drop(legibility, evidence.rules.aggregator))
+    return _all_but(to_drop(legible(evidence.ballots, limits=False), evidence.rules.aggregator))
 
 
 def above_chance(evidence: Evidence) -> Chosen:
@@ -520,25 +482,27 @@ def cheapest_k(evidence: Evidence) -> Chosen:
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     path = place[None, :] <= np.arange(len(order))[:, None]
-    return chosen_of(best_of(path, evidence.comparison()(path).nll))
+    return chosen_of(subsets.best_of(path, evidence.comparison()(path).nll))
 
 
 def greedy_forward(evidence: Evidence) -> Chosen:
     """Add the judge that helps most, up to ``steps``, by one inner split."""
-    n_judges = evidence.ballots.n_judges
-    return chosen_of(forward(evidence.comparison("split"), n_judges, steps=evidence.rules.steps))
+    rules, n_judges = evidence.rules, evidence.ballots.n_judges
+    return chosen_of(subsets.forward(evidence.comparison("split"), n_judges, steps=rules.steps))
 
 
 def beam_forward(evidence: Evidence) -> Chosen:
     """Forward search keeping ``width`` best panels per size, up to ``steps``, by inner folds."""
     rules, n_judges = evidence.rules, evidence.ballots.n_judges
-    return chosen_of(forward(evidence.comparison(), n_judges, width=rules.width, steps=rules.steps))
+    return chosen_of(
+        subsets.forward(evidence.comparison(), n_judges, width=rules.width, steps=rules.steps)
+    )
 
 
 def backward_elimination(evidence: Evidence) -> Chosen:
     """Remove the judge whose removal costs least, repeatedly, by inner folds."""
     everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
-    return chosen_of(backward(evidence.comparison(), everyone))
+    return chosen_of(subsets.backward(evidence.comparison(), everyone))
 
 
 def every_union(evidence: Evidence) -> Chosen:
@@ -547,21 +511,21 @@ def every_union(evidence: Evidence) -> Chosen:
     Groups are the given families, if there are 2 to 12; otherwise at most ``groups`` clusters of
     judges with similar errors.
     """
-    groups = named_groups(evidence.known.families)
-    if not any(evidence.known.families) or not 2 <= len(groups) <= MOST_GROUPS:
-        groups = found_groups(evidence.ballots, evidence.rules.groups)
-    return chosen_of(exhaustive(evidence.comparison(), groups))
+    groups = subsets.named_groups(evidence.known.families)
+    if not any(evidence.known.families) or not 2 <= len(groups) <= subsets.MOST_GROUPS:
+        groups = subsets.found_groups(evidence.ballots, evidence.rules.groups)
+    return chosen_of(subsets.exhaustive(evidence.comparison(), groups))
 
 
 def lasso(evidence: Evidence) -> Chosen:
     """Judges at the l1 penalty with the lowest NLL by inner folds, the path refitted in each."""
     total = sum(
-        trial.losses(lasso_path(evidence.ballots, trial.split.calibration))[0]
+        trial.losses(subsets.lasso_path(evidence.ballots, trial.split.calibration))[0]
         for trial in evidence.comparison().trials
     )
     nll = np.asarray(total) / evidence.ballots.n_items
     best = int(np.argmin(np.round(nll, 9)))
-    path = lasso_path(evidence.ballots, evidence.rows)
+    path = subsets.lasso_path(evidence.ballots, evidence.rows)
     return Chosen(path[best], float(nll[best]), path=path, path_nll=nll)
 
 
@@ -572,36 +536,32 @@ def finite_calibration(evidence: Evidence) -> Chosen:
     a table of patterns. Ties go to sums, then to fewer judges. (Our reading of arXiv:2606.01034.)
     """
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
-    few = sizes[:MOST_JUDGES]
-    choices: list[tuple[float, bool, int, Ranking]] = []
+    few = sizes[: subsets.MOST_JUDGES]
+    choices: list[tuple[float, bool, int, prefixes.Ranking]] = []
     for table in (False, True) if evidence.rules.tables else (False,):
-        for ranking in RANKINGS:
-            nll = (
-                _table_nll(evidence, few, ranking)
-                if table
-                else prefix_nll(evidence, sizes, ranking)
-            )
+        for ranking in prefixes.RANKINGS:
+            seen_by = _table_nll if table else prefix_nll
+            nll = seen_by(evidence, few if table else sizes, ranking)
             k = int(np.argmin(np.round(nll, 9)))
             choices.append((float(nll[k]), table, k + 1, ranking))
     nll_seen, table, k, ranking = min(choices, key=lambda choice: round(choice[0], 9))
     return first_of(evidence, k, ranking, nll_seen, table=table)
 
 
-def _table_nll(evidence: Evidence, sizes: Ints, ranking: Ranking) -> Floats:
-    rows, rules = evidence.rows, evidence.rules
-    whole = Split(0, rows, rows[:0])
-    scores = cross_fitted(
-        evidence.ballots,
-        whole,
-        sizes,
-        table_kernel,
-        ranking=ranking,
-        own_label="removed",
-        seed=rules.seed,
-        key=(*evidence.key, 104),
+def table_scores(
+    ballots: Ballots, split: Split, ks: Ints, ranking: prefixes.Ranking, seed: int, key: Key
+) -> prefixes.PrefixScores:
+    """Scores of the best k by a table of their patterns, cross-fitted on the calibration rows."""
+    kernel = subsets.table_kernel
+    return prefixes.cross_fitted(
+        ballots, split, ks, kernel, ranking=ranking, own_label="removed", seed=seed, key=key
     )
+
+
+def _table_nll(evidence: Evidence, sizes: Ints, ranking: prefixes.Ranking) -> Floats:
+    ballots, rows, rules = evidence.ballots, evidence.rows, evidence.rules
+    whole = Split(0, rows, rows[:0])
+    scores = table_scores(ballots, whole, sizes, ranking, rules.seed, (*evidence.key, 104))
     if scores.fold is None:
         raise ValueError("table scores are cross-fitted")
-    return np.asarray(
-        nll_by_fold(evidence.ballots, whole, scores, (rules.calibrator,), scores.fold)[0]
-    )
+    return np.asarray(nll_by_fold(ballots, whole, scores, (rules.calibrator,), scores.fold)[0])

@@ -41,27 +41,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregation import (
-    AGGREGATORS,
-    Aggregator,
-    AnyAggregator,
-    cross_fits,
-    of_votes,
-)
+from judgepanel.kernels import aggregation, evaluation
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, AnyAggregator, of_votes
 from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.calibration import Calibrator, fit
-from judgepanel.kernels.evaluation import (
-    Calibrated,
-    Choice,
-    Recipe,
-    SplitScores,
-    calibrate,
-    evaluate,
-    evaluate_split,
-    inner_losses,
-    item_losses,
-    losses_by_fold,
-)
+from judgepanel.kernels.evaluation import Choice, Recipe, SplitScores, evaluate_split
 from judgepanel.kernels.graded import has_levels
 from judgepanel.kernels.prefixes import Ranking, places_in, rank
 from judgepanel.kernels.threads import SHARED
@@ -182,7 +166,7 @@ class Candidates:
         """All candidates; positions follow :mod:`studies.contest.compete`."""
         return tuple(candidate for family in self.families for candidate in family.candidates())
 
-    def prior(self, allowed: NDArray[np.bool_] | None = None) -> Floats:
+    def prior(self, allowed: Bools | None = None) -> Floats:
         """Prior weight (n_candidates,) in the average; 0 for those that are no members.
 
         Members that need more judges than there are, or that are not ``allowed`` (n_candidates,),
@@ -342,10 +326,7 @@ def candidates_of(
         Family("joint_monotone", ((EVERYONE, n_judges),), SCALES),
         Family("stacking_monotone", ((EVERYONE, n_judges),), SCALES),
     )
-    within = (
-        Curation(BUDGET, "one_coin", WEIGHTED),
-        Curation(BUDGET, "joint", SCALES),
-    )
+    within = (Curation(BUDGET, "one_coin", WEIGHTED), Curation(BUDGET, "joint", SCALES))
     # Last, so that a candidate of votes has the same position with grades and without.
     on_grades = (
         Family("one_coin_graded", ((EVERYONE, n_judges),), MAPS),
@@ -430,13 +411,13 @@ def compete(
     at = _Place(ballots, split, terms, (split.number, 1))
     start, replaced = 0, 0
     for family in choices.families:
-        part = _on_split(at, family, arms.part(slice(start, None)))
-        start = standing.put(start, part.standing)
-        replaced += sum(part.scores.replaced.values())
+        scores, own = _on_split(at, family, arms.part(slice(start, None)))
+        start = standing.put(start, own)
+        replaced += sum(scores.replaced.values())
         if family is choices.families[0]:
-            null, null_nll = part.scores.fitted.null, part.scores.null_nll
-            constant_nll = part.scores.constant_nll[family.calibrators[-1]]
-        del part  # Scores of a million items take memory while the next family is fitted.
+            null, null_nll = scores.fitted.null, scores.null_nll
+            constant_nll = scores.constant_nll[family.calibrators[-1]]
+        del scores, own  # Scores of a million items take memory while the next family is fitted.
     return Results(arms, standing, null, null_nll, constant_nll, replaced)
 
 
@@ -473,9 +454,7 @@ def absent_losses(
         copied, scored = _with_absent(ballots, some, groups)
         at = _Place(copied, Split(half.number, half.calibration, scored), terms, key)
         by_family = [at.scored(family).evaluation for family in choices.families]
-        parts.append(
-            np.concatenate([scores.nll for scored in by_family for scores in scored.values()])
-        )
+        parts.append(np.concatenate([part.nll for scores in by_family for part in scores.values()]))
     return np.concatenate(parts, axis=1)
 
 
@@ -514,9 +493,8 @@ def final_members(
         return fit_panels(ballots, names, candidate.k, recipe)
     whole = whole_of(ballots)
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
-    result = curated(
-        ballots, whole, CURATORS[candidate.curator], evidence, of_votes(candidate.aggregator)
-    )
+    curator, refit = CURATORS[candidate.curator], of_votes(candidate.aggregator)
+    result = curated(ballots, whole, curator, evidence, refit)
     judges = result.chosen.judges
     if result.chosen.table:
         raise ValueError("a table of patterns is not a panel that can be taken away")
@@ -528,12 +506,6 @@ FINAL = (0, 2)
 """Where the random streams of the choice on all labelled rows begin."""
 _HALVES = 71
 _ABSENT_CELLS = 6_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    scores: SplitScores
-    standing: Standing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -552,10 +524,7 @@ class _Place:
         return curated(ballots, split, CURATORS[family.curator], evidence, family.aggregator)
 
     def scored(
-        self,
-        family: Family | Curation,
-        choice: Choice | None = None,
-        out: ItemScores | None = None,
+        self, family: Family | Curation, choice: Choice | None = None, out: ItemScores | None = None
     ) -> SplitScores:
         """A family on the evaluation rows; ``out`` as in :func:`evaluate`."""
         if isinstance(family, Curation):
@@ -563,23 +532,23 @@ class _Place:
         recipe = family.recipe(self.terms.seed)
         return evaluate_split(self.ballots, self.split, family.sizes, recipe, choice, out)
 
-    def scored_panel(
-        self, family: Curation, made: Curated, out: ItemScores | None = None
-    ) -> SplitScores:
+    def scored_panel(self, family: Curation, made: Curated, out: ItemScores | None) -> SplitScores:
         """The panel of a curator on the evaluation rows."""
-        fitted = calibrate(self.ballots, self.split, made.scores, family.calibrators)
-        return evaluate(self.ballots, self.split, fitted, out)
+        fitted = evaluation.calibrate(self.ballots, self.split, made.scores, family.calibrators)
+        return evaluation.evaluate(self.ballots, self.split, fitted, out)
 
 
-def _on_split(at: _Place, family: Family | Curation, out: ItemScores) -> _Part:
+def _on_split(
+    at: _Place, family: Family | Curation, out: ItemScores
+) -> tuple[SplitScores, Standing]:
     if isinstance(family, Curation):
         panel = at.made(family)
-        return _Part(at.scored_panel(family, panel, out), _curated_standing(at, family, panel))
+        return at.scored_panel(family, panel, out), _curated_standing(at, family, panel)
     every = np.ones(len(family.sizes), dtype=bool)
     scores = at.scored(family, Choice(every, at.terms.n_folds, at.key), out)
     if scores.inner is None:
         raise ValueError("candidates are compared on calibration rows")
-    return _Part(scores, _standing(at, family, scores.inner))
+    return scores, _standing(at, family, scores.inner)
 
 
 def _blank_arms(n_arms: int, n_eval: int) -> ItemScores:
@@ -600,7 +569,7 @@ def _family_standing(at: _Place, family: Family | Curation) -> Standing:
     if isinstance(family, Curation):
         return _curated_standing(at, family, at.made(family))
     rows, recipe = at.split.calibration, family.recipe(at.terms.seed)
-    losses = inner_losses(
+    losses = evaluation.inner_losses(
         at.ballots, rows, family.sizes, recipe, n_folds=at.terms.n_folds, key=at.key
     )
     return _standing(at, family, losses)
@@ -609,32 +578,25 @@ def _family_standing(at: _Place, family: Family | Curation) -> Standing:
 def _standing(at: _Place, family: Family, losses: Floats) -> Standing:
     """Of one family; ``losses`` is (n_calibrators, n_k, n_rows)."""
     order = rank(at.ballots, at.split.calibration, family.ranking)
-    panels = places_in(order) < family.sizes[:, None]
-    return Standing(
-        losses.reshape(-1, losses.shape[-1]), np.tile(panels, (len(family.calibrators), 1))
-    )
+    panels = np.tile(places_in(order) < family.sizes[:, None], (len(family.calibrators), 1))
+    return Standing(losses.reshape(-1, losses.shape[-1]), panels)
 
 
 def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:
     """Of one curator, whose choice is made again in every inner fold."""
     names = family.calibrators
-    if cross_fits(family.aggregator) and made.scores.fold is not None:
-        losses = losses_by_fold(at.ballots, at.split, made.scores, names)
+    if aggregation.cross_fits(family.aggregator) and made.scores.fold is not None:
+        losses = evaluation.losses_by_fold(at.ballots, at.split, made.scores, names)
     else:
-        losses = _by_inner_folds(at, family)
+        ballots, rows = at.ballots, at.split.calibration
+        losses = np.empty((len(names), 1, len(rows)))
+        place = places_in(rows, ballots.n_items)
+        for inner in folds(ballots.units, rows, at.terms.n_folds, seed=at.terms.seed, key=at.key):
+            panel = replace(at, split=inner, key=(*at.key, inner.number)).made(family)
+            fitted = evaluation.calibrate(ballots, inner, panel.scores, names)
+            losses[..., place[inner.evaluation]] = evaluation.item_losses(fitted)
     panels = np.tile(made.chosen.judges, (len(names), 1))
     return Standing(losses.reshape(len(names), -1), panels)
-
-
-def _by_inner_folds(at: _Place, family: Curation) -> Floats:
-    ballots, rows = at.ballots, at.split.calibration
-    losses = np.empty((len(family.calibrators), 1, len(rows)))
-    place = places_in(rows, ballots.n_items)
-    for inner in folds(ballots.units, rows, at.terms.n_folds, seed=at.terms.seed, key=at.key):
-        panel = replace(at, split=inner, key=(*at.key, inner.number)).made(family)
-        fitted = calibrate(ballots, inner, panel.scores, family.calibrators)
-        losses[..., place[inner.evaluation]] = item_losses(fitted)
-    return losses
 
 
 DRAWS = 200
@@ -778,10 +740,10 @@ def as_scores(ballots: Ballots, split: Split, average: Averaged) -> SplitScores:
     signs = ballots.signs.astype(np.float64)
     labels = signs[split.calibration]
     maps = fit(("none",), np.zeros((1, len(labels))), labels, symmetric=ballots.symmetric)
-    fitted = Calibrated(
+    fitted = evaluation.Calibrated(
         maps, average.logits[None], None, signs[split.evaluation], null=average.null
     )
-    scores = evaluate(ballots, split, fitted)
+    scores = evaluation.evaluate(ballots, split, fitted)
     return replace(scores, constant_nll={"none": scores.null_nll})
 
 
@@ -879,12 +841,9 @@ def _averaged(ballots: Ballots, split: Split, choices: Candidates, seed: int) ->
     unknown = Known(("",) * ballots.n_judges, None)  # the default candidates have no curator
     terms = Terms(FOLDS, seed, unknown, Rules(seed=seed, budget=None, tables=False))
     results = compete(ballots, split, choices, terms)
-    weights = average_weights(
-        results.standing.losses,
-        ballots.units[split.calibration],
-        choices.with_everyone(choices.prior()),
-        bootstrap(seed, (split.number, 1)),
-    )
+    units, priors = ballots.units[split.calibration], choices.with_everyone(choices.prior())
+    rng = bootstrap(seed, (split.number, 1))
+    weights = average_weights(results.standing.losses, units, priors, rng)
     return averaged_of(results, weights[0], ballots.signs[split.evaluation].astype(np.float64))
 
 

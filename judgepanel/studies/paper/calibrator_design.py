@@ -24,16 +24,9 @@ from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import (
-    Estimator,
-    FittedArms,
-    Tally,
-    arm_name,
-    grid_estimates,
-    tally,
-)
+from judgepanel.studies import accumulate
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
+from judgepanel.studies.contract import Chunk, Study, always, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.panel.recommended import BestPanels
 from judgepanel.studies.results import NllResult, by_split, column, derived, frozen
@@ -63,7 +56,7 @@ class CalibratorDesignSpec(StudySpec, BestPanels):
 class DesignTally:
     """Scores of splits, with rank correlations (S, n_calibrators, n_panels)."""
 
-    scores: Tally
+    scores: accumulate.Tally
     numbers: Ints = by_split()
     rho: Floats = by_split()
 
@@ -101,7 +94,7 @@ class CalibratorDesign(NllResult):
     @derived(name="panel", key=True)
     def panels(self) -> list[str]:
         """Names of the panels."""
-        return [*map(arm_name, self.k[:-1]), "all"]
+        return [*map(accumulate.arm_name, self.k[:-1]), "all"]
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel and calibrator, all judges first."""
@@ -122,14 +115,13 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
     splits = list(splits_of(prepared, settings, chunk))
     fits = [fit_split(ballots, split, ks, spec.recipe) for split in splits]
     arms = (
-        (split, FittedArms.of(ballots, split, fit)) for split, fit in zip(splits, fits, strict=True)
+        (split, accumulate.FittedArms.of(ballots, split, fit))
+        for split, fit in zip(splits, fits, strict=True)
     )
-    sums = tally(arms, n_items=ballots.n_items, seed=settings.seed)
-    return DesignTally(
-        sums,
-        np.array([split.number for split in splits]),
-        np.stack([_rank_kept(fit.fitted, symmetric=ballots.symmetric) for fit in fits]),
-    )
+    sums = accumulate.tally(arms, n_items=ballots.n_items, seed=settings.seed)
+    numbers = np.array([split.number for split in splits])
+    rho = np.stack([_rank_kept(fit.fitted, symmetric=ballots.symmetric) for fit in fits])
+    return DesignTally(sums, numbers, rho)
 
 
 def _rank_kept(fitted: Calibrated, *, symmetric: bool) -> Floats:
@@ -159,13 +151,26 @@ def _correlation(a: Floats, b: Floats) -> Floats:
 def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -> CalibratorDesign:
     """Return intervals from the splits so far, and shapes on all labelled items."""
     prepared = prepare(votes, spec.settings)
-    totals = partial.scores
-    rho = partial.rho
-    estimated = Estimator.of(totals, prepared.ballots.units)
-    grid = grid_estimates(totals, estimated, rare=errs_rarely(prepared))
+    totals, rho = partial.scores, partial.rho
+    estimated = accumulate.Estimator.of(totals, prepared.ballots.units)
+    grid = accumulate.grid_estimates(totals, estimated, rare=errs_rarely(prepared))
     levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
-    logit, shape, taken = _shapes(prepared, spec)
+    # The points of the shapes span the scores of the labelled items, evenly in rank and in value,
+    # and densely where raw probabilities change.
+    ballots = prepared.ballots
+    everyone = np.arange(ballots.n_items)
+    whole = Split(0, everyone, everyone[:0])
+    recipe = replace(spec.recipe, ranking="accuracy")
+    scores = recipe.scores(ballots, whole, np.array([ballots.n_judges]), (0, 9))
+    fitted = calibrate(ballots, whole, scores, spec.calibrators, in_sample=spec.recipe.in_sample)
+    seen, maps = scores.calibration[0], fitted.maps.values()
+    ends = np.linspace(seen.min(), seen.max(), _SHAPE_POINTS // 2)
+    steep = np.linspace(-6.0, 6.0, 49)  # The range in which the raw probability goes from 0 to 1.
+    steep = steep[(steep > seen.min()) & (steep < seen.max())]
+    logit = np.unique(np.concatenate([ends, np.quantile(seen, np.linspace(0, 1, 61)), steep]))
+    shape = np.stack([np.clip(sigmoid(map_(logit[None, :])[0]), CLIP, 1 - CLIP) for map_ in maps])
+    replaced = replaced_fits(spec.calibrators, totals)
     return CalibratorDesign.from_splits(
         prepared,
         spec,
@@ -176,38 +181,9 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         shape_logit=logit,
         shape_raw=sigmoid(logit),
         shape=shape,
-        taken=taken,
-        warnings=run_warnings(
-            prepared,
-            totals,
-            *replaced_fits(spec.calibrators, totals),
-            allowed=True,
-        ),
+        taken=tuple(map_.shape(0).kind for map_ in maps),
+        warnings=run_warnings(prepared, totals, *replaced, allowed=True),
     )
-
-
-def _shapes(
-    prepared: Prepared, spec: CalibratorDesignSpec
-) -> tuple[Floats, Floats, tuple[str, ...]]:
-    """Return raw logits (n_points,), calibrated p (n_calibrators, n_points) and resulting names.
-
-    The points span the scores of the labelled items, evenly in rank and in value, and densely where
-    raw probabilities change.
-    """
-    ballots = prepared.ballots
-    everyone = np.arange(ballots.n_items)
-    whole = Split(0, everyone, everyone[:0])
-    recipe = replace(spec.recipe, ranking="accuracy")
-    scores = recipe.scores(ballots, whole, np.array([ballots.n_judges]), (0, 9))
-    fitted = calibrate(ballots, whole, scores, spec.calibrators, in_sample=spec.recipe.in_sample)
-    seen = scores.calibration[0]
-    ends = np.linspace(seen.min(), seen.max(), _SHAPE_POINTS // 2)
-    steep = np.linspace(-6.0, 6.0, 49)  # The range in which the raw probability goes from 0 to 1.
-    steep = steep[(steep > seen.min()) & (steep < seen.max())]
-    points = np.unique(np.concatenate([ends, np.quantile(seen, np.linspace(0, 1, 61)), steep]))
-    maps = fitted.maps.values()
-    shape = np.stack([np.clip(sigmoid(map_(points[None, :])[0]), CLIP, 1 - CLIP) for map_ in maps])
-    return points, shape, tuple(map_.shape(0).kind for map_ in maps)
 
 
 CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = Study(

@@ -43,20 +43,12 @@ from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, arm_name, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
-from judgepanel.studies.results import (
-    Derived,
-    SplitResult,
-    column,
-    derived,
-    flat_row,
-    frozen,
-    summed,
-)
 from judgepanel.votes import VoteMatrix
 
 Coding = Literal["one_class", "honest", "randomized"]
@@ -104,11 +96,8 @@ def codings(votes: VoteMatrix, settings: Settings) -> Codings:
     as_given = replace(settings, orientation="as_given", protocol="paper")
     coin = replace(settings, orientation="randomized", protocol="honest")
     turned = pairs and honest.oriented.policy != "randomized"
-    return Codings(
-        one_class(prepare(votes, as_given).ballots),
-        honest,
-        prepare(votes, coin) if turned else None,
-    )
+    given = one_class(prepare(votes, as_given).ballots)
+    return Codings(given, honest, prepare(votes, coin) if turned else None)
 
 
 def one_class(ballots: Ballots) -> Ballots:
@@ -224,15 +213,15 @@ class Reversal:
         return "points that way" if self.raw_delta.value < 0.0 < self.delta.value else "undecided"
 
 
-def _of_steps(name: str, text: str = "") -> Derived[Any]:
+def _of_steps(name: str, text: str = "") -> results.Derived[Any]:
     """Declare what the steps of a result are as a column."""
-    return derived(text, name=name, axis=-2, key=True)(
+    return results.derived(text, name=name, axis=-2, key=True)(
         lambda claim: [getattr(STEPS[step], name) for step in claim.steps]
     )
 
 
-@frozen
-class Claim(SplitResult):
+@results.frozen
+class Claim(results.SplitResult):
     """Result of :data:`CLAIM`.
 
     Arrays are (n_steps, n_sizes + 1) in the order of ``steps`` and ``sizes``, all judges last;
@@ -245,19 +234,23 @@ class Claim(SplitResult):
     whose fitted map has a < 0. ``maps`` (4, 3) are a, b, c of ``MAP_NAMES``.
     """
 
-    steps: tuple[str, ...] = column(
+    steps: tuple[str, ...] = results.column(
         "Step from the paper's protocol to the honest one.", name="step", axis=-2, key=True
     )
     sizes: Ints
     panels: Ints
     n_judges: Ints
-    nll: Interval = column()
-    accuracy: Floats = column()
-    against_all: Interval = column("NLL of the top k less that of all judges of the step, in nats.")
-    change: Interval = column("NLL less that of the step before, in nats.")
-    null_nll: Floats = column("NLL of the base rate under the step's own labels.", axis=-2)
-    constant_nll: Floats = column("NLL of a constant score through the step's calibrator.", axis=-2)
-    falling: Floats = column("Share of the splits whose fitted map falls.")
+    nll: Interval = results.column()
+    accuracy: Floats = results.column()
+    against_all: Interval = results.column(
+        "NLL of the top k less that of all judges of the step, in nats."
+    )
+    change: Interval = results.column("NLL less that of the step before, in nats.")
+    null_nll: Floats = results.column("NLL of the base rate under the step's own labels.", axis=-2)
+    constant_nll: Floats = results.column(
+        "NLL of a constant score through the step's calibrator.", axis=-2
+    )
+    falling: Floats = results.column("Share of the splits whose fitted map falls.")
     maps: Floats
     n_calibration: float
 
@@ -269,23 +262,23 @@ class Claim(SplitResult):
     clips = _of_steps("input_clipped", "Whether scores are clipped before calibration.")
     own_label = _of_steps("own_label", "Whether an item's own label is seen by its score.")
 
-    @derived(name="panel", key=True)
+    @results.derived(name="panel", key=True)
     def arms(self) -> list[str]:
         """Names of the panels."""
         return [*map(arm_name, self.sizes.tolist()), "all"]
 
-    @derived(name="k", key=True)
+    @results.derived(name="k", key=True)
     def sizes_by_step(self) -> Ints:
         """Panel sizes (n_steps, n_sizes + 1)."""
         sizes = np.broadcast_to(self.sizes, (len(self.steps), len(self.sizes)))
         return np.column_stack([sizes, self.n_judges])
 
-    @derived()
+    @results.derived()
     def skill(self) -> Floats:
         """Share of the step's base rate that a panel removes."""
         return 1.0 - self.nll.value / self.null_nll[:, None]
 
-    @derived(name="verdict")
+    @results.derived(name="verdict")
     def verdicts(self) -> list[list[str]]:
         """The verdict on every panel of every step."""
         columns = range(len(self.sizes) + 1)
@@ -344,7 +337,7 @@ class Claim(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per step and panel size that was tried, with what its figures measure."""
-        return SplitResult.frame(self).dropna(subset=["nll"]).reset_index(drop=True)
+        return results.SplitResult.frame(self).dropna(subset=["nll"]).reset_index(drop=True)
 
     def decisions(self) -> dict[str, Any]:
         """All judges under every step, and the reversals."""
@@ -354,11 +347,8 @@ class Claim(SplitResult):
         return {
             "all_judges": to_plain(by_step.to_dict("records")),
             "reversals": [
-                to_plain(flat_row(reversal, raw_delta="raw_"))
-                | {
-                    "outcome": reversal.outcome,
-                    "measures": STEPS[reversal.calibrated].measures,
-                }
+                to_plain(results.flat_row(reversal, raw_delta="raw_"))
+                | {"outcome": reversal.outcome, "measures": STEPS[reversal.calibrated].measures}
                 for reversal in self.reversals()
             ],
             "n_judges": int(self.n_judges.max()),
@@ -441,7 +431,7 @@ def sizes_of(result: Codings, panels: tuple[int, ...]) -> tuple[Ints, Ints]:
     return drawn, compared
 
 
-@frozen
+@results.frozen
 class ClaimTally:
     """Scores of the splits: ``steps`` of the one-coin steps at every drawn size and all judges,
     ``last`` of the steps in ``LAST`` at the compared sizes and all judges, None without joint;
@@ -450,7 +440,7 @@ class ClaimTally:
 
     steps: Tally
     last: Tally | None
-    falling: Ints = summed()
+    falling: Ints = results.summed()
 
 
 def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
@@ -513,16 +503,12 @@ def _from_one_source(
     """Steps that see the same raw scores, clipped or not."""
     first = steps[0]
     ballots = result.ballots(first.coding)
+    sizes, key = np.append(smaller, ballots.n_judges), (split.number, 4)
+    aggregator, own_label = first.aggregator, first.own_label
     raw = panel_scores(
-        ballots,
-        split,
-        np.append(smaller, ballots.n_judges),
-        aggregator=first.aggregator,
-        own_label=first.own_label,
-        seed=seed,
-        key=(split.number, 4),
+        ballots, split, sizes, aggregator=aggregator, own_label=own_label, seed=seed, key=key
     )
-    in_sample = first.own_label == "seen"
+    in_sample = own_label == "seen"
     source: dict[str, _Scored] = {}
     for clipped in sorted({step.clipped for step in steps}):
         own = [step for step in steps if step.clipped == clipped]
@@ -531,11 +517,9 @@ def _from_one_source(
         fitted = calibrate(ballots, split, scores, names, in_sample=in_sample)
         out = evaluate(ballots, split, fitted)
         for step in own:
+            name = step.calibrator
             source[step.name] = _Scored(
-                out.evaluation[step.calibrator],
-                out.null_nll,
-                out.constant_nll[step.calibrator],
-                fitted.maps[step.calibrator],
+                out.evaluation[name], out.null_nll, out.constant_nll[name], fitted.maps[name]
             )
     return source
 
@@ -555,9 +539,7 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     drawn, compared = sizes_of(result, spec.panels)
     steps = one_coin_steps(randomized=result.randomized is not None)
     totals = partial.steps
-    last = partial.last
-    named_steps = (*steps, STEPS["joint"]) if last is not None else steps
-    units = result.honest.ballots.units
+    named_steps = steps if partial.last is None else (*steps, STEPS["joint"])
     falling = partial.falling / len(totals.numbers)
     return Claim.from_splits(
         result.honest,
@@ -567,7 +549,7 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
         sizes=drawn,
         panels=compared,
         n_judges=np.array([result.ballots(step.coding).n_judges for step in named_steps]),
-        **_estimates(totals, last, units, steps, drawn, compared),
+        **_estimates(partial, result.honest.ballots.units, steps, drawn, compared),
         falling=np.vstack([falling, np.zeros((len(named_steps) - len(steps), falling.shape[1]))]),
         maps=fitted_maps(result),
         warnings=_warnings(result, steps, totals),
@@ -575,20 +557,16 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
 
 
 def _estimates(
-    tally: Tally,
-    last: Tally | None,
-    units: Ints,
-    steps: tuple[Step, ...],
-    sizes: Ints,
-    panels: Ints,
+    partial: ClaimTally, units: Ints, steps: tuple[Step, ...], sizes: Ints, panels: Ints
 ) -> dict[str, Any]:
-    """Fields of :class:`Claim` that rest on scores; ``steps`` are those of ``tally``.
+    """Fields of :class:`Claim` that rest on scores; ``steps`` are those of ``partial.steps``.
 
-    ``last`` holds the steps ``LAST`` at ``panels`` and all judges, of which the second is new.
+    ``partial.last`` holds the steps ``LAST`` at ``panels`` and all judges; the second is new.
     """
+    last = partial.last
     names = [step.name for step in steps]
     before = [-1 if step.before is None else names.index(step.before) for step in steps]
-    estimates = _levels_and_changes(tally, units, before)
+    estimates = _levels_and_changes(partial.steps, units, before)
     if last is None:
         return estimates
     if STEPS["joint"].before != LAST[0]:

@@ -30,14 +30,12 @@ from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, contrasts
 from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Study, inside, prepare, steady
-from judgepanel.studies.options import StudySpec, option, valid
+from judgepanel.studies.options import StudySpec, check_share, option
 from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
 ROWS = (UNDISTORTED, *DISTORTIONS)
-SHOWN: tuple[Calibrator, ...] = (
-    *("none", "temperature", "platt", "beta", "beta_clipped", "isotonic"),
-)
+SHOWN: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta", "beta_clipped", "isotonic")
 DRAWS = 2
 _STREAM = 22
 
@@ -106,11 +104,7 @@ class DistortionSpec(StudySpec):
     turned: float = option(
         0.2,
         "share of scores that binary noise inverts",
-        check=valid(
-            "the share of scores turned around is out of range",
-            lambda share: 0.0 < share < 1.0,
-            "between 0 and 1",
-        ),
+        check=check_share("the share of scores turned around is out of range"),
     )
 
     def __post_init__(self) -> None:
@@ -277,10 +271,8 @@ def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
     """Return p-values (n,) of the equivalence tests and outcomes; the first row is reference."""
     tested = equivalence(change, margin)
     words = {"equivalent": "repaired", "inconclusive": "undecided"}
-    sentences = [
-        words.get(outcome, "harmed" if value > 0 else "better")
-        for outcome, value in zip(tested.outcomes, change.value, strict=True)
-    ]
+    pairs = zip(tested.outcomes, change.value, strict=True)
+    sentences = [words.get(result, "harmed" if value > 0 else "better") for result, value in pairs]
     return tested.p, ("reference", *sentences[1:])
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
@@ -27,20 +26,11 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, mean_sizes
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, tally_of
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
-from judgepanel.studies.options import option, valid
+from judgepanel.studies.contract import Chunk, Deciding, Study, prepare, steady
+from judgepanel.studies.options import check_share, option
 from judgepanel.studies.panel.recommended import panel_names
 from judgepanel.studies.results import column, flat_row, frozen
-from judgepanel.studies.trust.label_budget import (
-    BudgetResult,
-    PanelsSpec,
-    Planned,
-    budget_arms,
-    check_within,
-    not_fitted_there,
-    panels_of,
-    planned_shares,
-)
+from judgepanel.studies.trust import label_budget
 from judgepanel.votes import InputError, VoteMatrix
 
 
@@ -60,7 +50,7 @@ class ShareNeeded:
 
 
 @frozen
-class FractionSweep(BudgetResult):
+class FractionSweep(label_budget.BudgetResult):
     """Result of :data:`FRACTION_SWEEP`.
 
     ``shares`` (n_shares,) of the items calibrate, increasing: ``labels`` of them on average, while
@@ -92,10 +82,8 @@ class FractionSweep(BudgetResult):
 
     def needed_for(self, calibrator: str, panel: str) -> ShareNeeded | None:
         """Return the smallest sufficient share of one panel, None if it is unknown."""
-        for share in self.needed:
-            if (share.calibrator, share.panel) == (calibrator, panel):
-                return share
-        return None
+        needed = {(share.calibrator, share.panel): share for share in self.needed}
+        return needed.get((calibrator, panel))
 
     def decisions(self) -> dict[str, Any]:
         """Return the smallest sufficient share, and where intervals are narrowest."""
@@ -123,7 +111,7 @@ _ENDS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
-class FractionSweepSpec(PanelsSpec):
+class FractionSweepSpec(label_budget.PanelsSpec):
     """The shares of the items that calibrate; the share in the settings is ignored.
 
     ``panels`` are sizes compared with all judges. ``within`` is the tolerance, relative to the NLL
@@ -139,30 +127,21 @@ class FractionSweepSpec(PanelsSpec):
     shares: tuple[float, ...] = option(
         SHARES,
         "shares of the items that calibrate",
-        check=valid(
-            "a calibration share is out of range",
-            lambda share: 0.0 < share < 1.0,
-            "between 0 and 1",
-        ),
+        check=check_share("a calibration share is out of range"),
     )
     within: float = option(
         0.05,
         "NLL excess over the largest share that is still enough, as a fraction",
-        check=check_within,
+        check=label_budget.check_within,
     )
 
     def __post_init__(self) -> None:
-        PanelsSpec.__post_init__(self)
+        label_budget.PanelsSpec.__post_init__(self)
         if len(set(self.shares)) < max(2, len(self.shares)):
             raise InputError(
                 "a sweep needs two calibration shares or more, each once",
                 value=", ".join(f"{share:g}" for share in self.shares),
             )
-
-
-def planned(prepared: Prepared, spec: FractionSweepSpec) -> Planned:
-    """Return the shares that these votes allow."""
-    return planned_shares(prepared, spec.shares)
 
 
 Tallies = tuple[Tally, ...]
@@ -175,11 +154,11 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
     ballots = prepared.ballots
 
     def arms(split: Split) -> Arms:
-        return budget_arms(panels_of(ballots, [split], spec))
+        return label_budget.budget_arms(label_budget.panels_of(ballots, [split], spec))
 
     return tuple(
         tally_of(prepared, replace(spec.settings, fraction=share), chunk, arms)
-        for share in planned(prepared, spec).values.tolist()
+        for share in label_budget.planned_shares(prepared, spec.shares).values.tolist()
     )
 
 
@@ -187,16 +166,20 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     """Return levels, differences and the smallest sufficient share from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
-    plan = planned(prepared, spec)
+    plan = label_budget.planned_shares(prepared, spec.shares)
     sizes = spec.sizes(ballots.n_judges)
+    fits = len(partial[0].numbers) * len(sizes)
+    where = [f"with {100 * share:g} %" for share in plan.values.tolist()]
+    replaced = np.column_stack([part.replaced.sum(axis=1) for part in partial])
+    notes = label_budget.not_fitted_there(spec.calibrators, replaced, fits, where)
     return FractionSweep.from_run(
         prepared,
         spec,
         len(partial[-1].numbers),
         shares=plan.values,
         panels=sizes,
-        labels=np.array([scores.n_calibration.mean() for scores in partial]),
-        evaluated=np.array([scores.n_evaluation.mean() for scores in partial]),
+        labels=np.array([part.n_calibration.mean() for part in partial]),
+        evaluated=np.array([part.n_evaluation.mean() for part in partial]),
         **fraction_estimates(
             partial,
             ballots.units,
@@ -206,11 +189,9 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
             within=spec.within,
             seed=spec.settings.seed,
         ),
-        null_nll=np.array([scores.null_nll.mean() for scores in partial]),
-        constant_nll=np.stack(
-            [scores.constant_nll.mean(axis=0)[:, 0] for scores in partial], axis=1
-        ),
-        warnings=_warnings(prepared, spec, plan, partial),
+        null_nll=np.array([part.null_nll.mean() for part in partial]),
+        constant_nll=np.stack([part.constant_nll.mean(axis=0)[:, 0] for part in partial], axis=1),
+        warnings=run_warnings(prepared, partial[-1], *notes, first=plan.left_out),
     )
 
 
@@ -244,18 +225,13 @@ def fraction_estimates(
     needed: list[ShareNeeded] = []
     common = tallies[-1].evaluated > 0
     if len(tallies[-1].numbers) >= 2 and len(np.unique(units[common])) >= 2:
-        items = _common_items(tallies, common)
+        means = [scores.item_means() for scores in tallies]
+        items = np.stack([values[0, :, :-1][..., common[seen]] for values, seen in means])
         for c, p in np.ndindex(n_c, n_p):
             fitted = _across(tallies, items[:, c, p], units[common], c, p)
             against.put((c, p), _against_last(fitted))
             needed.append(_enough(fitted, shares, (calibrators[c], arms[p]), within, seed))
     return {"nll": nll, "delta": delta, "against": against, "needed": tuple(needed)}
-
-
-def _common_items(tallies: Sequence[Tally], common: NDArray[np.bool_]) -> Floats:
-    """Mean NLL (n_shares, C, n_panels, n) of the items that every share evaluated."""
-    means = [scores.item_means() for scores in tallies]
-    return np.stack([items[0, :, :-1][..., common[seen]] for items, seen in means])
 
 
 def _across(tallies: Sequence[Tally], items: Floats, units: Ints, c: int, p: int) -> Estimate:
@@ -293,16 +269,6 @@ def _enough(
         share=Interval(share[0], lo, hi, unit="share"),
         at_start=bool(share[0] == shares[0]),
     )
-
-
-def _warnings(
-    prepared: Prepared, spec: FractionSweepSpec, plan: Planned, tallies: Tallies
-) -> tuple[str, ...]:
-    fits = len(tallies[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
-    where = [f"with {100 * share:g} %" for share in plan.values.tolist()]
-    replaced = np.column_stack([scores.replaced.sum(axis=1) for scores in tallies])
-    notes = not_fitted_there(spec.calibrators, replaced, fits, where)
-    return run_warnings(prepared, tallies[-1], *notes, first=plan.left_out)
 
 
 def _deciding(result: FractionSweep) -> Deciding:

@@ -30,7 +30,7 @@ from judgepanel.studies.accumulate import ValueTally, tally_values
 from judgepanel.studies.common import run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
-from judgepanel.studies.results import SplitResult, column, frozen
+from judgepanel.studies.results import SplitResult, column, frozen, json_values
 from judgepanel.votes import VoteMatrix
 
 _MOST_CELLS = 2_000_000
@@ -234,7 +234,8 @@ class Jury(SplitResult):
         """Return the error of all judges, that under independence, and the effective number."""
         names = ("majority", "one_coin", "independent")
         errors = {f"{name}_error": float(getattr(self, name).value[-1]) for name in names}
-        return errors | self.last("gap", "jury_bound", "effective")
+        last = {name: getattr(self, name)[-1] for name in ("gap", "jury_bound", "effective")}
+        return errors | json_values(last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +272,7 @@ def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: Chunk) -> ValueTally:
         for split in splits_of(prepared, spec.settings, chunk):
             rows = split.evaluation[:: thinning(ballots, len(split.evaluation))]
             narrow = Split(split.number, split.calibration, rows)
-            values = _values(ballots, narrow, ks, spec.ranking)
-            yield narrow, values.reshape(-1, len(rows))
+            yield narrow, _values(ballots, narrow, ks, spec.ranking).reshape(-1, len(rows))
 
     return tally_values(scored(), ballots.n_items, len(VALUES) * len(ks))
 
@@ -287,17 +287,15 @@ def thinning(ballots: Ballots, n_evaluation: int) -> int:
 def _values(ballots: Ballots, split: Split, ks: Ints, ranking: Ranking) -> Floats:
     """Return ``VALUES`` by panel size and item, (V, n_k, n_rows)."""
     rows = split.evaluation
-    part = Split(split.number, split.calibration, rows)
-    scores = prefix_scores(ballots, part, ks, ranking=ranking, own_label="seen")
+    scores = prefix_scores(ballots, split, ks, ranking=ranking, own_label="seen")
     votes, signs = ballots.votes[rows][:, scores.order], ballots.signs[rows]
     accuracies, influence = (part[..., scores.order] for part in _accuracies(ballots, split))
     theory = jury_exponents(votes, accuracies, ks)
     voted = votes != 0
     cast = np.cumsum(voted, axis=1)[:, ks - 1].T
     known = np.cumsum(voted * accuracies, axis=1)[:, ks - 1].T
-    exponents = [
-        np.minimum(part, MOST_EXPONENT) for part in (theory.jury, theory.weighted, theory.majority)
-    ]
+    parts = theory.jury, theory.weighted, theory.majority
+    exponents = [np.minimum(part, MOST_EXPONENT) for part in parts]
     independent = independent_majority_error(votes, accuracies, ks)
     slopes = independent_error_slopes(votes, accuracies, ks)
     return np.stack(
@@ -321,15 +319,14 @@ def _accuracies(ballots: Ballots, split: Split) -> tuple[Floats, Floats]:
     accuracies would be ignored.
     """
     right, voted = counts(ballots, split.evaluation)
-    mean = (right.sum() + 1.0) / (voted.sum() + 2.0)
+    n_votes = voted.sum()
+    mean = (right.sum() + 1.0) / (n_votes + 2.0)
     accuracies = np.asarray((right + PRIOR_VOTES * mean) / (voted + PRIOR_VOTES))
     votes = ballots.votes[split.evaluation]
     cast = (votes != 0).astype(np.float64)
     hit = (votes * ballots.signs[split.evaluation][:, None] > 0).astype(np.float64)
     own = hit - cast * (right / np.maximum(voted, 1))
-    panel = (hit.sum(axis=1) - cast.sum(axis=1) * right.sum() / max(voted.sum(), 1)) / (
-        voted.sum() + 2.0
-    )
+    panel = (hit.sum(axis=1) - cast.sum(axis=1) * right.sum() / max(n_votes, 1)) / (n_votes + 2.0)
     influence = len(votes) * (own + PRIOR_VOTES * panel[:, None]) / (voted + PRIOR_VOTES)
     return accuracies, influence
 
@@ -354,6 +351,8 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         f"Exact distributions are slow for this many votes: one in {every} evaluation items is "
         "used."
     )
+    # Error of always choosing the majority label; one half if the order is arbitrary.
+    share = float(np.mean(ballots.signs > 0))
     return Jury.from_splits(
         prepared,
         spec,
@@ -365,7 +364,7 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         gap=_around(majority.value - alone, gap),
         **theory,
         effective=_equivalents(majority.clip(0.0, 1.0), accuracy, ks),
-        null_error=_null_error(ballots),
+        null_error=0.5 if ballots.symmetric else min(share, 1.0 - share),
         warnings=run_warnings(prepared, partial, thinned if every > 1 else ""),
     )
 
@@ -384,12 +383,6 @@ def _equivalents(errors: Interval, accuracy: Floats, ks: Ints) -> Interval:
         return np.array([equivalent_jury(*panel) for panel in panels])
 
     return Interval(worth(errors.value), worth(errors.hi), worth(errors.lo), unit="count")
-
-
-def _null_error(ballots: Ballots) -> float:
-    """Error of always choosing the majority label; one half if the order is arbitrary."""
-    share = float(np.mean(ballots.signs > 0))
-    return 0.5 if ballots.symmetric else min(share, 1.0 - share)
 
 
 JURY: Study[JurySpec, ValueTally, Jury] = Study(

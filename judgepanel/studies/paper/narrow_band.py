@@ -161,9 +161,7 @@ class NarrowBandSpec(StudySpec):
         (0.02, 0.1, 0.2, 0.4), "widths of the band of accuracies", check=_check("widths", 0.0, 1.0)
     )
     rhos: tuple[float, ...] = option(
-        (0.0, 0.2, 0.4),
-        "latent correlations of the votes",
-        check=_check("correlations", 0.0, 0.95),
+        (0.0, 0.2, 0.4), "latent correlations of the votes", check=_check("correlations", 0.0, 0.95)
     )
     sizes: tuple[int, ...] | None = option(None, "numbers of simulated judges", check=check_panels)
     shares: tuple[float, ...] = option(
@@ -235,11 +233,8 @@ def run_chunk(votes: VoteMatrix, spec: NarrowBandSpec, chunk: Chunk) -> Replicat
     shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     replicates = [_replicate(spec, shape, sizes, int(number)) for number in numbers]
-    return Replicates(
-        numbers,
-        np.array([replicate[0] for replicate in replicates]),
-        np.array([replicate[1] for replicate in replicates]),
-    )
+    values, error_rho = zip(*replicates, strict=True)
+    return Replicates(numbers, np.array(values), np.array(error_rho))
 
 
 def _replicate(
@@ -303,6 +298,11 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
     delta, band = _estimated(difference[..., 0], n_cells)
     loss, _ = _estimated(-difference[..., 1], n_cells, "share")
     levels = np.broadcast_to(whole.mean(axis=0), difference.shape[1:])
+    warnings = list(prepared.notices)
+    if ballots.n_items * spec.settings.fraction > MOST_LABELS:
+        warnings.append(f"The simulation calibrates on {MOST_LABELS} labels, fewer than there are.")
+    if max(spec.sizes or (ballots.n_judges,)) > MOST_JUDGES:
+        warnings.append(f"The simulation goes up to {MOST_JUDGES} judges, fewer than there are.")
     return NarrowBand.from_run(
         prepared,
         spec,
@@ -322,7 +322,7 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
         n_evaluation=N_EVALUATION,
         n_replicates=len(values),
         planned_replicates=spec.replicates,
-        warnings=_warnings(ballots, spec, prepared.notices),
+        warnings=tuple(warnings),
     )
 
 
@@ -337,15 +337,6 @@ def _estimated(values: Floats, n_cells: int, unit: Unit = "nats") -> tuple[Inter
         return Interval(mean, mean - reach, mean + reach, unit=unit)
 
     return within(1), within(n_cells)
-
-
-def _warnings(ballots: Ballots, spec: NarrowBandSpec, notices: tuple[str, ...]) -> tuple[str, ...]:
-    warnings = list(notices)
-    if ballots.n_items * spec.settings.fraction > MOST_LABELS:
-        warnings.append(f"The simulation calibrates on {MOST_LABELS} labels, fewer than there are.")
-    if max(spec.sizes or (ballots.n_judges,)) > MOST_JUDGES:
-        warnings.append(f"The simulation goes up to {MOST_JUDGES} judges, fewer than there are.")
-    return tuple(warnings)
 
 
 NARROW_BAND: Study[NarrowBandSpec, Replicates, NarrowBand] = Study(

@@ -31,7 +31,7 @@ from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import few_labels, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
-from judgepanel.studies.options import option, valid
+from judgepanel.studies.options import check_count, option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges
 from judgepanel.studies.results import RunResult, by_split, frozen, long_frame, summed
 from judgepanel.votes import VoteMatrix
@@ -91,9 +91,8 @@ class Permutation(RunResult):
         """Mean of the permuted NLLs, and their central 95 %."""
         if not len(self.permuted_nll):
             return Interval.full((), np.nan)
-        return Interval.single(
-            self.permuted_nll.mean(), *np.quantile(self.permuted_nll, (0.025, 0.975))
-        )
+        ends = np.quantile(self.permuted_nll, (0.025, 0.975))
+        return Interval.single(self.permuted_nll.mean(), *ends)
 
     @property
     def excess(self) -> Interval:
@@ -118,14 +117,13 @@ class Permutation(RunResult):
         """The real labels in row 0, then one row per permutation."""
         n = len(self.permuted_nll)
         return long_frame(
-            (n + 1,),
             {
                 "permutation": np.arange(n + 1),
                 "labels": ["real", *["permuted"] * n],
                 "nll": np.append(self.nll.value, self.permuted_nll),
                 "null_nll": np.append(self.null_nll, self.permuted_null),
                 "accuracy": np.append(self.accuracy, self.permuted_accuracy),
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:
@@ -165,9 +163,7 @@ class PermutationSpec(AverageSpec):
     permutations: int = option(
         199,
         "number of label permutations",
-        check=valid(
-            "number of permutations out of range", lambda n: 1 <= n <= MOST, f"1..{MOST:,}"
-        ),
+        check=check_count("number of permutations out of range", 1, MOST),
     )
     splits_each: int = option(
         10,
@@ -199,30 +195,19 @@ class PermutationTally:
 
 def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> PermutationTally:
     """Score the permutations of one chunk."""
-    prepared = prepare(votes, spec.settings)
-    ballots, settings = prepared.ballots, spec.settings
-    splits = [
-        split(ballots.units, s, fraction=settings.fraction, seed=settings.seed)
-        for s in range(spec.n_splits)
-    ]
+    ballots, settings = prepare(votes, spec.settings).ballots, spec.settings
+    units, fraction, seed = ballots.units, settings.fraction, settings.seed
+    splits = [split(units, s, fraction=fraction, seed=seed) for s in range(spec.n_splits)]
+    pipeline = spec.aggregator, spec.calibrator, settings
     real: Tally | None = None
     rows, replaced = [], 0
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers.tolist():
-        turned = permuted(ballots, number, settings.seed)
-        results = [
-            (
-                one_split,
-                all_judges(turned, one_split, spec.aggregator, spec.calibrator, settings),
-            )
-            for one_split in splits
-        ]
+        turned = permuted(ballots, number, seed)
+        results = [(drawn, all_judges(turned, drawn, *pipeline)) for drawn in splits]
         if number == 0:
-            real = tally(
-                ((entry, Arms.of([result])) for entry, result in results),
-                n_items=ballots.n_items,
-                seed=settings.seed,
-            )
+            scored = ((entry, Arms.of([result])) for entry, result in results)
+            real = tally(scored, n_items=ballots.n_items, seed=seed)
         rows.append(_levels(results, ballots.n_items, spec.calibrator))
         replaced += sum(result.replaced[spec.calibrator] for _, result in results)
     nll, null, accuracy = np.array(rows).T
@@ -289,10 +274,19 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
     nll, constant = Interval.full((), np.nan), float("nan")
     if partial.real is not None:
         tally = partial.real
-        estimated = Estimator.of(tally, prepared.ballots.units)
-        level = grid_estimates(tally, estimated)["nll"][0, 0]
+        level = grid_estimates(tally, Estimator.of(tally, prepared.ballots.units))["nll"][0, 0]
         nll = replace(level, value=partial.nll[real][0])
         constant = float(partial.real.constant_nll.mean())
+    warnings = list(prepared.notices)
+    if partial.real is not None:
+        warnings += few_labels(prepared, float(partial.real.n_calibration.mean()))
+    share = movable(prepared.ballots)
+    if share < _FEW_MOVE:
+        warnings.append(
+            f"Only {share:.0%} of the items are in groups that have another of their size to "
+            "exchange labels with: the permutation test has little to go by."
+        )
+    fits = len(partial.numbers) * spec.n_splits
     return Permutation.from_run(
         prepared,
         spec,
@@ -309,7 +303,7 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         planned=spec.permutations,
         movable=movable(prepared.ballots),
         identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
-        warnings=_warnings(prepared, spec, partial),
+        warnings=(*warnings, *stand_ins((spec.calibrator,), (partial.replaced,), fits)),
     )
 
 
@@ -321,28 +315,10 @@ def _action(prepared: Prepared) -> str:
     ballots = prepared.ballots
     groups = len(np.unique(ballots.units)) < ballots.n_items
     if ballots.symmetric:
-        return (
-            "groups of items turned around by a coin" if groups else "items turned around by a coin"
-        )
+        return "groups of " * groups + "items turned around by a coin"
     if groups:
         return "labels exchanged between groups of one size, and within groups"
     return "labels permuted among the items"
-
-
-def _warnings(
-    prepared: Prepared, spec: PermutationSpec, partial: PermutationTally
-) -> tuple[str, ...]:
-    warnings = list(prepared.notices)
-    if partial.real is not None:
-        warnings += few_labels(prepared, float(partial.real.n_calibration.mean()))
-    share = movable(prepared.ballots)
-    if share < _FEW_MOVE:
-        warnings.append(
-            f"Only {share:.0%} of the items are in groups that have another of their size to "
-            "exchange labels with: the permutation test has little to go by."
-        )
-    fits = len(partial.numbers) * spec.n_splits
-    return (*warnings, *stand_ins((spec.calibrator,), (partial.replaced,), fits))
 
 
 PERMUTATION: Study[PermutationSpec, PermutationTally, Permutation] = Study(

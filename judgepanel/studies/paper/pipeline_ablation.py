@@ -29,18 +29,13 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SLICE, STEPS, PipelineScores, evaluate_pipeline
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.kernels.residual import FeatureColumns
-from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, Kinds, covers, labels_needed
+from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, covers, labels_needed
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import common
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
 from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import (
-    item_features,
-    run_warnings,
-    splits_of,
-    stand_ins,
-)
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.panel.recommended import BestPanels
@@ -113,11 +108,7 @@ class PipelineAblation(NllResult):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per panel and step; sets are in the rows of step 1-4."""
-        sets = long_frame(self.nll.shape, self._sets())
-        return pd.concat([NllResult.frame(self), sets], axis=1)
-
-    def _sets(self) -> dict[str, Any]:
-        """Return figures of the sets (n_panels, n_steps), named by level."""
+        # Figures of the sets (n_panels, n_steps), named by level.
         with_sets = np.array(self.steps) == "1-4"
         sets: dict[str, Any] = {}
         for row, level in enumerate(self.levels):
@@ -126,7 +117,7 @@ class PipelineAblation(NllResult):
             sets[f"size_{percent}"] = self.size[row, :, None].where(with_sets)
             for name, share in zip(SHARE_NAMES, self.shares[row].T, strict=True):
                 sets[f"share_{percent}_{name}"] = np.where(with_sets, share[:, None], np.nan)
-        return sets
+        return pd.concat([NllResult.frame(self), long_frame(sets)], axis=1)
 
     def decisions(self) -> dict[str, Any]:
         """Return the effect of each step for all judges, and the sets of step 4."""
@@ -171,7 +162,13 @@ def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots)
     item_sums: Ints = np.zeros(0, dtype=np.int64)
     for split, scores in scored:
         labels = (ballots.signs[split.evaluation] > 0).astype(np.int64)
-        counts = _halves(scores.kinds, labels, symmetric=ballots.symmetric)
+        # (L, C, 5, n): the kind of every set and whether it covers, in units of one half.
+        counts = np.stack([_WHOLE * (scores.kinds == kind) for kind in range(_COVERED)], axis=2)
+        if ballots.symmetric:
+            single = (counts[:, :, ZERO] + counts[:, :, ONE]) // 2
+            counts[:, :, ZERO] = counts[:, :, ONE] = single
+        held = _WHOLE * covers(scores.kinds, labels)
+        counts = np.concatenate([counts, held[:, :, None]], axis=2).astype(np.int64)
         if not item_sums.size:
             item_sums = np.zeros((*counts.shape[:-1], ballots.n_items), dtype=np.int64)
         item_sums[..., split.evaluation] += counts
@@ -194,9 +191,8 @@ def set_estimates(sets: SetTally, estimated: Estimator, tally: Tally) -> dict[st
     def measured(weight: Floats, unit: Unit) -> Interval:
         per_item = np.einsum("lckn,k->lcn", items, weight)
         per_split = splits @ weight
-        fitted = estimated(
-            per_item.reshape(-1, per_item.shape[-1]), per_split.reshape(len(splits), -1)
-        )
+        rows = per_item.reshape(-1, per_item.shape[-1])
+        fitted = estimated(rows, per_split.reshape(len(splits), -1))
         figure = Interval.of(fitted, unit).reshape(*per_item.shape[:2])
         return figure.clip(0.0, weight.max())
 
@@ -205,16 +201,6 @@ def set_estimates(sets: SetTally, estimated: Estimator, tally: Tally) -> dict[st
         "size": measured(np.array([0, 1.0, 1.0, 2.0, 0]), "count"),
         "shares": shares,
     }
-
-
-def _halves(kinds: Kinds, labels: Ints, *, symmetric: bool) -> Ints:
-    """(L, C, 5, n): the kind of every set and whether it covers, in units of one half."""
-    counts = np.stack([_WHOLE * (kinds == kind) for kind in range(_COVERED)], axis=2)
-    if symmetric:
-        single = (counts[:, :, ZERO] + counts[:, :, ONE]) // 2
-        counts[:, :, ZERO] = counts[:, :, ONE] = single
-    held = _WHOLE * covers(kinds, labels)
-    return np.concatenate([counts, held[:, :, None]], axis=2).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +240,7 @@ def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureCol
     InputError
         A feature that the votes do not have.
     """
-    columns = item_features(prepared, *(names or ()))
+    columns = common.item_features(prepared, *(names or ()))
     if names is None:
         return None if features_leak(prepared) else columns or None
     return {name: columns[name] for name in names} or None
@@ -278,13 +264,10 @@ def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> Ab
     features, ks = features_of(prepared, spec.features), spec.sizes(ballots.n_judges)
     results = [
         (split, evaluate_pipeline(ballots, features, split, ks, spec.recipe))
-        for split in splits_of(prepared, settings, chunk)
+        for split in common.splits_of(prepared, settings, chunk)
     ]
-    scores = tally(
-        ((entry, _arms(result, prepared, entry.evaluation)) for entry, result in results),
-        n_items=ballots.n_items,
-        seed=settings.seed,
-    )
+    arms = ((entry, _arms(result, prepared, entry.evaluation)) for entry, result in results)
+    scores = tally(arms, n_items=ballots.n_items, seed=settings.seed)
     return AblationTally(scores, tally_sets(results, ballots))
 
 
@@ -313,6 +296,19 @@ def merge(
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
     leaks = bool(spec.features) and features_leak(prepared)
+    warnings = _feature_notes(prepared, spec, totals)
+    fits = 2 * totals.item_sums.shape[1] * len(totals.numbers)
+    parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
+    warnings += common.stand_ins(parts, totals.replaced.tolist(), fits)
+    for level in LEVELS:
+        needed = labels_needed(level)
+        short = int((sets.n_slice < needed).sum())
+        if short:
+            warnings.append(
+                f"In {short} of {len(sets.n_slice)} splits the conformal slice ({SLICE:.0%} of the "
+                f"calibration labels) is smaller than the {needed} labels that sets at "
+                f"{level:.0%} need: every set is {{0, 1}} there."
+            )
     return PipelineAblation.from_splits(
         prepared,
         spec,
@@ -327,7 +323,7 @@ def merge(
         levels=LEVELS,
         **set_estimates(sets, estimated, totals),
         n_slice=float(sets.n_slice.mean()),
-        warnings=_warnings(prepared, spec, totals, sets),
+        warnings=common.run_warnings(prepared, totals, *warnings),
     )
 
 
@@ -370,25 +366,6 @@ def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, totals: Tally
             f"{null:.3f}): part of what step 2 gains is theirs."
         )
     return notes
-
-
-def _warnings(
-    prepared: Prepared, spec: PipelineAblationSpec, totals: Tally, sets: SetTally
-) -> tuple[str, ...]:
-    warnings = _feature_notes(prepared, spec, totals)
-    n_panels = totals.item_sums.shape[1]
-    parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
-    warnings += stand_ins(parts, totals.replaced.tolist(), 2 * n_panels * len(totals.numbers))
-    for level in LEVELS:
-        needed = labels_needed(level)
-        short = int((sets.n_slice < needed).sum())
-        if short:
-            warnings.append(
-                f"In {short} of {len(sets.n_slice)} splits the conformal slice ({SLICE:.0%} of the "
-                f"calibration labels) is smaller than the {needed} labels that sets at "
-                f"{level:.0%} need: every set is {{0, 1}} there."
-            )
-    return run_warnings(prepared, totals, *warnings)
 
 
 PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] = Study(

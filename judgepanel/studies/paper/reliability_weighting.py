@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel import distributions
-from judgepanel.arrays import Floats
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
-from judgepanel.kernels.prefixes import weighted_one_coin
+from judgepanel.kernels.prefixes import OwnLabel, weighted_one_coin
 from judgepanel.scoring.descriptive import equivalence
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
@@ -55,7 +54,7 @@ class Signal:
     values: Floats
     feature: bool = False
 
-    def importance(self, rows: NDArray[np.int64], strength: float) -> Floats:
+    def importance(self, rows: Ints, strength: float) -> Floats:
         """How much every row counts, (n,), from 1 - strength to 1 + strength with mean 1.
 
         Linear in the rank among the rows, so that only the order of the signal matters; unknown
@@ -95,8 +94,7 @@ def signals(
         if len(np.unique(values[np.isfinite(values)])) > 1
         for favours in (HIGH, LOW)
     ]
-    rng = stream(seed, *_STREAM)
-    placebo = Signal(RANDOM, HIGH, rng.random(ballots.n_items))
+    placebo = Signal(RANDOM, HIGH, stream(seed, *_STREAM).random(ballots.n_items))
     return (*result, placebo), tuple(numeric[MOST_FEATURES:])
 
 
@@ -221,12 +219,9 @@ def _panel(
 ) -> SplitScores:
     """All judges, weighed and calibrated with this importance of the calibration rows."""
     in_sample = spec.settings.protocol == "paper"
-    scores = weighted_one_coin(
-        ballots,
-        split,
-        np.ones(len(split.calibration)) if importance is None else importance,
-        own_label="seen" if in_sample else "removed",
-    )
+    weights = np.ones(len(split.calibration)) if importance is None else importance
+    own_label: OwnLabel = "seen" if in_sample else "removed"
+    scores = weighted_one_coin(ballots, split, weights, own_label=own_label)
     fitted = calibrate(
         ballots, split, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
     )
@@ -244,10 +239,12 @@ def merge(
     level = contrasts(totals, estimated, identity)
     effect = contrasts(totals, estimated, identity[1:] - identity[:1])
     base = float(level.value[0])
-    unused = (
-        f"The first {MOST_FEATURES} numeric item features are signals; left out: "
-        f"{listed(left_out, 3)}."
-    )
+    notes = replaced_fits((spec.calibrator,), totals)
+    if left_out:
+        first = f"The first {MOST_FEATURES} numeric item features are signals"
+        notes.insert(0, f"{first}; left out: {listed(left_out, 3)}.")
+    absolute = equivalence(effect, spec.margin)
+    relative = equivalence(effect, spec.relative * base)
     return ReliabilityWeighting.from_splits(
         prepared,
         spec,
@@ -260,29 +257,15 @@ def merge(
         delta=Interval.of(effect),
         band=band(effect, spec.settings.seed),
         p=effect.p,
-        **_tests(effect, spec, base),
+        delta_90=replace(Interval.of(effect), lo=absolute.lo, hi=absolute.hi, level=0.9),
+        p_absolute=absolute.p,
+        absolute=absolute.outcomes,
+        p_relative=relative.p,
+        relative=relative.outcomes,
         p_plain=plain_tost((identity[1:] - identity[:1]) @ totals.nll()[0], spec.margin),
         base_nll=Interval.of(level).clip(*RANGES["nll"])[0],
-        warnings=run_warnings(
-            prepared,
-            totals,
-            unused if left_out else "",
-            *replaced_fits((spec.calibrator,), totals),
-        ),
+        warnings=run_warnings(prepared, totals, *notes),
     )
-
-
-def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dict[str, Any]:
-    """Fields of the two equivalence tests."""
-    absolute = equivalence(effect, spec.margin)
-    relative = equivalence(effect, spec.relative * base)
-    return {
-        "delta_90": replace(Interval.of(effect), lo=absolute.lo, hi=absolute.hi, level=0.9),
-        "p_absolute": absolute.p,
-        "absolute": absolute.outcomes,
-        "p_relative": relative.p,
-        "relative": relative.outcomes,
-    }
 
 
 def plain_tost(differences: Floats, margin: float) -> Floats:
@@ -293,10 +276,8 @@ def plain_tost(differences: Floats, margin: float) -> Floats:
     n = differences.shape[1]
     value = differences.mean(axis=1)
     se = differences.std(axis=1, ddof=1) / math.sqrt(n)
-    blank = np.zeros(len(value))
-    fitted = Estimate(
-        value, se, np.full(len(value), n - 1.0), blank, blank, blank, np.zeros((0, 0))
-    )
+    blank, df = np.zeros(len(value)), np.full(len(value), n - 1.0)
+    fitted = Estimate(value, se, df, blank, blank, blank, np.zeros((0, 0)))
     return equivalence(fitted, margin).p
 
 

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
@@ -117,8 +116,7 @@ class VarianceDecomposition(Declared):
 def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) -> TwoPLFit:
     """Return the single fit; ``chunk`` holds one round."""
     ballots = prepare(votes, spec.settings).ballots
-    marks = ballots.votes * ballots.signs[:, None]
-    return fit_two_pl(marks)
+    return fit_two_pl(ballots.votes * ballots.signs[:, None])
 
 
 def merge(
@@ -158,7 +156,7 @@ def _correlation(entry: Floats, other: Floats) -> float | None:
     return float(np.corrcoef(entry, other)[0, 1])
 
 
-def _codes(families: tuple[str, ...]) -> NDArray[np.int64]:
+def _codes(families: tuple[str, ...]) -> Ints:
     """Return one code per family; a judge without one is a family of one."""
     own = [f"family {name}" if name else f"judge {j}" for j, name in enumerate(families)]
     return np.unique(np.array(own, dtype=object), return_inverse=True)[1].astype(np.int64)

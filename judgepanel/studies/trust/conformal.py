@@ -19,51 +19,18 @@ import numpy as np
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.evaluation import SLICE
 from judgepanel.kernels.maps import sigmoid
-from judgepanel.scoring.conformal import (
-    ONE,
-    ZERO,
-    Kinds,
-    check_level,
-    covers,
-    group_thresholds,
-    labels_needed,
-    nonconformity,
-    quantile_rank,
-    set_kinds,
-    set_sizes,
-)
+from judgepanel.scoring import conformal
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, subsplit
+from judgepanel.studies import results
 from judgepanel.studies.common import splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, always, prepare
 from judgepanel.studies.options import option
 from judgepanel.studies.panel.recommended import recommended_on
-from judgepanel.studies.results import (
-    Derived,
-    by_row,
-    by_split,
-    column,
-    derived,
-    frozen,
-    json_values,
-)
 from judgepanel.studies.slices import Strata, by_difficulty, by_feature
-from judgepanel.studies.trust.probabilities import (
-    CALIBRATED,
-    Evaluated,
-    PanelResult,
-    PanelSpec,
-    Repeats,
-    binned_sums,
-    joined,
-    panel_notes,
-    ratios,
-    repeats,
-    score_split,
-    shares,
-    stacked,
-)
+from judgepanel.studies.trust import probabilities
+from judgepanel.studies.trust.probabilities import Repeats, binned_sums, joined, stacked
 from judgepanel.votes import InputError, VoteMatrix
 
 Grouping = Literal["all", "class", "difficulty", "feature"]
@@ -72,12 +39,12 @@ Kept = Literal["holds", "falls short", "open"]
 KIND_FIELDS = ("neither", "only_0", "only_1", "both")
 
 
-def _share(kind: int, words: str) -> Derived[Any]:
-    return derived(f"Share of sets {words}.")(lambda result: result.kinds[..., kind])
+def _share(kind: int, words: str) -> results.Derived[Any]:
+    return results.derived(f"Share of sets {words}.")(lambda result: result.kinds[..., kind])
 
 
-@frozen
-class Conformal(PanelResult):
+@results.frozen
+class Conformal(probabilities.PanelResult):
     """Result of :data:`CONFORMAL`.
 
     ``methods`` name the groups within which sets are calibrated: ``all`` is plain split conformal,
@@ -92,28 +59,28 @@ class Conformal(PanelResult):
     """
 
     feature: str | None
-    methods: tuple[Grouping, ...] = column(
+    methods: tuple[Grouping, ...] = results.column(
         "Groups within which thresholds are set: all items, or groups of them.",
         name="sets_within",
         axis=-3,
         key=True,
     )
-    levels: tuple[float, ...] = column(
+    levels: tuple[float, ...] = results.column(
         "Share of sets that are promised to hold the true label.", name="level", axis=-2, key=True
     )
-    groupings: tuple[Grouping, ...] = column(
+    groupings: tuple[Grouping, ...] = results.column(
         "How the items are grouped for reporting coverage.", name="grouping", key=True
     )
-    groups: tuple[str, ...] = column("Group of items.", name="group", key=True)
-    items: Ints = column()
-    coverage: Interval = column("Share of the sets that hold the true label.")
-    size: Interval = column("Mean number of labels in a set, 0 to 2.")
-    one_right: Interval = column("Share of the sets with one label that are right.")
+    groups: tuple[str, ...] = results.column("Group of items.", name="group", key=True)
+    items: Ints = results.column()
+    coverage: Interval = results.column("Share of the sets that hold the true label.")
+    size: Interval = results.column("Mean number of labels in a set, 0 to 2.")
+    one_right: Interval = results.column("Share of the sets with one label that are right.")
     kinds: Floats
     infinite: Ints
-    n_slice: float = column("Number of labels that set the thresholds, mean over splits.")
+    n_slice: float = results.column("Number of labels that set the thresholds, mean over splits.")
 
-    @derived("Whether the level is promised within this group.", name="promised")
+    @results.derived("Whether the level is promised within this group.", name="promised")
     def promises(self) -> Any:
         """Whether each method promises coverage within each group, (n_methods, 1, n_groups)."""
         shape = len(self.methods), 1, len(self.groups)
@@ -145,7 +112,7 @@ class Conformal(PanelResult):
         return {
             "feature": self.feature,
             "sets": [
-                json_values(
+                results.json_values(
                     {
                         "within": method,
                         "level": level,
@@ -170,11 +137,11 @@ def check_levels(levels: tuple[float, ...]) -> None:
     if not levels:
         raise InputError("conformal sets need one level or more", allowed="for instance 0.9")
     for level in levels:
-        check_level(level)
+        conformal.check_level(level)
 
 
 @dataclass(frozen=True, slots=True)
-class ConformalSpec(PanelSpec):
+class ConformalSpec(probabilities.PanelSpec):
     """Options of conformal sets besides the panel: ``levels``, and an item ``feature`` to group by.
 
     Raises
@@ -189,16 +156,16 @@ class ConformalSpec(PanelSpec):
     feature: str | None = option(None, "an item feature whose values are reported separately")
 
 
-@frozen
-class SetsDone(Evaluated):
+@results.frozen
+class SetsDone(probabilities.Evaluated):
     """Sets of S splits, E evaluations in total.
 
     ``kinds`` int8 (n_methods, n_levels, E); ``behind`` (S, n_groups) counts the slice's items in
     every group, all items first.
     """
 
-    behind: Ints = by_split()
-    kinds: Kinds = by_row(-1)
+    behind: Ints = results.by_split()
+    kinds: conformal.Kinds = results.by_row(-1)
 
 
 def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]:
@@ -242,20 +209,15 @@ def _of_split(
     spec: ConformalSpec,
     strata: dict[Grouping, Strata],
     split: Split,
-) -> tuple[Kinds, Ints, int]:
+) -> tuple[conformal.Kinds, Ints, int]:
     """Sets (n_methods, n_levels, n_eval), the slice's items by group, and the fallback count."""
     ballots = prepared.ballots
-    learn, hold = subsplit(
-        ballots.units,
-        split.calibration,
-        fraction=1.0 - SLICE,
-        seed=spec.settings.seed,
-        key=(split.number, 13),
-    )
+    units, seed, key = ballots.units, spec.settings.seed, (split.number, 13)
+    learn, hold = subsplit(units, split.calibration, fraction=1.0 - SLICE, seed=seed, key=key)
     apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
-    scores = score_split(votes, prepared, spec, apart, recommended_on)
-    p = np.clip(sigmoid(scores.logits[CALIBRATED]), CLIP, 1.0 - CLIP)
-    own = nonconformity(p[: len(hold)], (ballots.signs[hold] > 0).astype(np.int64))
+    scores = probabilities.score_split(votes, prepared, spec, apart, recommended_on)
+    p = np.clip(sigmoid(scores.logits[probabilities.CALIBRATED]), CLIP, 1.0 - CLIP)
+    own = conformal.nonconformity(p[: len(hold)], (ballots.signs[hold] > 0).astype(np.int64))
     new, items = p[len(hold) :], (hold, split.evaluation)
     kinds = [
         [sets_within(own, new, part, items, level, way) for level in spec.levels]
@@ -266,27 +228,27 @@ def _of_split(
 
 def sets_within(
     own: Floats, new: Floats, part: Strata, items: tuple[Ints, Ints], level: float, way: Grouping
-) -> Kinds:
+) -> conformal.Kinds:
     """Sets of the evaluation items, with thresholds from their own stratum of the slice."""
     hold, evaluation = items
-    limits = group_thresholds(own, part.codes[hold], part.n, level)
+    limits = conformal.group_thresholds(own, part.codes[hold], part.n, level)
     if way == "class":
-        return set_kinds(new, limits[0], limits[1])
+        return conformal.set_kinds(new, limits[0], limits[1])
     limit = limits[part.codes[evaluation]]
-    return set_kinds(new, limit, limit)
+    return conformal.set_kinds(new, limit, limit)
 
 
-def _counts(strata: dict[Grouping, Strata], hold: Ints) -> Ints:
-    return np.concatenate(
-        [np.bincount(part.codes[hold], minlength=part.n) for part in strata.values()]
-    )
+def _counts(strata: dict[Grouping, Strata], rows: Ints) -> Ints:
+    """Number of these rows in every group of every grouping."""
+    counts = [np.bincount(part.codes[rows], minlength=part.n) for part in strata.values()]
+    return np.concatenate(counts)
 
 
 def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conformal:
     """Return coverage, size and kinds from the splits so far."""
     prepared = prepare(votes, spec.settings)
     sets, strata = partial, strata_of(prepared, spec)
-    of = Repeats(**repeats(prepared, sets.rows, sets.n_calibration, sets.n_evaluation))
+    of = Repeats(**probabilities.repeats(prepared, sets))
     fields = stacked(
         [
             stacked([_of_level(of, kinds, sets.rows, list(strata.values())) for kinds in of_method])
@@ -310,39 +272,41 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
         methods=tuple(strata),
         groups=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(groupings),
-        items=np.concatenate(
-            [np.bincount(part.codes[of.seen], minlength=part.n) for part in strata.values()]
-        ),
+        items=_counts(strata, of.seen),
         **fields,
         infinite=infinite,
         n_slice=float(sets.behind[:, 0].mean()),
-        warnings=(*panel_notes(prepared, spec, sets), *notes),
+        warnings=(*probabilities.panel_notes(prepared, spec, sets), *notes),
     )
 
 
-def _of_level(of: Repeats, kinds: Kinds, rows: Ints, strata: list[Strata]) -> dict[str, Any]:
+def _of_level(
+    of: Repeats, kinds: conformal.Kinds, rows: Ints, strata: list[Strata]
+) -> dict[str, Any]:
     """Figures (n_groups,) of the sets of one method and level."""
     return joined([_of_groups(of, kinds, part.codes[rows], part.n) for part in strata])
 
 
-def _of_groups(of: Repeats, kinds: Kinds, codes: Ints, n: int) -> dict[str, Any]:
+def _of_groups(of: Repeats, kinds: conformal.Kinds, codes: Ints, n: int) -> dict[str, Any]:
     """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
-    held = covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
-    single = ((kinds == ZERO) | (kinds == ONE)).astype(np.float64)
+    held = conformal.covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
+    single = ((kinds == conformal.ZERO) | (kinds == conformal.ONE)).astype(np.float64)
     right = binned_sums(of, held * single, codes, n, single)
-    sizes, items = ratios(of, binned_sums(of, set_sizes(kinds).astype(np.float64), codes, n))
+    n_labels = conformal.set_sizes(kinds).astype(np.float64)
+    sizes, items = probabilities.ratios(of, binned_sums(of, n_labels, codes, n))
     size = Interval(np.clip(sizes.value, 0.0, 2.0), sizes.lo, sizes.hi, unit="count")
     counts = np.stack(
         [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)],
         axis=-1,
     )
     if of.symmetric:
-        counts[:, [ZERO, ONE]] = counts[:, [ZERO, ONE]].mean(axis=1, keepdims=True)
+        singles = [conformal.ZERO, conformal.ONE]
+        counts[:, singles] = counts[:, singles].mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         parts = np.where(items[:, None] == 0, np.nan, counts / items[:, None])
     return {
-        "coverage": shares(of, binned_sums(of, held, codes, n))[0],
-        "one_right": shares(of, right)[0],
+        "coverage": probabilities.shares(of, binned_sums(of, held, codes, n))[0],
+        "one_right": probabilities.shares(of, right)[0],
         "size": size.clip(0.0, 2.0).where(items > 0),
         "kinds": parts,
     }
@@ -358,7 +322,7 @@ def _infinite(
         behind = sets.behind[:, first : first + part.n]
         first += part.n
         for i, level in enumerate(spec.levels):
-            short = quantile_rank(behind, level) > behind
+            short = conformal.quantile_rank(behind, level) > behind
             counts[m, i] = int(short.any(axis=1).sum())
             for g in np.flatnonzero(short.any(axis=0)):
                 notes.append(_too_few(way, part.names[g], level, int(short[:, g].sum()), sets))
@@ -375,7 +339,7 @@ def _too_few(way: Grouping, name: str, level: float, splits: int, sets: SetsDone
     until = "That label is in every set" if way == "class" else "Every set is {0, 1}"
     return (
         f"In {splits} of {len(sets.numbers)} splits {whose} too few labels. Sets at {level:.0%} "
-        f"need {labels_needed(level)}. {until} there."
+        f"need {conformal.labels_needed(level)}. {until} there."
     )
 
 

@@ -39,26 +39,14 @@ from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, 
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import check_panels, option
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    RECOMMENDED,
-    AverageSpec,
-    BestPanels,
-    as_scores,
-    average_on,
-    panel_names,
-    pipeline_columns,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import NllResult, column, derived, frozen, summed
 from judgepanel.votes import InputError, VoteMatrix
 
 CLEAN = "clean"
 ABSENT = "absent"
 SCENARIOS = (
-    "random_evaluation",
-    "random_both",
-    "concentrated_evaluation",
-    "concentrated_both",
+    *("random_evaluation", "random_both", "concentrated_evaluation", "concentrated_both"),
     ABSENT,
 )
 _STREAM = 21
@@ -166,8 +154,7 @@ def damaged_scores(
         rows = slice(number * n, (number + 1) * n)
         logits = np.ascontiguousarray(whole.logits[:, rows])
         empty = None if whole.empty is None else whole.empty[:, rows]
-        fitted = replace(whole, logits=logits, empty=empty)
-        return evaluate(ballots, split, fitted)
+        return evaluate(ballots, split, replace(whole, logits=logits, empty=empty))
 
     parts = map(part, range(len(late)))
     return [
@@ -187,15 +174,15 @@ def damaged_average(
     """
     ballots = replace(ballots, margins=None)
     late = [version.ballots.votes for version in versions if not version.condition.both]
-    stacked = average_on(*_stacked(ballots, split, late), seed)
+    stacked = recommended.average_on(*_stacked(ballots, split, late), seed)
     parts = iter(np.split(stacked.logits, len(late)))
     averages = (
-        average_on(replace(version.ballots, margins=None), split, seed)
+        recommended.average_on(replace(version.ballots, margins=None), split, seed)
         if version.condition.both
         else replace(stacked, logits=next(parts))
         for version in versions
     )
-    return [as_scores(ballots, split, average) for average in averages]
+    return [recommended.as_scores(ballots, split, average) for average in averages]
 
 
 def _stacked(ballots: Ballots, split: Split, versions: list[Votes]) -> tuple[Ballots, Split]:
@@ -255,17 +242,18 @@ class Corruption(NllResult):
     @derived(name="panel", axis=-2)
     def arms(self) -> tuple[str, ...]:
         """Names of the panels: ``top-5``, ..., ``all 65``."""
-        return panel_names(self.panels, self.aggregator)
+        return recommended.panel_names(self.panels, self.aggregator)
 
     @derived(name="aggregator")
     def aggregators(self) -> Any:
         """Aggregator of every panel."""
-        return pipeline_columns(self.aggregator, (), len(self.panels))[0]
+        return recommended.pipeline_columns(self.aggregator, (), len(self.panels))[0]
 
     @derived(name="calibrator")
     def calibrators(self) -> Any:
         """Calibrator of every panel."""
-        return pipeline_columns(self.aggregator, (self.calibrator,), len(self.panels))[1][0]
+        own = (self.calibrator,)
+        return recommended.pipeline_columns(self.aggregator, own, len(self.panels))[1][0]
 
     @derived("Which of the two is shown to lose less.", name="degrades_slower")
     def outcomes(self) -> Any:
@@ -284,7 +272,8 @@ class Corruption(NllResult):
         """Return which panel loses less, by the band of ``gap``."""
         gap = self.gap[panel, condition]
         if gap.above():
-            return RECOMMENDED if self.aggregator == AVERAGE else "all judges"
+            average = self.aggregator == recommended.AVERAGE
+            return recommended.RECOMMENDED if average else "all judges"
         return "the top k" if gap.below() else "not told apart"
 
     def decisions(self) -> dict[str, Any]:
@@ -305,7 +294,7 @@ def check_levels(levels: tuple[float, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CorruptionSpec(AverageSpec, BestPanels):
+class CorruptionSpec(recommended.AverageSpec, recommended.BestPanels):
     """The amount of damage, and which judges it affects.
 
     Beside the average, the top k have the pipeline ``COMPARED``.
@@ -329,7 +318,7 @@ class CorruptionSpec(AverageSpec, BestPanels):
     concentrated: float = option(0.5, "share of the judges that concentrated flips affect")
 
     def __post_init__(self) -> None:
-        AverageSpec.__post_init__(self)
+        recommended.AverageSpec.__post_init__(self)
         if not max(self.flips) <= self.concentrated <= 1.0:
             raise InputError(
                 "too few judges to carry that many flips",
@@ -367,30 +356,23 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
     def arms(split: Split) -> Arms:
         nonlocal cast
         before = ballots.votes[split.evaluation]
+        seed, number, share = spec.settings.seed, split.number, spec.concentrated
         scores: list[SplitScores] = []
         for draw in range(DRAWS):
             damage = draw_damage(
-                n_rows,
-                ballots.n_judges,
-                seed=spec.settings.seed,
-                number=split.number,
-                concentrated=spec.concentrated,
-                draw=draw,
+                n_rows, ballots.n_judges, seed=seed, number=number, concentrated=share, draw=draw
             )
             versions = [Damaged.of(ballots, damage, condition) for condition in plan]
             scores += _panels(ballots, split, spec, versions)
             cast += int(np.count_nonzero(before))
-            changed[:] += [
-                np.count_nonzero(version.ballots.votes[split.evaluation] != before)
-                for version in versions
-            ]
+            after = (version.ballots.votes[split.evaluation] for version in versions)
+            changed[:] += [np.count_nonzero(damaged != before) for damaged in after]
         reference = scores[len(scores) // (DRAWS * len(plan)) - 1]
         null_nll, constant_nll = reference.null_nll, [only(reference.constant_nll)]
         together = Arms.of(scores, null_nll=null_nll, constant_nll=np.array(constant_nll))
         return together.in_order(order.swapaxes(1, 2).ravel())
 
-    totals = tally_of(prepared, spec.settings, chunk, arms)
-    return CorruptionTally(totals, changed, cast)
+    return CorruptionTally(tally_of(prepared, spec.settings, chunk, arms), changed, cast)
 
 
 def _panels(
@@ -398,7 +380,7 @@ def _panels(
 ) -> list[SplitScores]:
     """Scores of all panels under every condition: the top k, then the average apart from them."""
     ks = spec.sizes(ballots.n_judges)
-    if spec.aggregator != AVERAGE:
+    if spec.aggregator != recommended.AVERAGE:
         return damaged_scores(ballots, split, ks, spec.recipe, versions)
     average = damaged_average(ballots, split, spec.settings.seed, versions)
     if len(ks) == 1:
@@ -425,8 +407,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         return Interval.of(estimates, unit).reshape(len(weights), n)
 
     def together(rows: Floats) -> Interval:
-        estimates = contrasts(totals, estimated, rows, draws=DRAWS)
-        return band(estimates, spec.settings.seed)
+        return band(contrasts(totals, estimated, rows, draws=DRAWS), spec.settings.seed)
 
     gap, delta = (Interval.full((n_p, n), np.nan) for _ in range(2))
     for p in range(n_p - 1):
@@ -437,6 +418,8 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
     if n_p > 1:
         delta.put(slice(-1), measured(arms[:-1] - arms[-1:], "nll"))
     alone = "There is only one judge: no other can be absent or take its place."
+    notes = [alone] if ballots.n_judges == 1 else []
+    notes += replaced_fits((spec.calibrator,), totals)
     return Corruption.from_splits(
         prepared,
         spec,
@@ -451,12 +434,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         drop=measured(-rise, "accuracy", "share"),
         gap=gap,
         delta=delta,
-        warnings=run_warnings(
-            prepared,
-            totals,
-            alone if ballots.n_judges == 1 else "",
-            *replaced_fits((spec.calibrator,), totals),
-        ),
+        warnings=run_warnings(prepared, totals, *notes),
     )
 
 

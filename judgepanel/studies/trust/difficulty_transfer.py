@@ -17,45 +17,21 @@ from typing import Any, Literal
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels import evaluation
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import (
-    FEWEST_IN_STRATUM,
-    METHODS,
-    Method,
-    TargetScores,
-    TransferRecipe,
-    transferred,
-)
 from judgepanel.scoring.inference import estimate, holm
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, RANGES, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, splits_of, stand_ins
-from judgepanel.studies.contract import (
-    Chunk,
-    Deciding,
-    Prepared,
-    Study,
-    at_level,
-    prepare,
-    steady,
-)
+from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, at_level, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AVERAGE, AverageSpec, as_scores, average_on
-from judgepanel.studies.results import (
-    NllResult,
-    RunResult,
-    by_split,
-    column,
-    constant,
-    derived,
-    frozen,
-    summed,
-)
 from judgepanel.studies.slices import FEWEST_OF_A_CLASS, EasyAndHard, difficulty_strata
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -85,8 +61,8 @@ class Cell:
     effective: float
 
 
-@frozen
-class DifficultyTransfer(RunResult):
+@results.frozen
+class DifficultyTransfer(results.RunResult):
     """Result of :data:`DIFFICULTY_TRANSFER`.
 
     Cells are (n_calibrators, n_methods, n_sources, n_targets) in the order of ``calibrators``,
@@ -109,41 +85,45 @@ class DifficultyTransfer(RunResult):
     ``n_target`` (n_targets,) counts them.
     """
 
-    calibrators: tuple[str, ...] = column(name="calibrator", axis=-4, key=True)
-    methods: tuple[str, ...] = column(
+    calibrators: tuple[str, ...] = results.column(name="calibrator", axis=-4, key=True)
+    methods: tuple[str, ...] = results.column(
         "How the calibrator is transferred to the other kind of items.",
         name="method",
         axis=-3,
         key=True,
     )
-    aggregator: str = column(key=True)
+    aggregator: str = results.column(key=True)
     by: str
     share: float
     easy_to: float
     hard_from: float
     n_target: Ints
-    n_labels: float = column(name="labels")
-    nll: Interval = column()
-    accuracy: Interval = column()
-    null_nll: Floats = column("NLL of the base rate of the source's labels on the target.")
-    constant_nll: Floats = column(expand=1)
-    delta: Interval = column(
+    n_labels: float = results.column(name="labels")
+    nll: Interval = results.column()
+    accuracy: Interval = results.column()
+    null_nll: Floats = results.column("NLL of the base rate of the source's labels on the target.")
+    constant_nll: Floats = results.column(expand=1)
+    delta: Interval = results.column(
         "NLL from source to target minus that with the target's own labels, in nats."
     )
-    p: Floats = column()
-    p_holm: Floats = column()
-    gain: Interval = column(
+    p: Floats = results.column()
+    p_holm: Floats = results.column()
+    gain: Interval = results.column(
         "NLL of the method minus that of plain fitting, in nats; below 0 it helps."
     )
     effective: Floats
     clipped: Floats
     n_judges: int
 
-    source = constant(SOURCES, "Items whose labels the panel is fitted on.", axis=-2, key=True)
-    target = constant(TARGETS, "Items on which it is scored.", key=True)
-    skill = NllResult.skill
+    source = results.constant(
+        SOURCES, "Items whose labels the panel is fitted on.", axis=-2, key=True
+    )
+    target = results.constant(TARGETS, "Items on which it is scored.", key=True)
+    skill = results.NllResult.skill
 
-    @derived("Effective number of labels under importance weights, as a share.", name="effective")
+    @results.derived(
+        "Effective number of labels under importance weights, as a share.", name="effective"
+    )
     def remaining(self) -> Any:
         """Share of the labels that importance weights leave, by method; 1 without weights."""
         weighted = np.array(self.methods)[:, None, None] == "weighted"
@@ -199,12 +179,18 @@ def transfer_estimates(
     p = np.stack([np.stack([values for _, values in row], axis=-1) for row in losses])
     nll = _matrix([[reader.level("nll") for reader in row] for row in readers])
     accuracy = _matrix([[reader.level("accuracy", "share") for reader in row] for row in readers])
+    # Holm over both transfers, for every calibrator and method; NaN in the other cells.
+    abroad = np.full(p.shape, np.nan)
+    for c, m in np.ndindex(p.shape[:2]):
+        adjusted = holm([p[c, m, s, t] for s, t in ABROAD])
+        for (s, t), value in zip(ABROAD, adjusted, strict=True):
+            abroad[c, m, s, t] = value
     return {
         "nll": nll.clip(*RANGES["nll"]),
         "accuracy": accuracy.clip(*RANGES["accuracy"]),
         "delta": _matrix([[delta for delta, _ in row] for row in losses]),
         "p": p,
-        "p_holm": _holm_abroad(p),
+        "p_holm": abroad,
         "gain": _matrix([[reader.gain() for reader in row] for row in readers]),
         "null_nll": np.stack([scores.null_nll.mean(axis=0) for scores in tallies], axis=-1),
         "constant_nll": np.stack([scores.constant_nll.mean(axis=0) for scores in tallies], axis=-1),
@@ -277,26 +263,10 @@ class _Reader:
     ) -> tuple[Interval, Floats]:
         """Return intervals and p-values, (methods, sources) each."""
         shape = items.shape[:2]
-        fitted = estimate(
-            items.reshape(-1, items.shape[-1]),
-            splits.reshape(-1, splits.shape[-1]).T,
-            self.units,
-            self.n_labels,
-            self.n_scored,
-            n_others=np.broadcast_to(others, shape).ravel(),
-            joint=False,
-        )
+        items, splits = items.reshape(-1, items.shape[-1]), splits.reshape(-1, splits.shape[-1]).T
+        n_others, sizes = np.broadcast_to(others, shape).ravel(), (self.n_labels, self.n_scored)
+        fitted = estimate(items, splits, self.units, *sizes, n_others=n_others, joint=False)
         return Interval.of(fitted, unit).reshape(*shape), fitted.p.reshape(shape)
-
-
-def _holm_abroad(p: Floats) -> Floats:
-    """Holm over both transfers, for every calibrator and method; NaN in the other cells."""
-    abroad = np.full(p.shape, np.nan)
-    for c, m in np.ndindex(p.shape[:2]):
-        adjusted = holm([p[c, m, s, t] for s, t in ABROAD])
-        for (s, t), value in zip(ABROAD, adjusted, strict=True):
-            abroad[c, m, s, t] = value
-    return abroad
 
 
 FEWEST = 20
@@ -354,13 +324,13 @@ class DifficultyTransferSpec(AverageSpec):
     )
 
     @property
-    def methods(self) -> tuple[Method, ...]:
+    def methods(self) -> tuple[evaluation.Method, ...]:
         """Calibration methods; members of the average are calibrated by the plain one."""
-        return METHODS[:1] if self.aggregator == AVERAGE else METHODS
+        return evaluation.METHODS[:1] if self.aggregator == AVERAGE else evaluation.METHODS
 
-    def recipe(self, aggregator: Aggregator) -> TransferRecipe:
+    def recipe(self, aggregator: Aggregator) -> evaluation.TransferRecipe:
         """Return the recipe for every source of every split."""
-        return TransferRecipe(
+        return evaluation.TransferRecipe(
             aggregator,
             self.calibrators,
             strata=self.strata,
@@ -370,7 +340,7 @@ class DifficultyTransferSpec(AverageSpec):
         )
 
 
-@frozen
+@results.frozen
 class TransferTally:
     """One tally per target (none before the first usable split); arms are sources by methods.
 
@@ -381,13 +351,13 @@ class TransferTally:
     """
 
     tallies: tuple[Tally, ...]
-    numbers: Ints = by_split()
-    effective: Floats = by_split()
-    clipped: Floats = by_split()
-    skipped: int = summed()
-    fits: int = summed()
-    kept: int = summed()
-    strata: int = summed()
+    numbers: Ints = results.by_split()
+    effective: Floats = results.by_split()
+    clipped: Floats = results.by_split()
+    skipped: int = results.summed()
+    fits: int = results.summed()
+    kept: int = results.summed()
+    strata: int = results.summed()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -397,7 +367,7 @@ class _Round:
     split: Split
     labels: Ints
     targets: tuple[Ints, ...]
-    scores: list[list[TargetScores]]
+    scores: list[list[evaluation.TargetScores]]
 
 
 def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> TransferTally:
@@ -409,22 +379,13 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
         for split in splits_of(prepared, spec.settings, chunk)
         if (result := _round(prepared, spec, strata, split)) is not None
     ]
-    tallies = []
-    if rounds:
-        tallies = [
-            tally(
-                _of_target(rounds, t),
-                n_items=prepared.ballots.n_items,
-                seed=spec.settings.seed,
-            )
-            for t in range(len(TARGETS))
-        ]
+    tallies = [
+        tally(_of_target(rounds, t), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
+        for t in range(len(TARGETS) if rounds else 0)
+    ]
 
     def gathered(name: str) -> Floats:
-        rows = [
-            [[getattr(cell, name) for cell in row] for row in one_round.scores]
-            for one_round in rounds
-        ]
+        rows = [[[getattr(cell, name) for cell in row] for row in part.scores] for part in rounds]
         return np.array(rows, dtype=np.float64).reshape(-1, len(SOURCES), len(TARGETS))
 
     return TransferTally(
@@ -441,11 +402,8 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
 
 def source_rows(split: Split, strata: EasyAndHard, units: Ints, seed: int) -> list[Ints] | None:
     """Return calibration rows of every source, equally many; None if a stratum has none."""
-    pools = [
-        np.intersect1d(split.calibration, strata.easy),
-        np.intersect1d(split.calibration, strata.hard),
-        split.calibration,
-    ]
+    pools = [np.intersect1d(split.calibration, rows) for rows in (strata.easy, strata.hard)]
+    pools.append(split.calibration)
     n = min(len(pool) for pool in pools)
     if n == 0:
         return None
@@ -464,29 +422,23 @@ def _round(
     if sources is None or any(len(rows) == 0 for rows in targets):
         return None
     both = np.concatenate(targets)
-    scores = [
-        _from_source(ballots, Split(split.number, rows, both), targets, spec, s)
-        for s, rows in enumerate(sources)
-    ]
+    pieces = [Split(split.number, rows, both) for rows in sources]
+    scores = [_from_source(ballots, piece, targets, spec, s) for s, piece in enumerate(pieces)]
     return _Round(split, sources[0], targets, scores)
 
 
 def _from_source(
-    ballots: Ballots,
-    source: Split,
-    targets: tuple[Ints, ...],
-    spec: DifficultyTransferSpec,
-    s: int,
-) -> list[TargetScores]:
+    ballots: Ballots, source: Split, targets: tuple[Ints, ...], spec: DifficultyTransferSpec, s: int
+) -> list[evaluation.TargetScores]:
     if spec.aggregator == AVERAGE:
         return _averaged(ballots, source, targets, spec.settings.seed)
     key = (source.number, _KEY, s, 1)
-    return transferred(ballots, source, targets, spec.recipe(spec.aggregator), key)
+    return evaluation.transferred(ballots, source, targets, spec.recipe(spec.aggregator), key)
 
 
 def _averaged(
     ballots: Ballots, source: Split, targets: tuple[Ints, ...], seed: int
-) -> list[TargetScores]:
+) -> list[evaluation.TargetScores]:
     """Scores of the average, recommended on the source rows; they have no other method."""
     average = average_on(ballots, source, seed)
     ends = np.cumsum([len(rows) for rows in targets])[:-1]
@@ -496,7 +448,7 @@ def _averaged(
         scores = as_scores(ballots, part, replace(average, logits=logits))
         items = only(scores.evaluation)
         result.append(
-            TargetScores(
+            evaluation.TargetScores(
                 ItemScores(items.nll[None], items.brier[None], items.hit[None], items.ece[None]),
                 null_nll=scores.null_nll,
                 constant_nll=np.array([only(scores.constant_nll)]),
@@ -516,7 +468,7 @@ def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
     for one_round in rounds:
         cells = [row[t] for row in one_round.scores]
 
-        def stacked(name: str, cells: list[TargetScores] = cells) -> Floats:
+        def stacked(name: str, cells: list[evaluation.TargetScores] = cells) -> Floats:
             return np.concatenate([getattr(cell.scores, name) for cell in cells], axis=1)
 
         yield (
@@ -581,33 +533,28 @@ def merge(
         methods=spec.methods,
         n_target=np.array([len(strata.easy), len(strata.hard)]),
         **scores,
-        warnings=_warnings(prepared, spec, tallies, partial),
+        warnings=_warnings(prepared, spec, partial),
     )
 
 
 def _warnings(
-    prepared: Prepared,
-    spec: DifficultyTransferSpec,
-    tallies: tuple[Tally, ...],
-    partial: TransferTally,
+    prepared: Prepared, spec: DifficultyTransferSpec, partial: TransferTally
 ) -> tuple[str, ...]:
-    if not tallies:
+    if not partial.tallies:
         return (*prepared.notices, NO_SPLIT)
-    warnings = [*run_warnings(prepared, tallies[0])]
+    notes = [*run_warnings(prepared, partial.tallies[0])]
     if partial.skipped:
-        warnings.append(
-            f"{partial.skipped} splits left the easy or the hard items all on one side."
-        )
-    replaced = np.sum([totals.replaced.sum(axis=-1) for totals in tallies], axis=0)
-    warnings += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
+        notes.append(f"{partial.skipped} splits left the easy or the hard items all on one side.")
+    replaced = np.sum([totals.replaced.sum(axis=-1) for totals in partial.tallies], axis=0)
+    notes += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
     if partial.kept:
-        warnings.append(
+        notes.append(
             f"{partial.kept} of {partial.strata} strata of the stratified calibrators have fewer "
-            f"than {FEWEST_IN_STRATUM} labelled source items and keep the plain fit."
+            f"than {evaluation.FEWEST_IN_STRATUM} labelled source items and keep the plain fit."
         )
     if prepared.ballots.symmetric and {"platt", "temperature"} <= set(spec.calibrators):
-        warnings.append("Platt scaling and temperature are the same where items are swapped.")
-    return tuple(warnings)
+        notes.append("Platt scaling and temperature are the same where items are swapped.")
+    return tuple(notes)
 
 
 def _deciding(result: DifficultyTransfer) -> Deciding:

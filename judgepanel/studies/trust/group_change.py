@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from judgepanel.arrays import Bools
+from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores
@@ -33,12 +32,7 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
-from judgepanel.studies.panel.recommended import (
-    AVERAGE_HELP,
-    PanelAggregator,
-    all_judges,
-    check_panel_aggregators,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import SplitResult, column, derived, frozen
 from judgepanel.studies.understand.judge_table import families_of, legible, to_drop
 from judgepanel.votes import InputError, VoteMatrix
@@ -68,7 +62,7 @@ class GroupChange(SplitResult):
         "NLL without the group minus that with it, in nats; above 0 the group helps.",
         *("leaving it out", "difference"),
     )
-    p: NDArray[np.float64] = column(heading="p", form="p")
+    p: Floats = column(heading="p", form="p")
     verdicts: tuple[Verdict, ...] = column(heading="verdict", name="verdict")
     calibrator: str
     null_nll: float = column(heading="base rate")
@@ -114,14 +108,14 @@ class GroupChangeSpec(StudySpec):
     group: tuple[str, ...] | None = option(
         None, "judges, families or clusters (default: the largest family or cluster)"
     )
-    aggregators: tuple[PanelAggregator, ...] = option(
-        ("one_coin", "dawid_skene", "joint"), AVERAGE_HELP, once=True
+    aggregators: tuple[recommended.PanelAggregator, ...] = option(
+        ("one_coin", "dawid_skene", "joint"), recommended.AVERAGE_HELP, once=True
     )
     calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
 
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
-        check_panel_aggregators(self.aggregators, self.settings)
+        recommended.check_panel_aggregators(self.aggregators, self.settings)
         if self.by == "judges" and not self.group:
             raise InputError("no judge is named", allowed="one judge or more in the group")
         if self.by == "filter" and self.group is not None:
@@ -252,10 +246,8 @@ def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split)
     """Return arms of every aggregator with all judges, then without the group."""
 
     def under_each(panel: Ballots) -> list[SplitScores]:
-        return [
-            all_judges(panel, split, name, spec.calibrator, spec.settings)
-            for name in spec.aggregators
-        ]
+        rest = spec.calibrator, spec.settings
+        return [recommended.all_judges(panel, split, name, *rest) for name in spec.aggregators]
 
     whole = under_each(ballots)
     rest = under_each(ballots.of_judges(~members)) if members.any() else whole
@@ -266,51 +258,33 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
     """Return levels and differences from the splits so far."""
     group = group_of(votes, spec)
     totals, prepared = partial, group.prepared
+    empty = spec.by == "filter" and not group.members.any()
+    notes = ["On all labelled items the filter drops no judge."] if empty else []
+    notes += replaced_fits((spec.calibrator,), totals)
+    # From a single split there are no intervals, and nothing is decided.
+    n = len(spec.aggregators)
+    items, splits = totals.nll()
+    differences = items[n:] - items[:n]
+    estimated = Estimator.of(totals, prepared.ballots.units)
+    extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
+    doubt = between(extra[n:], extra[:n])
+    gaps = allow_difference(estimated(differences, splits[:, n:] - splits[:, :n]), doubt)
+    nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*RANGES["nll"])
+    delta = replace(Interval.of(gaps), value=nll.value[n:] - nll.value[:n])
+    same = ~differences.any(axis=1) & np.isfinite(delta.lo)
     return GroupChange.from_splits(
         prepared,
         spec,
         totals,
         group,
         members=prepared.named(group.members),
-        **_estimates(totals, prepared, len(spec.aggregators)),
+        nll_with=nll[:n],
+        nll_without=nll[n:],
+        delta=delta,
+        p=gaps.p,
+        verdicts=tuple(verdicts(delta, MARGIN * nll.value[:n], same)),
         planned_splits=rounds(spec),
-        warnings=_warnings(group, spec, totals),
-    )
-
-
-def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
-    """Fields ``nll_with``, ``nll_without``, ``delta``, ``p`` and ``verdicts`` of n aggregators.
-
-    From a single split there are no intervals, and nothing is decided.
-    """
-    items, splits = totals.nll()
-    differences = items[n:] - items[:n]
-    estimated = Estimator.of(totals, prepared.ballots.units)
-    extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
-    levels = allow_level(estimated(items, splits), extra)
-    gaps = allow_difference(
-        estimated(differences, splits[:, n:] - splits[:, :n]), between(extra[n:], extra[:n])
-    )
-    nll = Interval.of(levels).clip(*RANGES["nll"])
-    delta = replace(Interval.of(gaps), value=nll.value[n:] - nll.value[:n])
-    same = ~differences.any(axis=1) & np.isfinite(delta.lo)
-    return {
-        "nll_with": nll[:n],
-        "nll_without": nll[n:],
-        "delta": delta,
-        "p": gaps.p,
-        "verdicts": tuple(verdicts(delta, MARGIN * nll.value[:n], same)),
-    }
-
-
-def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, ...]:
-    empty = spec.by == "filter" and not group.members.any()
-    return run_warnings(
-        group.prepared,
-        totals,
-        "On all labelled items the filter drops no judge." if empty else "",
-        *replaced_fits((spec.calibrator,), totals),
-        allowed=True,
+        warnings=run_warnings(prepared, totals, *notes, allowed=True),
     )
 
 

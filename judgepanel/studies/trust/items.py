@@ -17,14 +17,8 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
+from judgepanel.scoring import metrics
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import (
-    ECE_BINS,
-    bin_of,
-    chance_errors,
-    equal_width_edges,
-    item_scores,
-)
 from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Prepared, Study, always, prepare
 from judgepanel.studies.options import option
@@ -129,7 +123,6 @@ class Items(PanelResult):
         """One row per labelled item, in the file's order."""
         features = zip(self.features, self.feature_values, strict=True)
         return long_frame(
-            (len(self.item_ids),),
             {
                 "item": np.array(self.item_ids, dtype=object),
                 "label": self.labels,
@@ -143,7 +136,7 @@ class Items(PanelResult):
                 "votes_against_label": self.wrong,
                 "disagreement": self.disagreement,
                 **{f"feat_{name}": np.array(values, dtype=object) for name, values in features},
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:
@@ -221,21 +214,17 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     n = ballots.n_items
     given = votes.labels[votes.labelled]
     turned = given != vote_matrix.labels
-    p, lo, hi = (
-        _spread(end, of.seen, n) for end in (of.by_item(of.p[CALIBRATED])[0], *_central(of))
-    )
-    scores = item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
+    ends = of.by_item(of.p[CALIBRATED])[0], *_central(of)
+    p, lo, hi = (_spread(end, of.seen, n) for end in ends)
+    pairs = (p, p), (hi, lo), (lo, hi)
+    p, lo, hi = (np.where(turned, 1.0 - swapped, end) for swapped, end in pairs)
+    scores = metrics.item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
     times = np.zeros(n, dtype=np.int64)
     times[of.seen] = of.times
     ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
     features, values = _feature_texts(vote_matrix)
     return {
-        "p": Interval(
-            np.where(turned, 1.0 - p, p),
-            np.where(turned, 1.0 - hi, lo),
-            np.where(turned, 1.0 - lo, hi),
-            unit="share",
-        ),
+        "p": Interval(p, lo, hi, unit="share"),
         "nll": _spread(of.by_item(scores.nll)[0], of.seen, n),
         "right": _spread(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
         "item_ids": vote_matrix.item_ids,
@@ -292,40 +281,31 @@ def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str,
     """Figures of the strata (n,) of one grouping; NaN if empty."""
     codes, n = part.codes[of.seen][of.item], part.n
     right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
-    nll = item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
+    nll = metrics.item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
     level, _ = ratios(of, binned_sums(of, nll, codes, n))
     stated, _ = ratios(of, binned_sums(of, of.confidence[stage], codes, n))
-    n_bins = len(equal_width_edges(ECE_BINS)) - 1
-    cells = codes * n_bins + bin_of(of.confidence[stage], equal_width_edges(ECE_BINS))
+    edges = metrics.equal_width_edges(metrics.ECE_BINS)
+    n_bins = len(edges) - 1
+    cells = codes * n_bins + metrics.bin_of(of.confidence[stage], edges)
     difference = of.hit[stage] - of.confidence[stage]
     sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
     error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))
+    # Mean calibration error of each stratum under perfect calibration.
+    chance = np.full(len(items), np.nan)
+    for group in np.flatnonzero(items > 0):
+        rows = codes == group
+        bins, item = cells[rows] - group * n_bins, of.item[rows]
+        weights = 1.0 / (items[group] * of.times[item])
+        chance[group] = metrics.chance_errors(
+            of.p[stage, rows], bins, item, weights, n_cells=n_bins, draws=_DRAWS, seed=seed
+        ).mean()
     return {
         "confidence": np.where(items > 0, stated.value, np.nan),
         "accuracy": right,
         "nll_by": Interval.of(level).clip(*RANGES["nll"]).where(items > 0),
         "ece": Interval.of(error, "").clip(0.0, 1.0).where(items > 0),
-        "ece_null": _chance(of, stage, cells, codes, items, n_bins, seed),
+        "ece_null": chance,
     }
-
-
-def _chance(
-    of: Evaluations, stage: int, cells: Ints, codes: Ints, items: Floats, n_bins: int, seed: int
-) -> Floats:
-    """Mean calibration error of each stratum under perfect calibration."""
-    chance = np.full(len(items), np.nan)
-    for group in np.flatnonzero(items > 0):
-        rows = codes == group
-        chance[group] = chance_errors(
-            of.p[stage, rows],
-            cells[rows] - group * n_bins,
-            of.item[rows],
-            1.0 / (items[group] * of.times[of.item[rows]]),
-            n_cells=n_bins,
-            draws=_DRAWS,
-            seed=seed,
-        ).mean()
-    return chance
 
 
 def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]) -> list[str]:

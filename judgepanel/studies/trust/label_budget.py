@@ -30,7 +30,7 @@ recommended average, under ``COMPARED``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -44,51 +44,16 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores, evaluate_each
 from judgepanel.kernels.prefixes import Ranking
-from judgepanel.scoring.descriptive import (
-    FEWEST_POINTS,
-    LearningCurve,
-    first_reached,
-    fit_learning_curve,
-    paper_joint,
-)
-from judgepanel.scoring.inference import (
-    MARGIN,
-    Estimate,
-    Verdict,
-    estimate,
-    joint_draws,
-    joint_p,
-    simultaneous_reach,
-    verdict,
-)
+from judgepanel.scoring import descriptive, inference
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, n_share, nested_rows
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import RANGES, Arms, Bits, Tally, packed, tally, unpacked
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import not_fitted, run_warnings, splits_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
-from judgepanel.studies.options import check_panels, option, valid
-from judgepanel.studies.panel.recommended import (
-    AGAINST_AVERAGE,
-    AVERAGE,
-    AverageSpec,
-    BestPanels,
-    by_aggregator,
-    panel_names,
-    pipeline_columns,
-    scored_average,
-    verdicts_between,
-)
-from judgepanel.studies.results import (
-    NllResult,
-    RunResult,
-    by_split,
-    column,
-    derived,
-    flat_row,
-    frozen,
-    json_values,
-)
+from judgepanel.studies.options import check_count, check_panels, check_share, option, valid
+from judgepanel.studies.panel import recommended
 from judgepanel.votes import InputError, VoteMatrix
 
 SMALLEST = 20
@@ -105,15 +70,13 @@ class Planned:
     left_out: tuple[str, ...]
 
 
-def planned_budgets(
-    prepared: Prepared, budgets: tuple[int, ...] | None, fraction: float
-) -> Planned:
+def planned_budgets(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
     """Return the budgets that these votes allow; the last is always the whole calibration half."""
+    fraction = spec.settings.fraction
     half = max(2, n_share(prepared.ballots.n_items, fraction))
-    if budgets is None:
+    asked: Iterable[int] = spec.budgets or ()
+    if spec.budgets is None:
         asked = np.geomspace(min(SMALLEST, half), half, N_BUDGETS).round().astype(int).tolist()
-    else:
-        asked = list(budgets)
     sizes, left_out = {half}, []
     least, why = fewest_labels(prepared)
     for n in sorted(set(asked) - {half}):
@@ -181,7 +144,7 @@ def fewest_labels(prepared: Prepared) -> tuple[int, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelsSpec(AverageSpec, BestPanels):
+class PanelsSpec(recommended.AverageSpec, recommended.BestPanels):
     """Panels and their pipeline, shared by the studies of label budgets.
 
     ``panels`` are sizes compared with all judges. Under ``average``, ``calibrators`` is always
@@ -200,8 +163,8 @@ class PanelsSpec(AverageSpec, BestPanels):
     ranking: Ranking = option("accuracy")
 
 
-@frozen
-class BudgetResult(RunResult):
+@results.frozen
+class BudgetResult(results.RunResult):
     """Panels on n budgets of labels, or with n calibration shares.
 
     ``panels`` (n_panels,) are sizes, the last is all judges. If ``aggregator`` is ``average``, all
@@ -212,38 +175,40 @@ class BudgetResult(RunResult):
     (n_calibrators, n_panels - 1, n) is NLL(panel) - NLL(all) on the same labels.
     """
 
-    panels: Ints = column(name="k", axis=-2, key=True)
+    panels: Ints = results.column(name="k", axis=-2, key=True)
     calibrators: tuple[str, ...]
     aggregator: str
-    nll: Interval = column()
-    null_nll: Floats = column()
-    constant_nll: Floats = column(expand=-2)
+    nll: Interval = results.column()
+    null_nll: Floats = results.column()
+    constant_nll: Floats = results.column(expand=-2)
     delta: Interval
     n_judges: int
 
-    skill = NllResult.skill
+    skill = results.NllResult.skill
 
-    @derived(name="panel", axis=-2, key=True)
+    @results.derived(name="panel", axis=-2, key=True)
     def arms(self) -> tuple[str, ...]:
         """Names of the panels: ``top-5``, ..., ``all 65``."""
-        return panel_names(self.panels, self.aggregator)
+        return recommended.panel_names(self.panels, self.aggregator)
 
-    @derived(name="aggregator", key=True)
+    @results.derived(name="aggregator", key=True)
     def aggregators(self) -> Any:
         """Aggregator of every panel, (n_panels, 1)."""
-        return pipeline_columns(self.aggregator, (), len(self.panels))[0]
+        return recommended.pipeline_columns(self.aggregator, (), len(self.panels))[0]
 
-    @derived(name="calibrator", key=True)
+    @results.derived(name="calibrator", key=True)
     def calibrator_names(self) -> Any:
         """Calibrator of every panel, (n_calibrators, n_panels, 1)."""
-        return pipeline_columns(self.aggregator, self.calibrators, len(self.panels))[1]
+        return recommended.pipeline_columns(self.aggregator, self.calibrators, len(self.panels))[1]
 
-    @derived("NLL of the panel minus that of all judges on the same labels, in nats.", name="delta")
+    @results.derived(
+        "NLL of the panel minus that of all judges on the same labels, in nats.", name="delta"
+    )
     def against_all(self) -> Interval:
         """The differences of all panels, NaN for all judges."""
         return self.with_reference(self.delta)
 
-    @derived(name="verdict")
+    @results.derived(name="verdict")
     def verdicts(self) -> Any:
         """The verdict on every panel in words."""
         words = np.full(self.nll.shape, "reference", dtype=object)
@@ -260,29 +225,28 @@ class BudgetResult(RunResult):
         """Return the position of a calibrator in the arrays."""
         return self.calibrators.index(calibrator)
 
-    def verdict(self, c: int, panel: int, place: int) -> Verdict:
+    def verdict(self, c: int, panel: int, place: int) -> inference.Verdict:
         """Return what the interval of ``delta`` decides, against 2 % of NLL(all) there."""
         delta, lo, hi = self.delta[c, panel, place]
-        margin = MARGIN * float(self.nll.value[c, -1, place])
+        margin = inference.MARGIN * float(self.nll.value[c, -1, place])
         same = bool(lo == hi == delta == 0.0)
-        return verdict(float(lo), float(hi), margin, identical=same)
+        return inference.verdict(float(lo), float(hi), margin, identical=same)
 
     def decided(self, c: int, panel: int, place: int) -> str:
         """Return the verdict in words that fit the panel: of the recommended one, its own."""
         result = self.verdict(c, panel, place)
-        return AGAINST_AVERAGE[result] if self.aggregator == AVERAGE else result
+        average = self.aggregator == recommended.AVERAGE
+        return recommended.AGAINST_AVERAGE[result] if average else result
 
 
-def panels_of(
-    ballots: Ballots, pieces: Sequence[Split], spec: PanelsSpec
-) -> list[list[SplitScores]]:
+def panels_of(ballots: Ballots, pieces: list[Split], spec: PanelsSpec) -> list[list[SplitScores]]:
     """Return scores of the panels of every piece, by budget; all judges come last."""
     ks = spec.sizes(ballots.n_judges)
-    if spec.aggregator != AVERAGE:
+    if spec.aggregator != recommended.AVERAGE:
         return [[scores] for scores in evaluate_each(ballots, pieces, ks, spec.recipe)]
     seed = spec.settings.seed
     parts = [evaluate_each(ballots, pieces, ks[:-1], spec.recipe)] if len(ks) > 1 else []
-    parts.append([scored_average(ballots, piece, seed) for piece in pieces])
+    parts.append([recommended.scored_average(ballots, piece, seed) for piece in pieces])
     return [list(scores) for scores in zip(*parts, strict=True)]
 
 
@@ -302,22 +266,20 @@ def not_fitted_there(
 def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
     """Arms of one split, panels by budgets; budgets vary fastest.
 
-    ``scored`` has the panels of every budget, in one or several consecutive pieces, the reference
-    last. Pieces have equally many calibrators, paired by position.
+    ``scored`` has the panels of every budget, in one or several consecutive parts, the reference
+    last. Parts have equally many calibrators, paired by position.
     """
-    first, n_calibrators = [pieces[-1] for pieces in scored], len(scored[0][0].evaluation)
+    first, n_calibrators = [parts[-1] for parts in scored], len(scored[0][0].evaluation)
 
     def stacked(field: str, c: int) -> Floats:
         budgets = [
-            np.concatenate([getattr([*piece.evaluation.values()][c], field) for piece in pieces])
-            for pieces in scored
+            np.concatenate([getattr([*part.evaluation.values()][c], field) for part in parts])
+            for parts in scored
         ]
         values = np.stack(budgets, axis=1)
         return values.reshape(-1, *values.shape[2:])
 
-    replaced = [
-        np.sum([[*piece.replaced.values()] for piece in pieces], axis=0) for pieces in scored
-    ]
+    replaced = [np.sum([[*part.replaced.values()] for part in parts], axis=0) for parts in scored]
     return Arms.gathered(
         lambda field: [stacked(field, c) for c in range(n_calibrators)],
         null_nll=np.array([scores.null_nll for scores in first]),
@@ -334,7 +296,7 @@ SETTLED_SPLITS = 100
 
 PAPER_NOTE = "invalid: it takes splits of one data set for independent samples"
 """Accompanies the paper's joint test wherever it is displayed."""
-_BETWEEN = verdicts_between("the first", "the second")
+_BETWEEN = recommended.verdicts_between("the first", "the second")
 """Verdicts for all judges under the second aggregator against all under the first."""
 
 
@@ -358,7 +320,7 @@ class LabelsNeeded:
     extrapolated: bool
 
 
-@frozen
+@results.frozen
 class LabelBudget(BudgetResult):
     """Result of :data:`LABEL_BUDGET`.
 
@@ -380,8 +342,8 @@ class LabelBudget(BudgetResult):
     extrapolated.
     """
 
-    budgets: Ints = column("Requested number of labels.", name="budget", key=True)
-    labels: Floats = column(key=True)
+    budgets: Ints = results.column("Requested number of labels.", name="budget", key=True)
+    labels: Floats = results.column(key=True)
     beside: str | None
     within: float
     target: float | None
@@ -402,31 +364,31 @@ class LabelBudget(BudgetResult):
     gain: Interval
     n_evaluation: float
 
-    @derived(ends=" at all budgets together", name="delta", bounds=("band_lo", "band_hi"))
+    @results.derived(ends=" at all budgets together", name="delta", bounds=("band_lo", "band_hi"))
     def bands(self) -> Interval:
         """The band of every panel, NaN for all judges."""
         return self.with_reference(self.band)
 
-    @derived("p-value of no difference at any budget.", name="joint_p")
+    @results.derived("p-value of no difference at any budget.", name="joint_p")
     def joint(self) -> Floats:
         """The joint test of every panel."""
         return _by_panel(self.joint_p)
 
-    @derived(
+    @results.derived(
         "The paper's joint statistic, which is invalid and decides nothing.", name="paper_joint_t"
     )
     def paper_joint_t(self) -> Floats:
         """The paper's statistic of every panel."""
         return _by_panel(self.paper_t)
 
-    @derived(
+    @results.derived(
         "The paper's joint p-value, which is invalid and decides nothing.", name="paper_joint_p"
     )
     def paper_joint_p(self) -> Floats:
         """The paper's p-value of every panel."""
         return _by_panel(self.paper_p)
 
-    @derived(
+    @results.derived(
         f"Decrease of the fitted NLL with the next {NEXT} labels, in nats.",
         name=f"next_{NEXT}_gain",
     )
@@ -434,7 +396,7 @@ class LabelBudget(BudgetResult):
         """What the next labels gain at every budget."""
         return self.gain[..., :-1]
 
-    @derived(f"Whether next_{NEXT}_gain lies beyond the largest budget tried.")
+    @results.derived(f"Whether next_{NEXT}_gain lies beyond the largest budget tried.")
     def next_extrapolated(self) -> Bools:
         """Whether that lies beyond the largest budget."""
         return np.asarray(self.labels + NEXT > self.labels[-1])
@@ -444,18 +406,18 @@ class LabelBudget(BudgetResult):
         """Whether the next labels after ``have`` lie beyond the largest budget."""
         return bool(self.have + NEXT > self.labels[-1])
 
-    @derived(name="panel", axis=-2, key=True)
+    @results.derived(name="panel", axis=-2, key=True)
     def arms(self) -> tuple[str, ...]:
         """Names of the panels, see :func:`panel_names`, preceded by ``all 65 by joint``."""
         if self.beside is None:
-            return panel_names(self.panels, self.aggregator)
-        second = by_aggregator(f"all {self.n_judges:,}", self.beside)
-        return (second, *panel_names(self.panels[1:], self.aggregator))
+            return recommended.panel_names(self.panels, self.aggregator)
+        second = recommended.by_aggregator(f"all {self.n_judges:,}", self.beside)
+        return (second, *recommended.panel_names(self.panels[1:], self.aggregator))
 
-    @derived(name="aggregator", key=True)
+    @results.derived(name="aggregator", key=True)
     def aggregators(self) -> Any:
         """Aggregator of every panel, (n_panels, 1)."""
-        aggregators, _ = pipeline_columns(self.aggregator, (), len(self.panels))
+        aggregators, _ = recommended.pipeline_columns(self.aggregator, (), len(self.panels))
         if self.beside is not None:
             aggregators[0] = self.beside
         return aggregators
@@ -466,22 +428,19 @@ class LabelBudget(BudgetResult):
 
     def decided(self, c: int, panel: int, place: int) -> str:
         """Return the verdict in words that fit the panel: both may keep all judges."""
-        if self.aggregator != AVERAGE and self.aggregator_of(panel) != self.aggregator:
+        if self.aggregator != recommended.AVERAGE and self.aggregator_of(panel) != self.aggregator:
             return _BETWEEN[self.verdict(c, panel, place)]
         return BudgetResult.decided(self, c, panel, place)
 
     def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
         """Return the fitted learning curve at ``n`` labels; NaN if there is none."""
-        ratio = np.asarray(n, dtype=np.float64) / self.labels[-1]
-        power = ratio ** -self.curve_c[c, panel]
+        power = (np.asarray(n, dtype=np.float64) / self.labels[-1]) ** -self.curve_c[c, panel]
         return np.asarray(self.curve_a[c, panel] + self.curve_b[c, panel] * power)
 
     def needed_for(self, calibrator: str, panel: str, kind: str = "plateau") -> LabelsNeeded | None:
         """Return how many labels one panel needs, None if unknown or not requested."""
-        for need in self.needed:
-            if (need.calibrator, need.panel, need.kind) == (calibrator, panel, kind):
-                return need
-        return None
+        needed = {(need.calibrator, need.panel, need.kind): need for need in self.needed}
+        return needed.get((calibrator, panel, kind))
 
     @property
     def settled(self) -> bool:
@@ -499,7 +458,8 @@ class LabelBudget(BudgetResult):
         """Labels needed, the joint tests, the fitted curves and the price of more labels."""
         return {
             "needed": [
-                to_plain(flat_row(need)) | json_values({"quoted": self.quoted(need)})
+                to_plain(results.flat_row(need))
+                | results.json_values({"quoted": self.quoted(need)})
                 for need in self.needed
             ],
             "joint": self._cells(
@@ -529,7 +489,7 @@ class LabelBudget(BudgetResult):
         shape = next(iter(figures.values())).shape
         return [
             {"calibrator": self.calibrators[c], "panel": self.arms[p]}
-            | json_values(
+            | results.json_values(
                 {
                     name: values[c, p] if isinstance(values, np.ndarray | Interval) else values
                     for name, values in figures.items()
@@ -549,15 +509,9 @@ _DRAWS = 2_000
 _ENDS = (0.025, 0.975)
 
 
-check_within = valid(
-    "how near to the plateau is out of range", lambda share: 0.0 < share < 1.0, "between 0 and 1"
-)
+check_within = check_share("how near to the plateau is out of range")
 check_target = valid("the target NLL must be above 0", lambda nll: 0.0 < nll < math.inf)
-check_have = valid(
-    "the number of labels you have is out of range",
-    lambda n: 1 <= n <= MOST_LABELS,
-    f"1..{MOST_LABELS:,}",
-)
+check_have = check_count("the number of labels you have is out of range", 1, MOST_LABELS)
 
 
 def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> dict[str, Any]:
@@ -611,26 +565,19 @@ def read(
     return replace(result, **{**fields, "needed": tuple(needed)})
 
 
-def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve | None]:
+def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, descriptive.LearningCurve | None]:
     """Return levels of all budgets, estimates first and then draws, and their curves."""
     value, lo, hi = result.nll[c, p]
     se = result.level_se[c, p]
-    fitted = Estimate(
-        value=value,
-        se=se,
-        df=result.level_df[c, p],
-        lo=lo,
-        hi=hi,
-        p=np.full(len(value), np.nan),
-        covariance=result.level_covariance[c, p],
-    )
-    draws = joint_draws(fitted, seed=result.seed, n_draws=_DRAWS)
+    df, covariance = result.level_df[c, p], result.level_covariance[c, p]
+    fitted = inference.Estimate(value, se, df, lo, hi, np.full(len(value), np.nan), covariance)
+    draws = inference.joint_draws(fitted, seed=result.seed, n_draws=_DRAWS)
     values = np.concatenate([value[None], np.maximum(draws, 0.0)])
-    enough = len(result.labels) >= FEWEST_POINTS
-    return values, fit_learning_curve(result.labels, values, se) if enough else None
+    enough = len(result.labels) >= descriptive.FEWEST_POINTS
+    return values, descriptive.fit_learning_curve(result.labels, values, se) if enough else None
 
 
-def _gains(curve: LearningCurve, start: Floats, smallest: float) -> Interval:
+def _gains(curve: descriptive.LearningCurve, start: Floats, smallest: float) -> Interval:
     """Return the decrease of the curve with the next labels from every start.
 
     NaN below the smallest budget: towards 0 labels a power law grows without bound.
@@ -642,10 +589,10 @@ def _gains(curve: LearningCurve, start: Floats, smallest: float) -> Interval:
 
 
 def _needed(
-    labels: Floats, values: Floats, goal: Floats, curve: LearningCurve | None
+    labels: Floats, values: Floats, goal: Floats, curve: descriptive.LearningCurve | None
 ) -> dict[str, Any]:
     """Labels at which the levels first reach the goal; beyond the last budget, on the curve."""
-    n = first_reached(labels, values, goal)
+    n = descriptive.first_reached(labels, values, goal)
     beyond = np.full(len(values), np.inf)
     if curve is not None:
         beyond = np.maximum(curve.needed(goal), labels[-1])
@@ -710,26 +657,21 @@ class LabelBudgetSpec(PanelsSpec):
         return sizes if self.beside is None else np.insert(sizes, 0, n_judges)
 
 
-def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
-    """Return the budgets that these votes allow; the last is always the whole calibration half."""
-    return planned_budgets(prepared, spec.budgets, spec.settings.fraction)
-
-
-@frozen
+@results.frozen
 class BudgetTally:
     """Scores of the splits; ``labels`` uint8 (S, n_budgets, n_items / 8) are the labelled items to
     which panels of every budget were fitted, as packed bits.
     """
 
     scores: Tally
-    labels: Bits = by_split()
+    labels: Bits = results.by_split()
 
 
 def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetTally:
     """Evaluate all budgets on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
-    budgets = planned(prepared, spec).values
+    budgets = planned_budgets(prepared, spec).values
     labels: list[list[Bits]] = []
 
     def scored() -> Iterator[tuple[Split, Arms]]:
@@ -753,7 +695,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
 
 
 def _panels(
-    ballots: Ballots, pieces: Sequence[Split], spec: LabelBudgetSpec
+    ballots: Ballots, pieces: list[Split], spec: LabelBudgetSpec
 ) -> list[list[SplitScores]]:
     """Scores of every budget: all judges under the second aggregator, then the first's panels."""
     panels = panels_of(ballots, pieces, spec)
@@ -766,9 +708,8 @@ def _panels(
 
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
     """Return the nested calibration rows of every budget; the last budget has them all."""
-    parts = nested_rows(
-        units, split.calibration, budgets[:-1].tolist(), seed=seed, key=(split.number, 11)
-    )
+    sizes, key = budgets[:-1].tolist(), (split.number, 11)
+    parts = nested_rows(units, split.calibration, sizes, seed=seed, key=key)
     return [*parts, split.calibration]
 
 
@@ -776,10 +717,15 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     """Return levels, differences, labels needed and learning curves from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.scores
-    plan = planned(prepared, spec)
+    plan = planned_budgets(prepared, spec)
     sizes = spec.panel_sizes(ballots.n_judges)
-    calibrated = _calibrated(partial, ballots.n_items)
+    # Which items calibrate (n_budgets, S, n_items), in the order of the splits.
+    calibrated = unpacked(partial.labels.swapaxes(0, 1), ballots.n_items)
     labels = calibrated.sum(axis=2).mean(axis=1)
+    fits = len(totals.numbers) * len(sizes)
+    where = [f"at {n:,} labels" for n in plan.values.tolist()]
+    replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
+    n_calibrators, units, seed = len(spec.calibrators), ballots.units, spec.settings.seed
     result = LabelBudget.from_splits(
         prepared,
         spec,
@@ -788,32 +734,16 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
         labels=labels,
         panels=sizes,
         **budget_estimates(
-            totals,
-            ballots.units,
-            calibrated,
-            n_calibrators=len(spec.calibrators),
-            n_panels=len(sizes),
-            seed=spec.settings.seed,
+            totals, units, calibrated, n_calibrators=n_calibrators, n_panels=len(sizes), seed=seed
         ),
-        **unread(len(spec.calibrators), len(sizes), labels, ballots.n_items),
-        warnings=_warnings(prepared, spec, plan, totals),
+        **unread(n_calibrators, len(sizes), labels, ballots.n_items),
+        warnings=run_warnings(prepared, totals, *replaced, first=plan.left_out),
     )
     return read(result, within=spec.within, target=spec.target, have=spec.have)
 
 
-def _calibrated(partial: BudgetTally, n_items: int) -> Bools:
-    """Return which items calibrate (n_budgets, S, n_items), in the order of the splits."""
-    return unpacked(partial.labels.swapaxes(0, 1), n_items)
-
-
 def budget_estimates(
-    tally: Tally,
-    units: Ints,
-    calibrated: Bools,
-    *,
-    n_calibrators: int,
-    n_panels: int,
-    seed: int,
+    tally: Tally, units: Ints, calibrated: Bools, *, n_calibrators: int, n_panels: int, seed: int
 ) -> dict[str, Any]:
     """Return the score-based fields of :class:`LabelBudget`; NaN ends from a single split.
 
@@ -839,16 +769,11 @@ def budget_estimates(
         },
     }
 
-    def estimated(item_values: Floats, split_values: Floats) -> Estimate:
-        return estimate(
-            item_values,
-            split_values,
-            units[seen],
-            labels,
-            float(tally.n_evaluation.mean()),
-            n_others=len(units) - labels,
-            sides=sides,
-        )
+    own, others = units[seen], len(units) - labels
+    sizes = labels, float(tally.n_evaluation.mean())
+
+    def estimated(by_item: Floats, by_split: Floats) -> inference.Estimate:
+        return inference.estimate(by_item, by_split, own, *sizes, n_others=others, sides=sides)
 
     for c, p in np.ndindex(levels[:2]) if len(splits) > 1 else ():
         level = estimated(items[c, p], splits[:, c, p])
@@ -858,23 +783,14 @@ def budget_estimates(
     for c, p in np.ndindex(gaps) if len(splits) > 1 else ():
         apart = splits[:, c, p] - splits[:, c, -1]
         gap = estimated(items[c, p] - items[c, -1], apart)
-        reach = simultaneous_reach(gap, seed=seed) * gap.se
+        reach = inference.simultaneous_reach(gap, seed=seed) * gap.se
         delta.lo[c, p], delta.hi[c, p] = gap.lo, gap.hi
         band.lo[c, p], band.hi[c, p] = gap.value - reach, gap.value + reach
-        paper = paper_joint(apart, seed=seed)
-        rest["joint_p"][c, p] = joint_p(gap, seed=seed)
+        paper = descriptive.paper_joint(apart, seed=seed)
+        rest["joint_p"][c, p] = inference.joint_p(gap, seed=seed)
         rest["paper_t"][c, p], rest["paper_critical"][c, p] = paper.t, paper.critical
         rest["paper_p"][c, p] = paper.p
     return {"nll": nll, "delta": delta, "band": band, **rest}
-
-
-def _warnings(
-    prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, totals: Tally
-) -> tuple[str, ...]:
-    fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
-    where = [f"at {n:,} labels" for n in plan.values.tolist()]
-    replaced = not_fitted_there(spec.calibrators, totals.replaced, fits, where)
-    return run_warnings(prepared, totals, *replaced, first=plan.left_out)
 
 
 # All splits are run: from 20 of them the labels needed are too few.

@@ -104,14 +104,11 @@ def missingness(prepared: Prepared) -> Missingness:
     ballots = prepared.ballots
     absent = (ballots.votes == 0).astype(np.float64)
     n_absent = absent.sum(axis=0)
-    tested = np.flatnonzero(
-        (n_absent >= FEWEST_MISSING) & (ballots.n_items - n_absent >= FEWEST_MISSING)
-    )
+    tested = np.flatnonzero(np.minimum(n_absent, ballots.n_items - n_absent) >= FEWEST_MISSING)
     known, left_out = _known(prepared)
     rows: list[MissingTest] = []
     if len(tested):
-        ease = relative_ease(ballots.votes, ballots.signs)
-        rows = _tests(prepared, absent, tested, known, ease)
+        rows = _tests(prepared, absent, tested, known)
         left_out = (*left_out, *_lone_groups(ballots.units))
     elif n_absent.any():
         left_out = (
@@ -149,15 +146,10 @@ def relative_ease(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> tuple[Flo
 
 
 def _tests(
-    prepared: Prepared,
-    absent: Floats,
-    tested: NDArray[np.int64],
-    known: list[_Known],
-    ease: tuple[Floats, Floats],
+    prepared: Prepared, absent: Floats, tested: Ints, known: list[_Known]
 ) -> list[MissingTest]:
-    ballots = prepared.ballots
-    units = ballots.units
-    total, terms = ease
+    ballots, units = prepared.ballots, prepared.ballots.units
+    total, terms = relative_ease(ballots.votes, ballots.signs)
     cast = (ballots.votes != 0).astype(np.float64)
     n_cast = cast.sum(axis=1)
     sizes = unit_sizes(units)
@@ -185,7 +177,7 @@ def _tests(
     return rows + _rows(POOLED, pooled, everything, p, int(absent.sum()))
 
 
-def _lone_groups(units: NDArray[np.int64]) -> tuple[str, ...]:
+def _lone_groups(units: Ints) -> tuple[str, ...]:
     """Return a sentence on the groups that no test can use, if any."""
     sizes = unit_sizes(units)
     lone = int((np.unique(sizes, return_counts=True)[1] == 1).sum())
@@ -350,11 +342,7 @@ def switch_arms(
 
 
 def check_compatibility(
-    arms: tuple[SwitchArm, ...],
-    missing: Missingness,
-    partly: tuple[str, ...],
-    *,
-    n_judges: int,
+    arms: tuple[SwitchArm, ...], missing: Missingness, partly: tuple[str, ...], *, n_judges: int
 ) -> Check:
     """Return P3 as a check; ``partly`` are the judges that miss at least 5 % of the items."""
     if n_judges < FEWEST_COMPLETE:
@@ -387,8 +375,7 @@ def check_compatibility(
         "related (Holm)": missing.n_related,
     }
     for arm in arms:
-        label = spoken(arm.aggregator)
-        numbers[f"NLL, {label}"] = round(float(arm.nll.value), 4)
+        numbers[f"NLL, {spoken(arm.aggregator)}"] = round(float(arm.nll.value), 4)
     advice = _advice(missing, better, costs=costs)
     return Check("P3", TITLE, outcome, numbers, " ".join(filter(None, sentences)), advice)
 
@@ -421,21 +408,16 @@ def _missing_sentence(missing: Missingness) -> str:
             "Nothing shows that missing votes are related to the label, to difficulty or to a "
             f"feature ({missing.n_tests:,} tests, Holm)."
         )
-    shown_tests = _one_a_judge([test for test in missing.tests if test.related])
-    sentences = [gap_sentence(test) for test in shown_tests[:3]]
+    first: dict[str, MissingTest] = {}
+    for test in missing.tests:
+        if test.related:
+            first.setdefault(test.judge, test)  # The most significant test of every judge.
+    sentences = [gap_sentence(test) for test in [*first.values()][:3]]
     join = "; ".join(text.replace("Votes are", "votes are", 1) for text in sentences)
     return (
         f"Missing votes are not a matter of chance ({missing.n_related:,} of {missing.n_tests:,} "
         f"tests, Holm): {join}."
     )
-
-
-def _one_a_judge(tests: list[MissingTest]) -> list[MissingTest]:
-    """Return the most significant test of every judge, most significant first."""
-    first: dict[str, MissingTest] = {}
-    for test in tests:
-        first.setdefault(test.judge, test)
-    return list(first.values())
 
 
 def _partly_sentence(
@@ -456,8 +438,7 @@ def _partly_sentence(
     who = f"{listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
     return (
         f"{who}; leaving {'it' if len(partly) == 1 else 'them'} out changes "
-        f"{spoken(base.aggregator)} by "
-        f"{_CHANGE.format(*base.partly)}."
+        f"{spoken(base.aggregator)} by {_CHANGE.format(*base.partly)}."
     )
 
 
@@ -475,8 +456,7 @@ def _switch_sentence(better: list[SwitchArm], arms: tuple[SwitchArm, ...]) -> st
 def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> str:
     parts = []
     if better:
-        best = spoken(better[0].aggregator)
-        parts.append(f"Switch to {best}.")
+        parts.append(f"Switch to {spoken(better[0].aggregator)}.")
     if costs:
         parts.append("Leave the partly missing judges out, or have their votes filled in.")
     if missing.n_related:

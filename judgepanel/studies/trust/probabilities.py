@@ -32,6 +32,7 @@ from judgepanel.scoring.inference import Estimate, estimate, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Sides, Split
+from judgepanel.studies import results
 from judgepanel.studies.common import recipe_of, run_warnings, splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Settings, prepare
 from judgepanel.studies.options import check_panels, option
@@ -41,14 +42,6 @@ from judgepanel.studies.panel.recommended import (
     AverageSpec,
     recommended,
     remembered,
-)
-from judgepanel.studies.results import (
-    SplitCounts,
-    SplitResult,
-    by_row,
-    by_split,
-    column,
-    frozen,
 )
 from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import InputError, VoteMatrix
@@ -75,12 +68,7 @@ class Means:
         return len(self.sizes)
 
     def estimated(
-        self,
-        items: Floats,
-        splits: Floats,
-        *,
-        sides: Sides | None = None,
-        joint: bool = False,
+        self, items: Floats, splits: Floats, *, sides: Sides | None = None, joint: bool = False
     ) -> Estimate:
         """Means over new items from values by item (n, N) and by split (n, S).
 
@@ -88,15 +76,8 @@ class Means:
         (docs/confidence.md). With a single split the spread is unknown and ends are NaN. ``joint``
         as in :func:`~judgepanel.scoring.inference.estimate`.
         """
-        return estimate(
-            items,
-            splits.T,
-            self.units,
-            self.n_calibration,
-            float(self.sizes.mean()),
-            sides=sides,
-            joint=joint,
-        )
+        sizes = self.n_calibration, float(self.sizes.mean())
+        return estimate(items, splits.T, self.units, *sizes, sides=sides, joint=joint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,13 +113,11 @@ class Repeats(Means):
 
         ``values`` (E,) count only for their own code in 0..n_codes - 1.
         """
-        weights = values / self.times[self.item]
-        return _summed(self.item, self.n_items, codes, n_codes, weights)
+        return _sums(self.item, self.n_items, codes, n_codes, values / self.times[self.item])
 
     def by_split(self, values: Floats, codes: Ints | None = None, n_codes: int = 1) -> Floats:
         """Mean over a split's evaluations, split by code: (n_codes, S)."""
-        weights = values / self.sizes[self.split]
-        return _summed(self.split, self.n_splits, codes, n_codes, weights)
+        return _sums(self.split, self.n_splits, codes, n_codes, values / self.sizes[self.split])
 
     def mean(self, values: Floats, *, sides: Sides | None = None, joint: bool = False) -> Estimate:
         """Means over new items of values (n, E), as :meth:`estimated`."""
@@ -151,15 +130,13 @@ class Repeats(Means):
         return self.mean(values, sides=self.sides, joint=joint)
 
 
-def repeats(
-    prepared: Prepared, rows: Ints, n_calibration: Ints, n_evaluation: Ints
-) -> dict[str, Any]:
-    """Fields of :class:`Repeats` from rows (E,) in the order of their splits."""
-    ballots = prepared.ballots
+def repeats(prepared: Prepared, evaluated: Evaluated) -> dict[str, Any]:
+    """Fields of :class:`Repeats` from evaluations in the order of their splits."""
+    ballots, rows, n_evaluation = prepared.ballots, evaluated.rows, evaluated.n_evaluation
     seen, item, times = np.unique(rows, return_inverse=True, return_counts=True)
     split = np.repeat(np.arange(len(n_evaluation)), n_evaluation)
-    evaluated = np.zeros((len(n_evaluation), ballots.n_items), dtype=bool)
-    evaluated[split, rows] = True
+    inside = np.zeros((len(n_evaluation), ballots.n_items), dtype=bool)
+    inside[split, rows] = True
     return {
         "item": item,
         "split": split,
@@ -167,16 +144,14 @@ def repeats(
         "sizes": n_evaluation,
         "seen": seen,
         "units": ballots.units[seen],
-        "n_calibration": float(n_calibration.mean()),
-        "sides": Sides.of(~evaluated, evaluated[:, seen], ballots.units),
+        "n_calibration": float(evaluated.n_calibration.mean()),
+        "sides": Sides.of(~inside, inside[:, seen], ballots.units),
         "signs": ballots.signs[rows].astype(np.float64),
         "symmetric": ballots.symmetric,
     }
 
 
-def _summed(
-    owner: Ints, n_owners: int, codes: Ints | None, n_codes: int, weights: Floats
-) -> Floats:
+def _sums(owner: Ints, n_owners: int, codes: Ints | None, n_codes: int, weights: Floats) -> Floats:
     place = owner if codes is None else codes * n_owners + owner
     sums = np.bincount(place, weights, n_codes * n_owners)
     return np.asarray(sums.reshape(n_codes, n_owners), dtype=np.float64)
@@ -192,12 +167,10 @@ class Sums:
     w_splits: Floats
 
 
-def binned_sums(of: Repeats, x: Floats, codes: Ints, n_codes: int, w: Floats | None = None) -> Sums:
-    """Sums of x (E,) by code (E,); ``w`` (E,) are weights that x contains, 1 if None."""
+def binned_sums(of: Repeats, x: Floats, codes: Ints, n: int, w: Floats | None = None) -> Sums:
+    """Sums of x (E,) by code (E,) in 0..n - 1; ``w`` (E,) are weights inside x, 1 if None."""
     parts = (x, np.ones(len(x)) if w is None else w)
-    return Sums(
-        *(sums(part, codes, n_codes) for part in parts for sums in (of.by_item, of.by_split))
-    )
+    return Sums(*(sums(part, codes, n) for part in parts for sums in (of.by_item, of.by_split)))
 
 
 def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
@@ -248,7 +221,14 @@ def shares(of: Means, sums: Sums) -> tuple[Interval, Floats]:
     counted.
     """
     fitted, items = ratios(of, sums)
-    at_ends = np.minimum(items, _groups(of, sums.w_items))
+    # Effective number of groups (n,): (sum W)^2 / sum W^2 over the weight W of each.
+    _, codes = np.unique(of.units, return_inverse=True)
+    by_group = np.zeros((int(codes.max()) + 1, len(sums.w_items)))
+    np.add.at(by_group, codes, sums.w_items.T)
+    total = by_group.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = total**2 / (by_group**2).sum(axis=0)
+    at_ends = np.minimum(items, np.asarray(np.where(total > 0, values, 0.0)))
     return share_intervals(of, fitted.value, fitted.se, at_ends, items).where(items > 0), items
 
 
@@ -269,17 +249,6 @@ def share_intervals(
     if of.n_splits < 2:
         return Interval.alone(value, "share")
     return Interval(value, *wilson(value * effective, effective), unit="share")
-
-
-def _groups(of: Means, w_items: Floats) -> Floats:
-    """Effective number of groups (n,): (sum W)^2 / sum W^2 over the weight W of each."""
-    _, codes = np.unique(of.units, return_inverse=True)
-    by_group = np.zeros((int(codes.max()) + 1, len(w_items)))
-    np.add.at(by_group, codes, w_items.T)
-    total = by_group.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = total**2 / (by_group**2).sum(axis=0)
-    return np.asarray(np.where(total > 0, values, 0.0))
 
 
 def stacked(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -326,9 +295,7 @@ class PanelSpec(AverageSpec):
         "beta", "how the raw score becomes a probability (none for average)"
     )
     panel: int | None = option(
-        None,
-        "number of judges in the panel, best first (default: all)",
-        check=check_panels,
+        None, "number of judges in the panel, best first (default: all)", check=check_panels
     )
     ranking: Ranking = option("accuracy")
 
@@ -352,30 +319,30 @@ class PanelSpec(AverageSpec):
         return n_judges if self.panel is None else min(self.panel, n_judges)
 
 
-@frozen
-class PanelResult(SplitResult):
+@results.frozen
+class PanelResult(results.SplitResult):
     """A result about one panel of the ``k`` best of ``n_judges`` judges under one pipeline."""
 
-    aggregator: str = column(key=True)
-    calibrator: str = column(key=True)
-    k: int = column(key=True)
+    aggregator: str = results.column(key=True)
+    calibrator: str = results.column(key=True)
+    k: int = results.column(key=True)
     n_judges: int
     n_calibration: float
 
 
-@frozen
-class Evaluated(SplitCounts):
+@results.frozen
+class Evaluated(results.SplitCounts):
     """Evaluations of S splits, E in total, grouped by split.
 
     ``rows`` (E,) is the item of an evaluation, ``replaced`` (S,) whether the calibrator fell back
     to temperature; for members of the average the recommendation reports this.
     """
 
-    rows: Ints = by_row()
-    replaced: Ints = by_split()
+    rows: Ints = results.by_row()
+    replaced: Ints = results.by_split()
 
 
-@frozen
+@results.frozen
 class OutOfSample(Evaluated):
     """Logits (2, E) of all evaluations in the order of ``STAGES``.
 
@@ -383,9 +350,9 @@ class OutOfSample(Evaluated):
     through the same calibrator.
     """
 
-    logits: Floats = by_row(1)
-    null: Floats = by_split()
-    constant_nll: Floats = by_split()
+    logits: Floats = results.by_row(1)
+    null: Floats = results.by_split()
+    constant_nll: Floats = results.by_split()
 
     @property
     def nbytes(self) -> int:
@@ -494,9 +461,8 @@ class Evaluations(Repeats):
 
 def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
     """Return the evaluations of these splits in a canonical order."""
-    fields = repeats(
-        prepared, predictions.rows, predictions.n_calibration, predictions.n_evaluation
-    )
+    fields = repeats(prepared, predictions)
+    null = np.repeat(predictions.null, predictions.n_evaluation)
     ones = fields["signs"] > 0
     with np.errstate(over="ignore"):
         p = np.clip(1.0 / (1.0 + np.exp(-predictions.logits)), CLIP, 1.0 - CLIP)
@@ -507,9 +473,7 @@ def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
         p=p,
         confidence=np.maximum(p, 1.0 - p),
         hit=np.where(p == 0.5, tie, (p > 0.5) == ones).astype(np.float64),
-        null_nll=item_scores(
-            np.repeat(predictions.null, predictions.n_evaluation), fields["signs"]
-        ).nll,
+        null_nll=item_scores(null, fields["signs"]).nll,
     )
 
 

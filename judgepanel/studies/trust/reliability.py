@@ -16,38 +16,13 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats
+from judgepanel.scoring import metrics
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import (
-    STATED,
-    bin_of,
-    chance_errors,
-    equal_width_edges,
-    excess_gap,
-    item_scores,
-    recalibrate,
-    shared_luck,
-)
 from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Study, always, prepare
 from judgepanel.studies.results import frozen, json_values, long_frame
-from judgepanel.studies.trust.probabilities import (
-    CALIBRATED,
-    FEW_ITEMS,
-    RAW,
-    STAGES,
-    Evaluations,
-    OutOfSample,
-    PanelResult,
-    PanelSpec,
-    binned_sums,
-    evaluations,
-    item_errors,
-    panel_notes,
-    ratios,
-    run_chunk,
-    shares,
-    stacked,
-)
+from judgepanel.studies.trust import probabilities
+from judgepanel.studies.trust.probabilities import CALIBRATED, RAW, STAGES, Evaluations, stacked
 from judgepanel.votes import VoteMatrix
 
 STATED_BINS = "stated"
@@ -79,7 +54,7 @@ class Bins:
 
 
 @frozen
-class Reliability(PanelResult):
+class Reliability(probabilities.PanelResult):
     """Result of :data:`RELIABILITY`; arrays over (2,) stages are before and after calibration.
 
     ``slope`` and ``intercept`` (2,) are from the regression of labels on the stated logit, 1 and 0
@@ -125,7 +100,6 @@ class Reliability(PanelResult):
         """Return one row per stage and non-empty bin, for every binning."""
         frames = [
             long_frame(
-                bins.items.shape,
                 {
                     "stage": np.array(STAGES)[:, None],
                     "aggregator": self.aggregator,
@@ -139,7 +113,7 @@ class Reliability(PanelResult):
                     "confidence": bins.confidence,
                     "accuracy": bins.accuracy,
                     "gap": bins.accuracy.value - bins.confidence,
-                },
+                }
             )
             for bins in self.bins
         ]
@@ -168,17 +142,35 @@ class Reliability(PanelResult):
 
 
 @dataclass(frozen=True, slots=True)
-class ReliabilitySpec(PanelSpec):
+class ReliabilitySpec(probabilities.PanelSpec):
     """Options of reliability: only the panel and its pipeline."""
 
 
-def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Reliability:
+def merge(
+    votes: VoteMatrix, spec: ReliabilitySpec, partial: probabilities.OutOfSample
+) -> Reliability:
     """Return bins, slope and errors from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    of = evaluations(partial, prepared)
-    ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
+    of = probabilities.evaluations(partial, prepared)
+    ways = {str(n): metrics.equal_width_edges(n) for n in ECE_BINS} | {
+        STATED_BINS: np.array(metrics.STATED)
+    }
     by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
     fitted = slopes(of)
+    notes = [
+        f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
+        "do not vary, or all labels are the same. It takes items of both labels on which the "
+        "panel errs."
+        for name, slope in zip(STAGES, fitted["slope"].value, strict=True)
+        if not np.isfinite(slope)
+    ]
+    if of.symmetric:
+        notes.append(
+            "Each item is used together with its swap, so the intercept is 0 by construction and "
+            "only the slope says something."
+        )
+    nll = metrics.item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
+    notes += _thin(by_name[str(ECE_BINS[0])])
     return Reliability.from_splits(
         prepared,
         spec,
@@ -188,13 +180,11 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
         ece_bins=ECE_BINS,
         **errors(of, spec.settings.seed),
         **fitted,
-        **_levels(of),
+        confidence=of.mean(of.confidence).value,
+        accuracy=Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
+        nll=Interval.of(of.score(nll)).clip(*RANGES["nll"]),
         null_nll=float(of.null_nll @ of.per_split),
-        warnings=(
-            *panel_notes(prepared, spec, partial),
-            *_fit_notes(of, fitted["slope"].value),
-            *_thin(by_name[str(ECE_BINS[0])]),
-        ),
+        warnings=(*probabilities.panel_notes(prepared, spec, partial), *notes),
     )
 
 
@@ -203,8 +193,8 @@ def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
 
 
 def _bins_of(of: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
-    codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
-    right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
+    codes, n = metrics.bin_of(of.confidence[stage], edges), len(edges) - 1
+    right, items = probabilities.shares(of, probabilities.binned_sums(of, of.hit[stage], codes, n))
     stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
     with np.errstate(invalid="ignore"):
         mean = np.where(items > 0, stated / items, np.nan)
@@ -220,23 +210,12 @@ def slopes(of: Evaluations) -> dict[str, Any]:
 def _slope_of(of: Evaluations, stage: int) -> Interval:
     """Slope and intercept of one stage."""
     weights = 1.0 / of.times[of.item]
-    fit = recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
+    fit = metrics.recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
     if fit is None:
         return Interval.full(2, np.nan, "")
     value = np.array([fit.slope, fit.intercept])
     estimated = of.mean(fit.influence + value[:, None])
-    both = Interval(value, estimated.lo, estimated.hi, unit="")
-    return both.where([True, not of.symmetric])
-
-
-def _levels(of: Evaluations) -> dict[str, Any]:
-    """Mean confidence, accuracy and NLL of both stages."""
-    nll = item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
-    return {
-        "confidence": of.mean(of.confidence).value,
-        "accuracy": Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
-        "nll": Interval.of(of.score(nll)).clip(*RANGES["nll"]),
-    }
+    return Interval(value, estimated.lo, estimated.hi, unit="").where([True, not of.symmetric])
 
 
 def errors(of: Evaluations, seed: int) -> dict[str, Any]:
@@ -247,29 +226,24 @@ def errors(of: Evaluations, seed: int) -> dict[str, Any]:
 
 
 def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
-    edges = equal_width_edges(n_bins)
-    codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
+    edges = metrics.equal_width_edges(n_bins)
+    codes, n = metrics.bin_of(of.confidence[stage], edges), len(edges) - 1
     difference = of.hit[stage] - of.confidence[stage]
-    sums = binned_sums(of, difference, codes, n)
-    gaps, items = ratios(of, sums)
+    sums = probabilities.binned_sums(of, difference, codes, n)
+    gaps, items = probabilities.ratios(of, sums)
     share = items / items.sum()
     signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
     ece = share @ np.abs(gaps.value)
-    excess = np.where(items > 0, excess_gap(gaps.value, item_errors(of, sums)), 0.0)
+    by_chance = metrics.excess_gap(gaps.value, probabilities.item_errors(of, sums))
+    excess = np.where(items > 0, by_chance, 0.0)
     by_split = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
     draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
     grouped = len(np.unique(of.units)) < of.n_items
-    shared = shared_luck(of.by_item(difference)[0], of.units) if grouped else None
+    shared = metrics.shared_luck(of.by_item(difference)[0], of.units) if grouped else None
+    p = of.p[stage]
     null, single = (
-        chance_errors(
-            of.p[stage],
-            cells,
-            of.item,
-            weights,
-            n_cells=n_cells,
-            draws=number,
-            seed=seed,
-            shared=shared,
+        metrics.chance_errors(
+            p, cells, of.item, weights, n_cells=n_cells, draws=number, seed=seed, shared=shared
         )
         for cells, n_cells, weights, number in (
             (codes, n, 1.0 / (of.n_items * of.times[of.item]), draws),
@@ -287,26 +261,10 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
     }
 
 
-def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
-    notes = [
-        f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
-        "do not vary, or all labels are the same. It takes items of both labels on which the "
-        "panel errs."
-        for name, slope in zip(STAGES, slopes, strict=True)
-        if not np.isfinite(slope)
-    ]
-    if of.symmetric:
-        notes.append(
-            "Each item is used together with its swap, so the intercept is 0 by construction and "
-            "only the slope says something."
-        )
-    return notes
-
-
 def _thin(bins: Bins) -> list[str]:
     """Return notes on bins with too few items."""
     items = bins.items[-1]
-    thin = (items > 0) & (items < FEW_ITEMS)
+    thin = (items > 0) & (items < probabilities.FEW_ITEMS)
     if not thin.any():
         return []
     names = [
@@ -315,16 +273,16 @@ def _thin(bins: Bins) -> list[str]:
     ]
     listed = ", ".join(names[:2]) + " and others" * (len(names) > 2)
     return [
-        f"After calibration some bins have fewer than {FEW_ITEMS} items, and their shares say "
-        f"little: {listed}. Only more labelled items would help."
+        f"After calibration some bins have fewer than {probabilities.FEW_ITEMS} items, and their "
+        f"shares say little: {listed}. Only more labelled items would help."
     ]
 
 
-RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
+RELIABILITY: Study[ReliabilitySpec, probabilities.OutOfSample, Reliability] = Study(
     name="reliability",
     title="Reliability",
     question="Can the probabilities be believed?",
-    run_chunk=run_chunk,
+    run_chunk=probabilities.run_chunk,
     settled=always,
     merge=merge,
 )

@@ -60,27 +60,12 @@ from judgepanel.scoring.descriptive import ALPHA, equivalence
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import contract
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import first_of, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.contract import (
-    CHUNK_SPLITS,
-    Chunk,
-    Deciding,
-    Prepared,
-    Study,
-    inside,
-    prepare,
-    steady,
-)
 from judgepanel.studies.options import StudySpec, check_each_once, option
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    PanelAggregator,
-    all_judges,
-    check_panel_aggregators,
-    scored_average,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import SplitResult, flat_row, frozen
 from judgepanel.studies.trust.missingness import (
     Missingness,
@@ -191,36 +176,28 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
             "Nothing to do.",
         )
     outcome, why, advice = _decide(result, n_labels)
+    last, se = result.last, float(result.se[result.last])
     numbers: dict[str, float | int | str] = {
         "NLL of all": round(float(result.nll.value[-1]), 4),
-        f"adding the last {k - int(result.sizes[result.last])} of {k}": _change(
-            result, result.last
-        ),
+        f"adding the last {k - int(result.sizes[last])} of {k}": _change(result, last),
         "adding the worse half": _change(result, result.half),
         "adding all but the best fifth": _change(result, result.fifth),
         "margin": f"1 % of NLL, {result.margin:.4f}",
-        "last tenth": result.outcome[result.last],
+        "last tenth": result.outcome[last],
         f"the paper's P2 (NLL of all above {PAPER_FLOOR})": (
             "passes" if result.nll.value[-1] > PAPER_FLOOR else "does not pass"
         ),
     }
-    if result.outcome[result.last] == "inconclusive" and np.isfinite(result.se[result.last]):
-        room = abs(abs(float(result.delta.value[result.last])) - result.margin)
-        numbers["labels that would decide the last tenth"] = labels_needed(
-            room, float(result.se[result.last]), n_labels
-        )
+    if result.outcome[last] == "inconclusive" and np.isfinite(se):
+        room = abs(abs(float(result.delta.value[last])) - result.margin)
+        numbers["labels that would decide the last tenth"] = labels_needed(room, se, n_labels)
     return Check("P2", TITLE, outcome, numbers, why, advice)
 
 
 def _decide(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
     if not np.isfinite(result.se[result.last]):
         return "review", "There are not enough splits yet to say.", "Wait for more splits."
-    decided = _costs(result) or _stops(result, n_labels)
-    return decided or ("pass", _gain(result), "Nothing to do.")
-
-
-def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
-    """Return the outcome if judges are shown to cost more than the margin."""
+    # Judges that are shown to cost more than the margin.
     last, half = result.last, result.half
     n_last = result.n_judges - int(result.sizes[last])
     if result.delta[last].above(result.margin):
@@ -236,11 +213,11 @@ def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
             f"{_change(result, half)}.",
             "Curate, or use an aggregator that sees the votes jointly: see P3, missing votes.",
         )
-    return None
+    return _stops(result, n_labels)
 
 
-def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None:
-    """Return the outcome if the panel no longer gains, or is not shown to."""
+def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
+    """Return the outcome if the panel no longer gains, or is not shown to, else that it passes."""
     last, half, fifth = result.last, result.half, result.fifth
     n_last = result.n_judges - int(result.sizes[last])
     if result.outcome[last] == "equivalent":
@@ -250,15 +227,14 @@ def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None
             f"{_change(result, last)}, less than 1 % either way.",
             "Keeping them is safe but buys nothing; where they cost money, leave them out.",
         )
-    if result.delta.value[half] > result.margin:
+    beyond = float(result.delta.value[half]) - result.margin
+    if beyond > 0.0:
         return (
             "review",
             "By the estimate the panel stops gaining: adding the worse half of the judges changes "
             f"NLL by {_change(result, half)}.",
             "Compare with a smaller panel and with a joint aggregator. "
-            + _needed(
-                float(result.delta.value[half]) - result.margin, float(result.se[half]), n_labels
-            ),
+            + _needed(beyond, float(result.se[half]), n_labels),
         )
     if not result.delta[fifth].below():
         return (
@@ -267,18 +243,14 @@ def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None
             f"NLL by {_change(result, fifth)}.",
             _needed(-result.delta.value[fifth], result.se[fifth], n_labels),
         )
-    return None
-
-
-def _gain(result: Saturation) -> str:
-    sentence = (
+    undecided = ", undecided against 1 %" * (result.outcome[last] == "inconclusive")
+    return (
+        "pass",
         f"All {result.n_judges} judges beat the best fifth of them: adding the others changes NLL "
-        f"by {_change(result, result.fifth)}."
+        f"by {_change(result, fifth)}. The last {n_last} change it by {_change(result, last)}"
+        f"{undecided}.",
+        "Nothing to do.",
     )
-    n_last = result.n_judges - int(result.sizes[result.last])
-    last = f" The last {n_last} change it by {_change(result, result.last)}"
-    undecided = result.outcome[result.last] == "inconclusive"
-    return sentence + last + (", undecided against 1 %." if undecided else ".")
 
 
 def _change(result: Saturation, position: int) -> str:
@@ -321,23 +293,21 @@ GRADED = "judges whose grades may tell more than votes"
 """The number of P1 that is there if any judge gives grades."""
 
 
-def order_numbers(order: GradeOrder, backwards: Bools, misplaced: Bools) -> dict[str, int]:
+def order_numbers(order: GradeOrder, legibility: Legible) -> dict[str, int]:
     """Return the counts of P1 that are about grades."""
     return {
         GRADED: int(order.known.sum()),
-        "grades in reverse order": int(backwards.sum()),
-        "grades inform where votes do not": int(misplaced.sum()),
+        "grades in reverse order": int(legibility.reversed.sum()),
+        "grades inform where votes do not": int(legibility.misplaced.sum()),
     }
 
 
-def order_sentences(
-    order: GradeOrder, backwards: Bools, misplaced: Bools, names: tuple[str, ...]
-) -> str:
+def order_sentences(order: GradeOrder, legibility: Legible, names: tuple[str, ...]) -> str:
     """Name the judges whose grades are in reverse order, or inform where their votes do not."""
     parts = []
     for judges, start, end in (
-        (misplaced, "The threshold is at fault", "though its votes do not inform"),
-        (backwards, "In reverse order", "less than by chance"),
+        (legibility.misplaced, "The threshold is at fault", "though its votes do not inform"),
+        (legibility.reversed, "In reverse order", "less than by chance"),
     ):
         shares = [
             f"the grades of {quote_value(names[j])} order "
@@ -350,20 +320,18 @@ def order_sentences(
     return " ".join(parts)
 
 
-def order_advice(
-    order: GradeOrder, backwards: Bools, misplaced: Bools, names: tuple[str, ...]
-) -> str:
+def order_advice(order: GradeOrder, legibility: Legible, names: tuple[str, ...]) -> str:
     """Return what to do about these judges."""
     parts = []
-    if misplaced.any():
-        j = int(np.flatnonzero(misplaced)[0])
+    if legibility.misplaced.any():
+        j = int(np.flatnonzero(legibility.misplaced)[0])
         side = "above" if order.median[j] > 0.0 else "below"
         parts.append(
             "Move the threshold of judges whose grades inform and whose votes do not "
             f"({JUDGE_THRESHOLD}): the median grade of {quote_value(names[j])} is "
             f"{abs(order.median[j]):.3g} {side} it."
         )
-    if backwards.any():
+    if legibility.reversed.any():
         parts.append(
             "If a lower grade of a judge in reverse order is the better one, negate its grades "
             "in the file, and its threshold."
@@ -388,12 +356,9 @@ def check_parse_rate(
     aside: Sequence[tuple[str, str]] = (),
 ) -> Check:
     """Return P1 as a check; ``aside`` are judges that are not tested, each with the reason."""
-    title = "P1 Parse rate and chance"
     usable = uses_anti_experts(aggregator)
-    unreadable, patchy, below = (
-        np.flatnonzero(entry)
-        for entry in (legibility.unreadable, legibility.patchy, legibility.below)
-    )
+    shown = legibility.unreadable, legibility.patchy, legibility.below
+    unreadable, patchy, below = (np.flatnonzero(entry) for entry in shown)
     numbers: dict[str, float | int | str] = {
         "labelled items": legibility.n_items,
         "judges": len(names),
@@ -409,14 +374,14 @@ def check_parse_rate(
     if legibility.tied.any():
         numbers["coded ties"] = int(legibility.tied.sum())
     if legibility.order is not None:
-        numbers |= order_numbers(legibility.order, legibility.reversed, legibility.misplaced)
+        numbers |= order_numbers(legibility.order, legibility)
     sentences = _sentences(legibility, names, unreadable, patchy, below)
     sentences = " ".join((sentences, *_aside_sentences(aside)))
     as_they_are = int((legibility.below & ~legibility.misplaced).sum()) if usable else len(below)
     advice = _advice(len(unreadable), len(patchy), as_they_are, usable=usable)
     odd = legibility.reversed | legibility.misplaced
     if legibility.order is not None and odd.any():
-        order = legibility.order, legibility.reversed, legibility.misplaced, names
+        order = legibility.order, legibility, names
         sentences = f"{sentences} {order_sentences(*order)}"
         advice = " ".join(part for part in (advice, order_advice(*order)) if part != NOTHING_TO_DO)
     outcome: Outcome = "pass"
@@ -426,7 +391,7 @@ def check_parse_rate(
         outcome = "review"
     elif legibility.sparse:
         outcome = "not applicable"
-    return Check("P1", title, outcome, numbers, sentences, advice)
+    return Check("P1", "P1 Parse rate and chance", outcome, numbers, sentences, advice)
 
 
 def _sentences(
@@ -449,7 +414,14 @@ def _sentences(
     elif not legibility.sparse:
         parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
     if legibility.tied.any():
-        parts.append(_ties_sentence(legibility, names))
+        # How many missing votes are coded ties, and which judges give most of them.
+        most, n = int(np.argmax(legibility.tied)), int(legibility.tied.sum())
+        share = 100 * float(legibility.tied[most]) / max(legibility.n_items, 1)
+        are = "missing vote is a coded tie" if n == 1 else "missing votes are coded ties"
+        parts.append(
+            f"{n:,} {are}, which were read and count as parsed (most of them by "
+            f"{quote_value(names[most])}, on {share:.0f} % of the items)."
+        )
     wrong = [
         f"{quote_value(names[j])} is right on "
         + "{:.0f} % [{:.0f}, {:.0f}]".format(*legibility.accuracy[j].scaled(100.0, "share"))
@@ -469,17 +441,6 @@ def _aside_sentences(aside: Sequence[tuple[str, str]]) -> Iterator[str]:
         if names:
             verb = "is" if len(names) == 1 else "are"
             yield f"{listed(names, 3)} {verb} set aside and not tested: {why}."
-
-
-def _ties_sentence(legibility: Legible, names: tuple[str, ...]) -> str:
-    """Return how many missing votes are coded ties, and which judges give most of them."""
-    most, n = int(np.argmax(legibility.tied)), int(legibility.tied.sum())
-    share = 100 * float(legibility.tied[most]) / max(legibility.n_items, 1)
-    are = "missing vote is a coded tie" if n == 1 else "missing votes are coded ties"
-    return (
-        f"{n:,} {are}, which were read and count as parsed (most of them by "
-        f"{quote_value(names[most])}, on {share:.0f} % of the items)."
-    )
 
 
 def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
@@ -577,7 +538,7 @@ class Scope(SplitResult):
 
         The columns are check, its outcome, subject, quantity, value, lower, upper, p, flag.
         """
-        rows = [*self._judge_rows(), *self._curve_rows(), *self._arm_rows(), *self._test_rows()]
+        rows = [*self._rows()]
         with_rows = {row[0] for row in rows}
         rows += [
             (entry.code, "all", "outcome", _UNKNOWN, math.nan, "")
@@ -600,32 +561,25 @@ class Scope(SplitResult):
             for code, subject, quantity, figure, p, flag in sorted(rows, key=itemgetter(0))
         )
 
-    def _judge_rows(self) -> Iterator[_Row]:
+    def _rows(self) -> Iterator[_Row]:
         for j, judge in enumerate(self.judges):
             yield "P1", judge, "parse rate", _alone(self.parsed[j]), math.nan, ""
             if self.tied[j]:
                 yield "P1", judge, "tie rate", _alone(self.tied[j]), math.nan, ""
             flag = "below chance" if self.below[j] else ""
             yield "P1", judge, "accuracy", self.accuracy[j], float(self.p_below[j]), flag
-
-    def _curve_rows(self) -> Iterator[_Row]:
         curve = self.saturation
-        if curve is None:
-            return
-        for i, k in enumerate(curve.sizes):
-            name, p = f"best {k}", float(curve.p[i])
-            yield "P2", name, "NLL", curve.nll[i], math.nan, ""
-            yield "P2", name, "NLL(all) - NLL(kept), 90 %", curve.delta[i], p, curve.outcome[i]
-
-    def _arm_rows(self) -> Iterator[_Row]:
+        if curve is not None:
+            for i, k in enumerate(curve.sizes):
+                name, p = f"best {k}", float(curve.p[i])
+                yield "P2", name, "NLL", curve.nll[i], math.nan, ""
+                yield "P2", name, "NLL(all) - NLL(kept), 90 %", curve.delta[i], p, curve.outcome[i]
         for arm in self.switch:
             name, pays = arm.aggregator, "pays" if arm.pays else ""
             yield "P3", name, "NLL", arm.nll, math.nan, ""
             yield "P3", name, "switch to it", arm.switch, math.nan, pays
             if np.isfinite(arm.partly.value):
                 yield "P3", name, "without", arm.partly, math.nan, arm.partly_verdict
-
-    def _test_rows(self) -> Iterator[_Row]:
         for test in self.missing.tests:
             what = " ".join(filter(None, (test.kind, test.feature, test.level)))
             flag = "related" if test.related else ""
@@ -664,7 +618,7 @@ class ScopeSpec(StudySpec):
         An unknown name, or one given twice; the average under the paper's protocol.
     """
 
-    aggregator: PanelAggregator = option(
+    aggregator: recommended.PanelAggregator = option(
         "one_coin", "the aggregator in use; average: the recommended panel"
     )
     calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
@@ -674,12 +628,12 @@ class ScopeSpec(StudySpec):
 
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
-        check_panel_aggregators((self.aggregator,), self.settings)
+        recommended.check_panel_aggregators((self.aggregator,), self.settings)
         if self.others:
             check_each_once("the comparison", "aggregator", AGGREGATORS, self.others)
 
     @property
-    def compared(self) -> tuple[PanelAggregator, ...]:
+    def compared(self) -> tuple[recommended.PanelAggregator, ...]:
         """The aggregator in use, followed by the others."""
         return (self.aggregator, *(name for name in self.others if name != self.aggregator))
 
@@ -696,17 +650,14 @@ class ScopeTally:
     arms: Tally | None
 
 
-def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
+def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: contract.Chunk) -> ScopeTally:
     """Score the curve on the splits of a chunk, and the arms on those that compare aggregators."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, seed = prepared.ballots, spec.settings.seed
     sizes = curve_sizes(ballots.n_judges)
     splits = list(splits_of(prepared, spec.settings, chunk))
-    curve = tally(
-        ((split, Arms.of(_curve(ballots, split, sizes, spec))) for split in splits),
-        n_items=ballots.n_items,
-        seed=seed,
-    )
+    scored = ((split, Arms.of(_curve(ballots, split, sizes, spec))) for split in splits)
+    curve = tally(scored, n_items=ballots.n_items, seed=seed)
     chosen = compared_splits(spec.settings.most_splits)
     some = [split for split in splits if split.number in chosen]
     if not some:
@@ -717,22 +668,21 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
 
 def _curve(ballots: Ballots, split: Split, sizes: Ints, spec: ScopeSpec) -> list[SplitScores]:
     """Scores of the best judges of every size; the average is recommended again from them."""
-    if spec.aggregator != AVERAGE:
+    if spec.aggregator != recommended.AVERAGE:
         return [evaluate_split(ballots, split, sizes, spec.recipe(spec.aggregator))]
     place = np.argsort(rank(ballots, split.calibration, "accuracy"))
-    return [
-        scored_average(ballots.of_judges(place < size), split, spec.settings.seed) for size in sizes
-    ]
+    panels = (ballots.of_judges(place < size) for size in sizes)
+    return [recommended.scored_average(panel, split, spec.settings.seed) for panel in panels]
 
 
 def compared_splits(n_splits: int) -> range:
     """Return splits that compare aggregators: ``COMPARED_SPLITS`` after the first chunk, if any."""
-    first = min(CHUNK_SPLITS, max(0, n_splits - COMPARED_SPLITS))
+    first = min(contract.CHUNK_SPLITS, max(0, n_splits - COMPARED_SPLITS))
     return range(first, min(first + COMPARED_SPLITS, n_splits))
 
 
 def _compared(
-    prepared: Prepared, spec: ScopeSpec, splits: list[Split]
+    prepared: contract.Prepared, spec: ScopeSpec, splits: list[Split]
 ) -> Iterator[tuple[Split, Arms]]:
     """Yield all aggregators with all judges, then (if any) without the partly missing ones."""
     ballots = prepared.ballots
@@ -742,7 +692,7 @@ def _compared(
         panels.append(ballots.of_judges(~partly))
     for split in splits:
         scores = [
-            all_judges(panel, split, name, spec.calibrator, spec.settings)
+            recommended.all_judges(panel, split, name, spec.calibrator, spec.settings)
             for panel in panels
             for name in spec.compared
         ]
@@ -751,7 +701,7 @@ def _compared(
 
 def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     """Return all four checks from the splits so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, names = prepared.ballots, prepared.judges
     curve, arms = partial.curve, partial.arms
     legibility, own = legible(ballots), spec.settings.judges
@@ -764,6 +714,8 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     drop = to_drop(legibility, spec.aggregator)
     if drop.all():
         drop = np.zeros_like(drop)
+    notes = [*missing.left_out] if (ballots.votes == 0).any() else []
+    notes += replaced_fits((spec.calibrator,), curve)
     return Scope.from_splits(
         prepared,
         spec,
@@ -787,33 +739,21 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
             Dropped(names[j], drop_reason(legibility, j)) for j in np.flatnonzero(drop).tolist()
         ),
         n_compared=0 if arms is None else len(arms.numbers),
-        warnings=_warnings(prepared, spec, curve, missing.left_out),
+        warnings=run_warnings(prepared, curve, *notes),
     )
 
 
-def _warnings(
-    prepared: Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
-) -> tuple[str, ...]:
-    missing = prepared.ballots.votes.size and (prepared.ballots.votes == 0).any()
-    return run_warnings(
-        prepared,
-        curve,
-        *(left_out if missing else ()),
-        *replaced_fits((spec.calibrator,), curve),
-    )
-
-
-def _deciding(result: Scope) -> Deciding:
+def _deciding(result: Scope) -> contract.Deciding:
     line = result.saturation
     if line is not None:
-        yield from inside(line.delta[line.last], line.margin)
+        yield from contract.inside(line.delta[line.last], line.margin)
         yield from ((line.delta[line.half], line.margin), (line.delta[line.fifth], 0.0))
     for arm in result.switch:
         yield arm.switch, MARGIN * float(result.switch[0].nll.value)
         yield arm.partly, MARGIN * float(arm.nll.value)
 
 
-_decided = steady(merge, _deciding)
+_decided = contract.steady(merge, _deciding)
 
 
 def _settled(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> bool:
@@ -822,7 +762,7 @@ def _settled(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> bool:
     return len(partial.curve.numbers) >= compared.stop and _decided(votes, spec, partial)
 
 
-SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
+SCOPE: contract.Study[ScopeSpec, ScopeTally, Scope] = contract.Study(
     name="scope",
     title="Scope",
     question="Is the recommendation safe here?",

@@ -93,7 +93,6 @@ class Selective(PanelResult):
         by = ["confidence"] * len(self.confidences) + ["share"] * len(self.shares)
         asked = Interval.alone(np.broadcast_to(self.shares, self.curve.shape))
         return long_frame(
-            (len(STAGES), len(limits)),
             {
                 "stage": np.array(STAGES)[:, None],
                 "aggregator": self.aggregator,
@@ -106,7 +105,7 @@ class Selective(PanelResult):
                 "right": Interval.joined([self.right, self.curve], axis=1),
                 "stated": np.concatenate([self.stated, asked.lo], axis=1),
                 "items": np.concatenate([self.items, asked.value * self.n_items], axis=1),
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:
@@ -136,12 +135,9 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
     prepared = prepare(votes, spec.settings)
     of = evaluations(partial, prepared)
     limits = tuple(sorted(set(spec.confidences)))
-    fields = stacked(
-        [
-            {"curve": curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
-            for stage in range(len(STAGES))
-        ]
-    )
+    # Accuracy of always predicting the majority label of the calibration items.
+    guess = np.repeat(partial.null >= 0, partial.n_evaluation)
+    guessed = float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
     return Selective.from_splits(
         prepared,
         spec,
@@ -149,8 +145,13 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
         k=spec.size(prepared.ballots.n_judges),
         shares=SHARES,
         confidences=limits,
-        **fields,
-        null_accuracy=_null_accuracy(of, partial),
+        **stacked(
+            [
+                {"curve": curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
+                for stage in range(len(STAGES))
+            ]
+        ),
+        null_accuracy=0.5 if of.symmetric else guessed,
         warnings=tuple(panel_notes(prepared, spec, partial)),
     )
 
@@ -165,10 +166,8 @@ def curve(of: Evaluations, stage: int) -> Interval:
         items, hit = of.item[rows], of.hit[stage, rows]
         inside[:, items] += remaining
         right[:, items] += remaining * hit
-        inside_s[:, number], right_s[:, number] = (
-            remaining.mean(axis=1),
-            (remaining * hit).mean(axis=1),
-        )
+        inside_s[:, number] = remaining.mean(axis=1)
+        right_s[:, number] = (remaining * hit).mean(axis=1)
     inside, right = inside / of.times, right / of.times
     share = inside.mean(axis=1)
     local = _local(right.mean(axis=1), share)[:, None]
@@ -181,8 +180,7 @@ def curve(of: Evaluations, stage: int) -> Interval:
 
 def _accuracies(of: Evaluations, value: Floats, se: Floats, items: Floats) -> Interval:
     """Accuracies (n,) among ``items`` items; if all or none are right, groups are counted."""
-    at_ends = items * len(np.unique(of.units)) / of.n_items
-    return share_intervals(of, value, se, at_ends, items)
+    return share_intervals(of, value, se, items * len(np.unique(of.units)) / of.n_items, items)
 
 
 def _local(right: Floats, share: Floats) -> Floats:
@@ -201,8 +199,7 @@ def areas(of: Evaluations, stage: int) -> dict[str, Any]:
     most = np.empty(of.n_splits)
     for number, rows in _splits(of):
         values[0, rows] = auac_values(ranked(np.abs(of.logits[stage, rows])), hit[rows])
-        best = auac_values(ranked(hit[rows]), hit[rows]).mean()
-        most[number] = best - hit[rows].mean()
+        most[number] = auac_values(ranked(hit[rows]), hit[rows]).mean() - hit[rows].mean()
     values[1], values[2] = hit, values[0] - hit
     fitted = of.mean(values)
     levels = _accuracies(of, fitted.value[:2], fitted.se[:2], np.full(2, float(of.n_items)))
@@ -235,14 +232,6 @@ def _splits(of: Evaluations) -> list[tuple[int, slice]]:
         (number, slice(int(end - size), int(end)))
         for number, (end, size) in enumerate(zip(ends, of.sizes, strict=True))
     ]
-
-
-def _null_accuracy(of: Evaluations, predictions: OutOfSample) -> float:
-    """Accuracy of always predicting the majority label of the calibration items."""
-    if of.symmetric:
-        return 0.5
-    guess = np.repeat(predictions.null >= 0, predictions.n_evaluation)
-    return float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
 
 
 SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
@@ -286,11 +275,8 @@ def sure_sums(n_items: int, decided: list[tuple[Split, Bools]]) -> SureSums:
     items = np.zeros((2, decided[0][1].shape[1], n_items), dtype=np.uint16)
     for drawn, sure in decided:
         items[:, :, drawn.evaluation] += sure
-    return SureSums(
-        np.array([drawn.number for drawn, _ in decided]),
-        np.array([sure.mean(axis=-1) for _, sure in decided]),
-        items,
-    )
+    numbers = np.array([drawn.number for drawn, _ in decided])
+    return SureSums(numbers, np.array([sure.mean(axis=-1) for _, sure in decided]), items)
 
 
 def sure_levels(sums: SureSums, tally: Tally, units: Ints) -> tuple[Interval, Interval]:

@@ -15,33 +15,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
+from judgepanel.studies import results
 from judgepanel.studies.accumulate import METRICS, RANGES, Arms, Tally, only, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import FEW_LABELS, stand_ins
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges
-from judgepanel.studies.results import (
-    NllResult,
-    RunResult,
-    column,
-    constant,
-    derived,
-    frozen,
-    summed,
-)
 from judgepanel.studies.slices import Slices, slices_of
 from judgepanel.votes import InputError, VoteMatrix
 
 
-def slice_pools(slices: Slices, n_items: int) -> NDArray[np.float64]:
+def slice_pools(slices: Slices, n_items: int) -> Floats:
     """Return the number of items available for each panel's labels, (n_slices, 3); see ``ARMS``."""
     own = np.array([float(len(rows)) for rows in slices.rows])
     return np.stack([own, n_items - own, n_items - own], axis=-1).reshape(-1, 3)
@@ -54,8 +45,8 @@ ARMS = ("own", "elsewhere", "elsewhere, more")
 ALPHA = 0.05
 
 
-@frozen
-class SliceTransfer(RunResult):
+@results.frozen
+class SliceTransfer(results.RunResult):
     """Result of :data:`SLICE_TRANSFER`; without a usable feature there are no slices.
 
     ``slices`` are those of ``feature``, ``offered`` are all features. ``n_slice`` (n_slices,)
@@ -69,33 +60,35 @@ class SliceTransfer(RunResult):
     holds for all slices together (Bonferroni); ``p_holm`` is ``p`` after Holm over the slices.
     """
 
-    feature: str | None = column(key=True)
+    feature: str | None = results.column(key=True)
     offered: tuple[str, ...]
-    slices: tuple[str, ...] = column(
+    slices: tuple[str, ...] = results.column(
         "Slice of the items by the feature.", name="slice", axis=-2, key=True
     )
     aggregator: str
     calibrator: str
-    n_slice: Ints = column("Number of items in the slice.", name="items", axis=-2, key=True)
-    labels: Floats = column(key=True)
-    nll: Interval = column()
-    accuracy: Floats = column()
-    null_nll: Floats = column()
-    constant_nll: Floats = column()
-    delta: Interval = column(
+    n_slice: Ints = results.column("Number of items in the slice.", name="items", axis=-2, key=True)
+    labels: Floats = results.column(key=True)
+    nll: Interval = results.column()
+    accuracy: Floats = results.column()
+    null_nll: Floats = results.column()
+    constant_nll: Floats = results.column()
+    delta: Interval = results.column(
         "NLL with labels from elsewhere minus that with the slice's own, in nats."
     )
-    band: Interval = column(
+    band: Interval = results.column(
         ends=" in all slices together", name="delta", bounds=("band_lo", "band_hi")
     )
-    p: Floats = column()
-    p_holm: Floats = column()
+    p: Floats = results.column()
+    p_holm: Floats = results.column()
     n_judges: int
 
-    labels_from = constant(ARMS, "Source of the labels that the panel is fitted on.", key=True)
-    skill = NllResult.skill
+    labels_from = results.constant(
+        ARMS, "Source of the labels that the panel is fitted on.", key=True
+    )
+    skill = results.NllResult.skill
 
-    @derived("Whether the panel is shown to lose on the slice.", name="outcome")
+    @results.derived("Whether the panel is shown to lose on the slice.", name="outcome")
     def outcomes(self) -> Any:
         """Outcome of every slice and panel."""
         shape = self.nll.shape
@@ -108,8 +101,7 @@ class SliceTransfer(RunResult):
         ``fails`` and ``helps``: the difference is significant after Holm; ``holds``: it costs less
         than the margin, in all slices together.
         """
-        significant = float(self.p_holm[g, arm]) < ALPHA
-        if significant:
+        if float(self.p_holm[g, arm]) < ALPHA:
             return "fails" if self.delta.value[g, arm] > 0 else "helps"
         within = self.band[g, arm].below(MARGIN * self.nll.value[g, 0])
         return "holds" if within else "undecided"
@@ -149,7 +141,7 @@ class SliceTransferSpec(AverageSpec):
     )
 
 
-@frozen
+@results.frozen
 class SliceTally:
     """One tally per slice, with arms as in ``ARMS``.
 
@@ -157,8 +149,8 @@ class SliceTally:
     """
 
     tallies: tuple[Tally, ...]
-    labels: Ints = summed()
-    n_splits: int = summed()
+    labels: Ints = results.summed()
+    n_splits: int = results.summed()
 
 
 def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> SliceTally:
@@ -180,24 +172,16 @@ def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> Slice
 def _scored(
     prepared: Prepared, spec: SliceTransferSpec, rows: Ints, g: int, chunk: Chunk, labels: Ints
 ) -> Iterator[tuple[Split, Arms]]:
-    ballots = prepared.ballots
+    ballots, pipeline = prepared.ballots, (spec.aggregator, spec.calibrator, spec.settings)
     for number in range(chunk.first, chunk.first + chunk.count):
         fitted_on, scored = panels(prepared, spec.settings, rows, number, g)
         labels += [len(part) for part in fitted_on]
-        split_scores = [
-            all_judges(
-                ballots,
-                Split(number, part, scored),
-                spec.aggregator,
-                spec.calibrator,
-                spec.settings,
-            )
-            for part in fitted_on
-        ]
+        splits = [Split(number, part, scored) for part in fitted_on]
+        split_scores = [all_judges(ballots, split, *pipeline) for split in splits]
         null_nll = np.array([score.null_nll for score in split_scores])
         constant_nll = np.array([[only(score.constant_nll) for score in split_scores]])
         arms = Arms.of(split_scores, null_nll=null_nll, constant_nll=constant_nll)
-        yield Split(number, fitted_on[0], scored), arms
+        yield splits[0], arms
 
 
 def panels(
@@ -208,10 +192,8 @@ def panels(
     Both streams are from ``SeedSequence(seed, spawn_key=(number, 51, g, ...))``. Groups of the
     scored rows provide no labels.
     """
-    units = prepared.ballots.units
-    inside, scored = subsplit(
-        units, rows, fraction=settings.fraction, seed=settings.seed, key=(number, _KEY, g)
-    )
+    units, seed, key = prepared.ballots.units, settings.seed, (number, _KEY, g)
+    inside, scored = subsplit(units, rows, fraction=settings.fraction, seed=seed, key=key)
     outside = np.setdiff1d(np.arange(len(units)), rows)
     outside = outside[~np.isin(units[outside], units[scored])]
     if not len(outside):
@@ -220,8 +202,7 @@ def panels(
     n = min(len(inside), many)
 
     def first(pool: Ints, sizes: list[int], part: int) -> list[Ints]:
-        key = (number, _KEY, g, part)
-        return nested_rows(units, pool, sizes, seed=settings.seed, key=key)
+        return nested_rows(units, pool, sizes, seed=seed, key=(*key, part))
 
     own = first(inside, [n], 1) if n < len(inside) else [inside]
     return [*own, *first(outside, [n, many], 2)], scored
@@ -233,6 +214,14 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
     slices = slices_of(prepared, spec.feature, spec.quantiles)
     tallies = partial.tallies
     labels = partial.labels / max(partial.n_splits, 1)
+    warnings = [*prepared.notices, *slices.left_out]
+    fewest = float(labels[:, 0].min()) if tallies else FEW_LABELS
+    if fewest < FEW_LABELS:
+        warnings.append(
+            f"The smallest slice gives {fewest:.0f} labels in each split: its intervals are wide."
+        )
+    fits = sum(len(ARMS) * len(totals.numbers) for totals in tallies)
+    replaced = sum(int(totals.replaced.sum()) for totals in tallies)
     return SliceTransfer.from_run(
         prepared,
         spec,
@@ -242,7 +231,7 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
         n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
         labels=labels,
         **_estimates(tallies, prepared.ballots.units, slices, labels),
-        warnings=_warnings(prepared, spec, slices, tallies, labels),
+        warnings=(*warnings, *stand_ins((spec.calibrator,), (replaced,), fits)),
     )
 
 
@@ -272,15 +261,8 @@ def _estimates(
         reuse = labels[g] / others  # the variance depends only on this ratio
 
         level = estimate(items[0], splits, units[seen], reuse, n_scored, n_others=1.0, joint=False)
-        loss = estimate(
-            losses,
-            splits - splits[:, [0]],
-            units[seen],
-            np.maximum(reuse, reuse[0]),
-            n_scored,
-            n_others=1.0,
-            joint=False,
-        )
+        apart, most = splits - splits[:, [0]], np.maximum(reuse, reuse[0])
+        loss = estimate(losses, apart, units[seen], most, n_scored, n_others=1.0, joint=False)
         reach = bonferroni_reach(loss, len(tallies))
         nll.put(g, Interval.of(level))
         delta.put(g, Interval.of(loss))
@@ -296,24 +278,6 @@ def _estimates(
         "p": p,
         "p_holm": np.stack([holm(column) for column in p.T], axis=-1),
     }
-
-
-def _warnings(
-    prepared: Prepared,
-    spec: SliceTransferSpec,
-    slices: Slices,
-    tallies: tuple[Tally, ...],
-    labels: Floats,
-) -> tuple[str, ...]:
-    warnings = [*prepared.notices, *slices.left_out]
-    fewest = float(labels[:, 0].min()) if tallies else FEW_LABELS
-    if fewest < FEW_LABELS:
-        warnings.append(
-            f"The smallest slice gives {fewest:.0f} labels in each split: its intervals are wide."
-        )
-    fits = sum(len(ARMS) * len(totals.numbers) for totals in tallies)
-    replaced = sum(int(totals.replaced.sum()) for totals in tallies)
-    return (*warnings, *stand_ins((spec.calibrator,), (replaced,), fits))
 
 
 def _deciding(result: SliceTransfer) -> Deciding:

@@ -14,21 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.arrays import Floats, Ints, Votes
+from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.cross_proxies import cross_proxies
-from judgepanel.scoring.descriptive import (
-    ac1,
-    alpha,
-    around,
-    blocks_of,
-    item_counts,
-    items_with_swaps,
-    jackknifed,
-    kappa,
-    pair_counts,
-    single,
-    with_swaps,
-)
+from judgepanel.scoring import descriptive
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Chunk, Study, prepare
 from judgepanel.studies.options import StudySpec
@@ -75,8 +63,7 @@ class Agreement(Declared):
     label_0_vote_1: Ints = column("Items with label 0 and vote 1.", "0, voted 1", "whole")
     label_0_vote_0: Ints = column("Items with label 0 and vote 0.", "0, voted 0", "whole")
     kappa: Interval = column(
-        "Cohen's kappa of votes and labels; blank if all labels and votes are equal.",
-        "kappa",
+        "Cohen's kappa of votes and labels; blank if all labels and votes are equal.", "kappa"
     )
     ac1: Interval = column("Gwet's AC1 of votes and labels.", "AC1")
     others: Interval = column(
@@ -98,13 +85,12 @@ class Agreement(Declared):
     def doubts(self) -> pd.DataFrame:
         """Return the items whose label the panel contradicts most."""
         return long_frame(
-            (len(self.doubt),),
             {
                 "item_id": np.array(self.doubt, dtype=object),
                 "label": self.doubt_label,
                 "probability": self.doubt_probability,
                 "share_of_votes": self.doubt_share,
-            },
+            }
         )
 
     def decisions(self) -> dict[str, Any]:
@@ -115,44 +101,36 @@ class Agreement(Declared):
 def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
     """Return all counts; ``chunk`` holds one round."""
     ballots = prepare(votes, spec.settings).ballots
-    signs, labels = ballots.votes, ballots.signs
-    blocks = blocks_of(ballots.units, seed=spec.settings.seed)
-    judges, items = pair_counts(signs, labels[:, None], blocks), item_counts(signs, blocks)
+    signs, labels, seed = ballots.votes, ballots.signs, spec.settings.seed
+    blocks = descriptive.blocks_of(ballots.units, seed=seed)
+    judges = descriptive.pair_counts(signs, labels[:, None], blocks)
+    items = descriptive.item_counts(signs, blocks)
     if ballots.symmetric:
-        items = items_with_swaps(items)
-    few = blocks_of(ballots.units, seed=spec.settings.seed, most=PAIR_BLOCKS)
-    seen = np.unique(labels)
-    proxies = (
-        cross_proxies(
-            signs, (labels > 0).astype(np.float64), ballots.units, seed=spec.settings.seed
-        )
-        if len(seen) > 1
-        else np.zeros(0)
-    )
-    return Counts(judges, items, _with_others(signs, few, ballots.symmetric), proxies)
-
-
-def _with_others(signs: Votes, blocks: Ints, symmetric: bool) -> Floats:
-    """Mean kappas (n_blocks + 1, J) with the other judges: of all items, and without each block."""
-    n_blocks, n_judges = int(blocks.max(initial=-1)) + 1, signs.shape[1]
+        items = descriptive.items_with_swaps(items)
+    few = descriptive.blocks_of(ballots.units, seed=seed, most=PAIR_BLOCKS)
+    proxies = np.zeros(0)
+    if len(np.unique(labels)) > 1:
+        proxies = cross_proxies(signs, (labels > 0).astype(np.float64), ballots.units, seed=seed)
+    # Mean kappas (n_blocks + 1, J) with the other judges: of all items, and without each block.
+    n_blocks, n_judges = int(few.max(initial=-1)) + 1, signs.shape[1]
     counts = np.zeros((n_blocks, n_judges, n_judges, 2, 2))
     for block in range(n_blocks):
-        some = signs[blocks == block]
+        some = signs[few == block]
         sides = [(some < 0).astype(np.float64), (some > 0).astype(np.float64)]
         for i, first in enumerate(sides):
             for j, second in enumerate(sides):
                 counts[block, :, :, i, j] = first.T @ second
-    if symmetric:
-        counts = with_swaps(counts)
+    if ballots.symmetric:
+        counts = descriptive.with_swaps(counts)
     total = counts.sum(axis=0)
     means = np.full((n_blocks + 1, n_judges), np.nan)
     for place, own in enumerate((total, *(total - part for part in counts))):
-        pairs = kappa(own)
+        pairs = descriptive.kappa(own)
         np.fill_diagonal(pairs, np.nan)
         known = np.isfinite(pairs)
         sums = np.where(known, pairs, 0.0).sum(axis=1)
         means[place] = np.where(known.any(axis=1), sums / np.maximum(known.sum(axis=1), 1), np.nan)
-    return means
+    return Counts(judges, items, means, proxies)
 
 
 def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
@@ -160,7 +138,7 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
     prepared = prepare(votes, spec.settings)
     given, ballots = prepared.oriented.votes, prepared.ballots
     cells = partial.judges.sum(axis=0).astype(np.int64)
-    by_label = with_swaps(partial.judges) if ballots.symmetric else partial.judges
+    by_label = descriptive.with_swaps(partial.judges) if ballots.symmetric else partial.judges
     table = by_label.sum(axis=0)
     n_voted = table.sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -181,10 +159,10 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
         label_1_vote_0=cells[:, 0, 1],
         label_0_vote_1=cells[:, 1, 0],
         label_0_vote_0=cells[:, 0, 0],
-        kappa=jackknifed(kappa, by_label),
-        ac1=jackknifed(ac1, by_label),
-        others=around(partial.others[0], partial.others[1:]),
-        alpha=single(jackknifed(alpha, partial.items)),
+        kappa=descriptive.jackknifed(descriptive.kappa, by_label),
+        ac1=descriptive.jackknifed(descriptive.ac1, by_label),
+        others=descriptive.around(partial.others[0], partial.others[1:]),
+        alpha=descriptive.single(descriptive.jackknifed(descriptive.alpha, partial.items)),
         doubt=tuple(given.item_ids[i] for i in worst),
         doubt_label=labels[worst],
         doubt_probability=partial.proxies[worst] if len(partial.proxies) else np.zeros(0),

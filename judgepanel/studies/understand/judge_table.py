@@ -58,7 +58,7 @@ class JudgeTable:
     voted: Ints
     accuracy: Interval
     coverage: Floats
-    constant: NDArray[np.bool_]
+    constant: Bools
 
     def frame(self) -> pd.DataFrame:
         """One row per judge, most accurate first."""
@@ -82,14 +82,8 @@ def judge_table(votes: VoteMatrix) -> JudgeTable:
     cast = votes.votes[votes.labelled]
     voted = (cast != MISSING).sum(axis=0)
     correct = (cast == votes.labels[votes.labelled, None]).sum(axis=0)
-    return JudgeTable(
-        judges=votes.judges,
-        correct=correct,
-        voted=voted,
-        accuracy=share_right(correct, voted),
-        coverage=votes.coverage,
-        constant=constant_judges(votes),
-    )
+    accuracy, constant = share_right(correct, voted), constant_judges(votes)
+    return JudgeTable(votes.judges, correct, voted, accuracy, votes.coverage, constant)
 
 
 def share_right(correct: Ints, voted: Ints) -> Interval:
@@ -104,8 +98,7 @@ def families_of(votes: VoteMatrix) -> tuple[str, ...]:
     """Return every judge's family in the judge table, '' if it gives none."""
     if votes.judge_table is None or FAMILY not in votes.judge_table:
         return ("",) * votes.n_judges
-    given = votes.judge_table[FAMILY]
-    return tuple("" if pd.isna(name) else str(name) for name in given)
+    return tuple("" if pd.isna(name) else str(name) for name in votes.judge_table[FAMILY])
 
 
 def wilson(successes: Ints | Floats, trials: Ints | Floats) -> tuple[Floats, Floats]:
@@ -190,14 +183,7 @@ def _curve(
         np.array([of(margins[rows]) for rows in inside]) for of in (np.min, np.median, np.max)
     )
     return GradeCurve(
-        judge,
-        threshold,
-        nearest,
-        median,
-        farthest,
-        correct,
-        counts,
-        share_right(correct, counts),
+        judge, threshold, nearest, median, farthest, correct, counts, share_right(correct, counts)
     )
 
 
@@ -358,15 +344,14 @@ class Legible:
 
 def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) -> Legible:
     """Return P1's figures on these rows (default: all labelled); ``limits`` may be omitted."""
-    votes = ballots.votes if rows is None else ballots.votes[rows]
-    signs = ballots.signs if rows is None else ballots.signs[rows]
-    units = ballots.units if rows is None else ballots.units[rows]
+    at: slice | Ints = slice(None) if rows is None else rows
+    votes, signs, units = ballots.votes[at], ballots.signs[at], ballots.units[at]
     cast = votes != 0
     right = (votes == signs[:, None]) & cast
     voted, correct = cast.sum(axis=0), right.sum(axis=0)
     tied = np.zeros_like(voted)
     if ballots.ties is not None:
-        tied = (ballots.ties if rows is None else ballots.ties[rows]).sum(axis=0)
+        tied = ballots.ties[at].sum(axis=0)
     counts = unit_counts(right, cast, units)
     ones = (votes > 0).sum(axis=0)
     share = np.divide(correct, voted, out=np.full(len(voted), np.nan), where=voted > 0)
@@ -466,13 +451,12 @@ class Positions:
     def frame(self) -> pd.DataFrame:
         """Return one row per judge."""
         return long_frame(
-            self.both.shape,
             {
                 "judge": np.array(self.judges, dtype=object),
                 "items": self.both,
                 "consistent": self.consistent,
                 "lean": self.lean,
-            },
+            }
         )
 
 
@@ -501,7 +485,6 @@ def lean_interval(first: Ints, second: Ints, items: Ints) -> tuple[Floats, Float
     z = distributions.Z_95
     n = items + 2.0
     first_share, other = (first + 0.5) / n, (second + 0.5) / n
-    reach = z * np.sqrt((first_share + other - (first_share - other) ** 2) / n)
-    return np.maximum(first_share - other - reach, -1.0), np.minimum(
-        first_share - other + reach, 1.0
-    )
+    gap = first_share - other
+    reach = z * np.sqrt((first_share + other - gap**2) / n)
+    return np.maximum(gap - reach, -1.0), np.minimum(gap + reach, 1.0)

@@ -22,35 +22,15 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels import redundancy
 from judgepanel.kernels.irt import fit_two_pl
-from judgepanel.kernels.redundancy import (
-    Clusters,
-    ErrorCorrelation,
-    FamilyAgreement,
-    clusters,
-    effective_number,
-    error_correlation,
-    error_counts,
-    family_agreement,
-    mean_with,
-)
 from judgepanel.models.panel import judge_weights
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
+from judgepanel.studies import results
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import StudySpec
-from judgepanel.studies.results import (
-    Declared,
-    by_split,
-    column,
-    frame_columns,
-    frozen,
-    json_values,
-    long_frame,
-    scalars,
-    summed,
-)
+from judgepanel.studies.results import Declared, by_split, column, frozen, scalars, summed
 from judgepanel.studies.understand.judge_table import JudgeTable, families_of, judge_table
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -122,7 +102,7 @@ class Judges(Declared):
     dimensions: Interval
     spread: float
     cut: float
-    families: FamilyAgreement | None
+    families: redundancy.FamilyAgreement | None
     order: Ints
     map_correlation: Floats
     map_joint: Ints
@@ -178,21 +158,19 @@ class Judges(Declared):
 
     def frame(self) -> pd.DataFrame:
         """Return one row per judge, most accurate first."""
-        declared = frame_columns(type(self))
-        columns = {info.name: getattr(self, name) for name, info in declared.items()}
+        frame = Declared.frame(self)
         for name, weights in zip(self.aggregators, self.weights, strict=True):
-            columns[f"weight_{name}"] = weights
-        frame = long_frame((len(self.judges),), columns)
+            frame[f"weight_{name}"] = weights
         return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
         """Return redundancy, clusters and families as JSON values."""
         worth = ("correlation", "effective", "dimensions")
-        content = scalars(self) | json_values({name: getattr(self, name) for name in worth})
+        content = scalars(self) | results.json_values({name: getattr(self, name) for name in worth})
         if self.families is not None:
             content |= {
                 f"family_{field.name}": getattr(self.families, field.name)
-                for field in fields(FamilyAgreement)
+                for field in fields(redundancy.FamilyAgreement)
             }
         return content | {
             "n_judges": self.n_effective,
@@ -245,53 +223,49 @@ class Halves:
 class _Point:
     """Point values on all labelled items."""
 
-    correlation: ErrorCorrelation
+    correlation: redundancy.ErrorCorrelation
     joint: Floats
-    clusters: Clusters
+    clusters: redundancy.Clusters
 
 
 @lru_cache(maxsize=2)
 def _point(prepared: Prepared) -> _Point:
-    counts = error_counts(prepared.ballots.votes, prepared.ballots.signs)
-    correlation = error_correlation(counts)
-    return _Point(correlation, counts.joint, clusters(correlation))
+    counts = redundancy.error_counts(prepared.ballots.votes, prepared.ballots.signs)
+    correlation = redundancy.error_correlation(counts)
+    return _Point(correlation, counts.joint, redundancy.clusters(correlation))
 
 
 def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
     """Correlations and clusters in the halves of one chunk; the last also fits aggregators."""
-    prepared = prepare(votes, spec.settings)
-    ballots = prepared.ballots
+    ballots = prepare(votes, spec.settings).ballots
     upper = np.triu_indices(ballots.n_judges, 1)
     together = np.zeros(len(upper[0]), dtype=np.int64)
     means, spreads = [], []
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers:
         rows = split(ballots.units, int(number), seed=spec.settings.seed).calibration
-        correlation = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
+        counts = redundancy.error_counts(ballots.votes[rows], ballots.signs[rows])
+        correlation = redundancy.error_correlation(counts)
         means.append(correlation.mean)
         spreads.append(correlation.spread)
-        label = clusters(correlation).label
+        label = redundancy.clusters(correlation).label
         together += (label[upper[0]] == label[upper[1]]) & (label[upper[0]] > 0)
     fitted = None
     if chunk.first + chunk.count >= spec.settings.most_splits:
-        fitted = _fit(ballots)
+        weights = judge_weights(ballots)
+        marks = (ballots.votes * ballots.signs[:, None]).astype(np.int8)
+        ability = discrimination = Interval.full(ballots.n_judges, np.nan, "")
+        converged = True
+        if marks.any():
+            fit = fit_two_pl(marks)
+            voted = fit.n_voted > 0
+            ability = Interval(fit.theta, *fit.theta_interval(), unit="").where(voted)
+            discrimination = Interval(fit.alpha, *fit.alpha_interval(), unit="").where(voted)
+            converged = fit.converged
+        fitted = Fitted(
+            tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
+        )
     return Halves(numbers, np.array(means), np.array(spreads), together, fitted)
-
-
-def _fit(ballots: Ballots) -> Fitted:
-    weights = judge_weights(ballots)
-    marks = (ballots.votes * ballots.signs[:, None]).astype(np.int8)
-    ability = discrimination = Interval.full(ballots.n_judges, np.nan, "")
-    converged = True
-    if marks.any():
-        fit = fit_two_pl(marks)
-        voted = fit.n_voted > 0
-        ability = Interval(fit.theta, *fit.theta_interval(), unit="").where(voted)
-        discrimination = Interval(fit.alpha, *fit.alpha_interval(), unit="").where(voted)
-        converged = fit.converged
-    return Fitted(
-        tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
-    )
 
 
 def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
@@ -302,6 +276,13 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
     n_voting = int(np.count_nonzero(np.diag(point.joint)))
     together = _together(point, partial, names)
     table = judge_table(votes.with_judges(names))
+    label = point.clusters.label
+    families = families_of(votes.with_judges(names[: len(label)]))
+    agreement = redundancy.family_agreement(point.correlation, label, families)
+    # Mean correlation and effective numbers, monotone in the quantities with intervals.
+    mean, spread = partial.mean, partial.spread
+    rho = _interval(point.correlation.mean, mean)
+    square = _interval(point.correlation.mean**2 + point.correlation.spread**2, mean**2 + spread**2)
     return Judges.from_run(
         prepared,
         spec,
@@ -311,11 +292,13 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
         **_alone(votes.with_judges(names), table, prepared),
         **_fitted(partial.fitted, len(names)),
         **together,
-        **_worth(point.correlation, partial, n_voting),
+        correlation=rho.clip(-1.0, 1.0),
+        effective=_worth_of(n_voting, rho),
+        dimensions=_worth_of(n_voting, square, least=0.0),
         **_map(point, partial),
         spread=point.correlation.spread,
         cut=point.clusters.cut if np.isfinite(point.clusters.cut) else float("nan"),
-        families=_families(votes, point, names),
+        families=agreement if agreement.n_families > 1 else None,
         n_effective=n_voting,
         n_pairs=n_voting * (n_voting - 1) // 2,
         known_pairs=int(point.correlation.known.sum()) // 2,
@@ -364,7 +347,7 @@ def _together(point: _Point, partial: Halves, names: tuple[str, ...]) -> dict[st
     correlation, label = point.correlation, point.clusters.label
     n = len(label)
     aside = len(names) - n
-    own, rest = mean_with(correlation, label)
+    own, rest = redundancy.mean_with(correlation, label)
     alike = np.where(correlation.known, correlation.value, -np.inf)
     nearest = alike.argmax(axis=1) if n else np.zeros(0, dtype=np.int64)
     near = alike[np.arange(n), nearest]
@@ -392,25 +375,13 @@ def _square(condensed: NDArray[Any], n: int) -> NDArray[Any]:
     return np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
 
 
-def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
-    """Mean correlation and effective numbers, monotone in the quantities with intervals."""
-    mean, spread = partial.mean, partial.spread
-    rho = _interval(correlation.mean, mean)
-    square = _interval(correlation.mean**2 + correlation.spread**2, mean**2 + spread**2)
-    return {
-        "correlation": rho.clip(-1.0, 1.0),
-        "effective": _worth_of(n, rho),
-        "dimensions": _worth_of(n, square, least=0.0),
-    }
-
-
 def _worth_of(n: int, rho: Interval, least: float = -np.inf) -> Interval:
     """The effective number of n judges; it falls as their mean correlation rises."""
 
     def worth(mean: float) -> float:
         if n < 2:
             return float(n)
-        return effective_number(n, max(mean, least)) if np.isfinite(mean) else np.nan
+        return redundancy.effective_number(n, max(mean, least)) if np.isfinite(mean) else np.nan
 
     value, lo, hi = map(float, rho)
     return Interval.single(worth(value), worth(hi), worth(lo), "count")
@@ -428,8 +399,7 @@ def _interval(value: float, halves: Floats) -> Interval:
 def _map(point: _Point, partial: Halves) -> dict[str, Any]:
     order = point.clusters.order
     if len(order) > MAP_JUDGES:
-        voted = np.diag(point.joint)
-        most = np.argsort(-voted[order], kind="stable")[:MAP_JUDGES]
+        most = np.argsort(-np.diag(point.joint)[order], kind="stable")[:MAP_JUDGES]
         order = order[np.sort(most)]
     rows, columns = (order[side] for side in np.triu_indices(len(order), 1))
     known = point.correlation.known[rows, columns]
@@ -442,13 +412,6 @@ def _map(point: _Point, partial: Halves) -> dict[str, Any]:
         "map_joint": np.where(known, point.joint[rows, columns], 0).astype(np.int64),
         "map_together": partial.together[condensed],
     }
-
-
-def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> FamilyAgreement | None:
-    label = point.clusters.label
-    families = families_of(votes.with_judges(names[: len(label)]))
-    agreement = family_agreement(point.correlation, label, families)
-    return agreement if agreement.n_families > 1 else None
 
 
 def _warnings(

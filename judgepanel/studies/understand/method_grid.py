@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from judgepanel.arrays import Floats
+from judgepanel.arrays import Bools, Floats
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, SplitScores, evaluate_grid
@@ -26,7 +25,7 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, band, grid_estimates
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, stand_ins, tally_of
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
+from judgepanel.studies.contract import Chunk, Deciding, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.results import NllResult, column, frozen, json_values
 from judgepanel.votes import VoteMatrix
@@ -59,13 +58,8 @@ class MethodGridSpec(StudySpec):
         names = self.calibrators
         if symmetric and "temperature" in names:
             names = tuple(name for name in names if name not in SAME_AS_TEMPERATURE)
-        return Pipelines(
-            self.aggregators,
-            names,
-            self.form,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
+        in_sample, seed = self.settings.protocol == "paper", self.settings.seed
+        return Pipelines(self.aggregators, names, self.form, in_sample=in_sample, seed=seed)
 
 
 @frozen
@@ -89,10 +83,9 @@ class MethodGrid(NllResult):
     accuracy: Interval = column()
     ece: Interval = column()
     delta: Interval = column(
-        "NLL of the pair minus that of the best pair, in nats.",
-        ends=" over all pairs at once",
+        "NLL of the pair minus that of the best pair, in nats.", ends=" over all pairs at once"
     )
-    tied: NDArray[np.bool_] = column()
+    tied: Bools = column()
     best: tuple[int, int]
     chosen_nll: Interval
     chosen_share: Floats = column()
@@ -108,14 +101,12 @@ class MethodGrid(NllResult):
 
     def decisions(self) -> dict[str, Any]:
         """Return the best cell, those tied with it, and the NLL of choosing."""
-        chosen_nll, chosen_lo, chosen_hi = to_plain(list(self.chosen_nll))
+        names = ("chosen_nll", "chosen_lo", "chosen_hi")
         tied = [self._cell(i, j) for i, j in np.argwhere(self.tied) if (i, j) != self.best]
         return {
             "best": self._cell(*self.best) | json_values({"nll": self.nll[self.best]}),
             "tied": tied,
-            "chosen_nll": chosen_nll,
-            "chosen_lo": chosen_lo,
-            "chosen_hi": chosen_hi,
+            **dict(zip(names, to_plain(list(self.chosen_nll)), strict=True)),
         }
 
     def _cell(self, row: int, column: int) -> dict[str, Any]:
@@ -162,8 +153,22 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()
     }
     best = int(levels["nll"].value[0, :-1].argmin())
-    delta = _against(totals, estimated, best, spec).reshape(*shape).transposed()
+    # NLL differences (n_cells,) from the best cell with a simultaneous band. The band is two-sided
+    # and taken around the observed best cell, as in multiple comparisons with the best (Hsu 1984,
+    # doi:10.1214/aos/1176346728) with both ends of every interval kept.
+    nll, split_nll = totals.nll()
+    delta = nll - nll[best]
+    interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
+    delta = band(interval, spec.settings.seed).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
+    notes = []
+    if spec.form == "nested":
+        notes.append(
+            f"Nested form: of {totals.n_calibration.mean():,.0f} calibration items {LEARNS:.0%} "
+            "fit the aggregator and the rest the calibrator."
+        )
+    fits = len(totals.numbers) * len(pipelines.aggregators)
+    notes += stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits)
     return MethodGrid.from_splits(
         prepared,
         spec,
@@ -177,35 +182,7 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         chosen_nll=levels["nll"][0, -1],
         chosen_share=share.reshape(shape).T,
         constant_nll=totals.constant_nll.mean(axis=0)[0],
-        warnings=_warnings(prepared, spec, pipelines, totals),
-    )
-
-
-def _against(totals: Tally, estimated: Estimator, best: int, spec: MethodGridSpec) -> Interval:
-    """NLL differences (n_cells,) from the best cell with a simultaneous band.
-
-    The band is two-sided and taken around the observed best cell, as in multiple comparisons with
-    the best (Hsu 1984, doi:10.1214/aos/1176346728) with both ends of every interval kept.
-    """
-    nll, split_nll = totals.nll()
-    delta = nll - nll[best]
-    interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
-    return band(interval, spec.settings.seed)
-
-
-def _warnings(
-    prepared: Prepared, spec: MethodGridSpec, pipelines: Pipelines, totals: Tally
-) -> tuple[str, ...]:
-    nested = (
-        f"Nested form: of {totals.n_calibration.mean():,.0f} calibration items {LEARNS:.0%} fit "
-        "the aggregator and the rest the calibrator."
-    )
-    fits = len(totals.numbers) * len(pipelines.aggregators)
-    return run_warnings(
-        prepared,
-        totals,
-        nested if spec.form == "nested" else "",
-        *stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits),
+        warnings=run_warnings(prepared, totals, *notes),
     )
 
 
