@@ -6,17 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.present.paper.pipeline import (
-    ablation_figure,
-    ablation_sentence,
-    ablation_table,
-)
+from judgepanel.present.paper.pipeline import ablation_figure, ablation_sentence, ablation_table
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.pipeline_ablation import (
-    PIPELINE_ABLATION,
-    PipelineAblationSpec,
-)
+from judgepanel.studies.paper.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.runner import run
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
@@ -91,12 +84,7 @@ def named(figure, name):
 
 def test_all_judges_come_first_and_every_dot_is_where_the_result_says():
     figure = ablation_figure(result((3, 5)))
-    assert [trace.name for trace in figure.data] == [
-        "all 8",
-        "top-5",
-        "top-3",
-        "base rate",
-    ]
+    assert [trace.name for trace in figure.data] == ["all 8", "top-5", "top-3", "base rate"]
     for row, name in ((-1, "all 8"), (1, "top-5"), (0, "top-3")):
         trace = named(figure, name)
         assert list(trace.x) == result((3, 5)).nll.value[row].tolist()

@@ -345,7 +345,4 @@ def test_without_intervals_or_another_panel_there_are_lines_alone():
     bare = replace(
         result(), nll=Interval.alone(result().nll.value), curve_a=np.full((2, 2), np.nan)
     )
-    assert [line.name for line in label_budget(bare, "beta").data] == [
-        "base rate",
-        "all 9",
-    ]
+    assert [line.name for line in label_budget(bare, "beta").data] == ["base rate", "all 9"]

@@ -14,22 +14,7 @@ from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.kernels.aggregation import ANY_AGGREGATORS
 from judgepanel.models.panel import mixture_of
 from judgepanel.present.blocks import Table
-from judgepanel.present.decide.candidate_rows import (
-    MOST_ROWS,
-    NOTHING_KNOWN,
-    RecommendationView,
-    absence_table,
-    absence_words,
-    candidate_table,
-    judges_block,
-    members_table,
-    pareto_figure,
-    rivals,
-    rivals_figure,
-    way_sentence,
-    weights_frame,
-    weights_table,
-)
+from judgepanel.present.decide import candidate_rows
 from judgepanel.present.decide.recommend import (
     advice_sentence,
     certainty_sentence,
@@ -110,11 +95,11 @@ def test_other_advice_has_its_price():
 
 def test_the_recommended_panel_is_drawn_on_top_and_its_rivals_best_first():
     outcome = result()
-    *traces, base_rate = rivals_figure(outcome).data
+    *traces, base_rate = candidate_rows.rivals_figure(outcome).data
     (top,) = (trace for trace in traces if trace.name == "recommended")
     assert (top.x.tolist(), top.y.tolist()) == ([outcome.nll.value], [0])
-    shown = rivals(outcome)
-    assert len(shown) < MOST_ROWS
+    shown = candidate_rows.rivals(outcome)
+    assert len(shown) < candidate_rows.MOST_ROWS
     below = sorted(
         (y, x)
         for trace in traces
@@ -128,16 +113,16 @@ def test_the_recommended_panel_is_drawn_on_top_and_its_rivals_best_first():
 
 def test_the_figure_has_the_runner_up_everyone_fewer_judges_and_the_papers_default():
     outcome = result()
-    names = {row.name for row in rivals(outcome)}
+    names = {row.name for row in candidate_rows.rivals(outcome)}
     everyone, fewer = outcome.best(everyone=True), outcome.best(everyone=False)
     assert {row.name for row in (outcome.runner_up, everyone, fewer, outcome.reference)} <= names
     assert outcome.chosen.name not in names
-    assert len({row.k for row in rivals(outcome)}) > 2
+    assert len({row.k for row in candidate_rows.rivals(outcome)}) > 2
 
 
 def test_candidates_stand_against_their_number_of_judges_until_costs_are_known():
     outcome = result()
-    traces = pareto_figure(outcome)
+    traces = candidate_rows.pareto_figure(outcome)
     others, line, panel, _ = traces.data
     drawn = sorted([*zip(others.x, others.y, strict=True), *zip(line.x, line.y, strict=True)])
     single = outcome.candidates[:-1]
@@ -149,13 +134,13 @@ def test_candidates_stand_against_their_number_of_judges_until_costs_are_known()
         cost=1.5,
         candidates=tuple(replace(row, cost=0.25 * row.k) for row in outcome.candidates),
     )
-    figure = pareto_figure(priced)
+    figure = candidate_rows.pareto_figure(priced)
     assert (figure.data[2].x[0], figure.layout.xaxis.title.text) == (1.5, "cost of an item")
     assert figure.data[1].x.tolist() == [0.25 * k for k in line.x]
 
 
 def test_labels_of_the_figure_say_the_number_of_judges_once():
-    labels = rivals_figure(result()).layout.yaxis.ticktext
+    labels = candidate_rows.rivals_figure(result()).layout.yaxis.ticktext
     plain = [label.replace("<br>", " ") for label in labels]
     assert any(label.startswith("all 6, ") for label in plain)
     assert not any("all 6" in label and "6 judges" in label for label in plain)
@@ -164,9 +149,11 @@ def test_labels_of_the_figure_say_the_number_of_judges_once():
 def test_candidates_not_told_apart_from_the_recommended_one_are_hollow():
     outcome = result()
     hollow = {
-        float(row.nll.value) for row in rivals(outcome) if row.behind.lo <= 0.0 <= row.behind.hi
+        float(row.nll.value)
+        for row in candidate_rows.rivals(outcome)
+        if row.behind.lo <= 0.0 <= row.behind.hi
     }
-    drawn = {trace.name: trace for trace in rivals_figure(outcome).data}
+    drawn = {trace.name: trace for trace in candidate_rows.rivals_figure(outcome).data}
     trace = drawn["not told apart from it"]
     assert trace.marker.symbol.endswith("-open")
     assert set(trace.x) == hollow
@@ -182,14 +169,14 @@ def test_the_table_of_judges_explains_a_weight_below_zero():
     for outcome in (result(), with_one):
         below = min(outcome.model.main_weights) < 0.0
         assert below == (outcome is with_one)
-        note = judges_block(outcome, NOTHING_KNOWN).help["weight"]
+        note = candidate_rows.judges_block(outcome, candidate_rows.NOTHING_KNOWN).help["weight"]
         assert ("A weight below 0 counts a vote for the other verdict" in note) == below
 
 
 def test_judges_are_listed_with_the_decision_the_most_accurate_first():
     outcome = result()
     votes = make_votes(3, 80, 6)
-    table = weights_table(outcome, RecommendationView(votes))
+    table = candidate_rows.weights_table(outcome, candidate_rows.RecommendationView(votes))
     names, decisions = table["judge"].values, table["decision"].values
     assert set(names) == set(votes.judges)
     assert {n for n, d in zip(names, decisions, strict=True) if d == "keep"} == set(
@@ -197,7 +184,7 @@ def test_judges_are_listed_with_the_decision_the_most_accurate_first():
     )
     accuracy = table["accuracy"].numbers.tolist()
     assert accuracy == sorted(accuracy, reverse=True)
-    assert next(iter(table)) == next(iter(weights_frame(outcome))) == "decision"
+    assert next(iter(table)) == next(iter(candidate_rows.weights_frame(outcome))) == "decision"
 
 
 def test_judges_are_listed_by_what_they_are_worth_where_that_is_known():
@@ -205,7 +192,9 @@ def test_judges_are_listed_by_what_they_are_worth_where_that_is_known():
     votes = make_votes(3, 80, 6)
     worth = {name: float(place) for place, name in enumerate(votes.judges)}
     statuses = tuple(JudgeStatus(name, "helps", "", None) for name in votes.judges)
-    table = weights_table(outcome, RecommendationView(votes, statuses, worth))
+    table = candidate_rows.weights_table(
+        outcome, candidate_rows.RecommendationView(votes, statuses, worth)
+    )
     assert list(table["judge"].values) == list(reversed(votes.judges))
     assert list(table)[:4] == ["decision", "judge", "why", "accuracy"]
     assert list(table)[-1] == "weight"
@@ -217,7 +206,9 @@ def test_a_judge_that_could_go_is_not_simply_kept():
     votes = make_votes(3, 80, 6)
     spare = outcome.model.judges[0]
     statuses = (JudgeStatus(spare, "could go", "", None),)
-    table = weights_table(outcome, RecommendationView(votes, statuses, {}))
+    table = candidate_rows.weights_table(
+        outcome, candidate_rows.RecommendationView(votes, statuses, {})
+    )
     rows = dict(zip(table["judge"].values, table["decision"].values, strict=True))
     assert rows[spare] == "could go"
     assert {rows[name] for name in outcome.model.judges[1:]} == {"keep"}
@@ -233,7 +224,7 @@ def test_a_candidate_that_was_taken_is_held_against_the_recommended_panel():
     texts = [getattr(block, "text", "") for block in present(taken, RecommendSpec())]
     assert any("not corrected for that" in text for text in texts)
     assert not any(text.startswith("Runner-up") for text in texts)
-    drawn = {trace.name: trace for trace in rivals_figure(taken).data}
+    drawn = {trace.name: trace for trace in candidate_rows.rivals_figure(taken).data}
     assert drawn["recommended"].x.tolist() == [outcome.nll.value]
     assert drawn["taken instead"].x.tolist() == [row.nll.value]
 
@@ -247,11 +238,13 @@ def test_what_was_not_measured_is_said():
 def test_members_of_an_average_are_listed_heaviest_first():
     outcome = result()
     assert outcome.averages
-    weight = members_table(outcome)["weight"].numbers
+    weight = candidate_rows.members_table(outcome)["weight"].numbers
     assert weight.tolist() == sorted(weight.tolist(), reverse=True)
     assert weight.sum() == pytest.approx(1.0)
-    assert "in the average" in weights_table(outcome)
-    assert way_sentence(outcome).startswith("How: the probabilities of the pipelines are averaged")
+    assert "in the average" in candidate_rows.weights_table(outcome)
+    assert candidate_rows.way_sentence(outcome).startswith(
+        "How: the probabilities of the pipelines are averaged"
+    )
 
 
 def test_a_single_candidate_has_no_runner_up():
@@ -285,22 +278,24 @@ def test_the_average_needs_no_word_on_preference():
 
 def test_absences_are_listed_with_the_worst_in_words():
     outcome = result()
-    rows = absence_table(outcome)
+    rows = candidate_rows.absence_table(outcome)
     measured = outcome.absence
     n_rows = len(measured.groups) + len(measured.several) + len(measured.single)
     assert Table(rows).n_rows == n_rows
     rise = rows["rise"].numbers
     assert rows["NLL"].numbers == pytest.approx(outcome.nll.value + rise)
     worst = rows["absent"].texts()[int(rise.argmax())]
-    assert f"is {worst}: the NLL changes by" in absence_words(outcome)[0]
-    assert absence_words(replace(outcome, absence=None)) == ()
+    assert f"is {worst}: the NLL changes by" in candidate_rows.absence_words(outcome)[0]
+    assert candidate_rows.absence_words(replace(outcome, absence=None)) == ()
 
 
 @pytest.mark.parametrize(("kind", "n"), [("cluster", 1), ("family", 0)])
 def test_clusters_that_may_not_be_stable_are_not_taken_for_known_groups(kind, n):
     outcome = result()
     group = GroupAbsence(kind, "1", (0, 1), outcome.absence.several[0])
-    words = absence_words(replace(outcome, absence=replace(outcome.absence, groups=(group,))))
+    words = candidate_rows.absence_words(
+        replace(outcome, absence=replace(outcome.absence, groups=(group,)))
+    )
     assert sum("Judges shows how stable each cluster is." in text for text in words) == n
 
 
@@ -309,8 +304,8 @@ def test_an_absence_above_the_base_rate_is_called_worse():
     worst = replace(outcome.absence.several[-1], delta=Interval.single(9.0, 8.0, 10.0))
     absence = replace(outcome.absence, several=(*outcome.absence.several[:-1], worst))
     bad = replace(outcome, absence=absence)
-    assert absence_words(bad)[0].endswith(", which is better.")
-    rows = absence_table(bad)
+    assert candidate_rows.absence_words(bad)[0].endswith(", which is better.")
+    rows = candidate_rows.absence_table(bad)
     assert rows["worse than the base rate"].texts()[int(rows["rise"].numbers.argmax())] == "yes"
 
 
@@ -417,7 +412,7 @@ def alone(model, **changes):
 def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
     rule = SimpleNamespace(kind=aggregator)
     model = alone(recommendation.model.main, rule=rule, calibrator=calibrator)
-    text = way_sentence(replace(recommendation, model=model))
+    text = candidate_rows.way_sentence(replace(recommendation, model=model))
     assert text.startswith(f"How: {AGGREGATOR_NAMES[aggregator]} ")
     if calibrator == "beta":
         assert text.endswith("Beta turns that into probabilities.")
@@ -429,7 +424,7 @@ def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
 
 def test_candidates_come_best_first_and_the_reference_is_marked_once():
     outcome = run(RECOMMEND, make_votes(0, 60, 7), RecommendSpec(settings=FEW), jobs=1)
-    table = Table(candidate_table(outcome)).texts()
+    table = Table(candidate_rows.candidate_table(outcome)).texts()
     assert len(table) == len(outcome.candidates)
     assert table["NLL"].astype(float).is_monotonic_increasing
     assert (table["difference"] == "reference").sum() == 1

@@ -105,11 +105,7 @@ def pair():
 @pytest.mark.parametrize(
     ("bounds", "start", "end"),
     [
-        (
-            (-0.2, -0.3, -0.1),
-            "Better: NLL changes by -0.20 [-0.30, -0.10]",
-            "of 4 before.",
-        ),
+        ((-0.2, -0.3, -0.1), "Better: NLL changes by -0.20 [-0.30, -0.10]", "of 4 before."),
         ((0.2, 0.1, 0.3), "Worse: NLL changes by +0.20", "of 4 before."),
         ((-0.1, -0.3, -0.001), "Better: ", "It may be less than 2 %."),
         ((-0.1, -0.3, 0.1), "No difference is shown: ", "of 4 before."),
