@@ -30,12 +30,8 @@ def with_differences(raw, paper, honest):
     changed = result()
     values = changed.against_all.value.copy()
     at = changed.sizes.tolist().index(5)
-    for step, value in (
-        ("raw_one_class", raw),
-        ("raw_honest", raw),
-        ("paper", paper),
-        ("honest", honest),
-    ):
+    changes = {"raw_one_class": raw, "raw_honest": raw, "paper": paper, "honest": honest}
+    for step, value in changes.items():
         values[changed.row(step), at] = value
     return replace(changed, against_all=Interval(values, values - 0.01, values + 0.01))
 
@@ -106,36 +102,24 @@ def test_a_step_that_sets_judges_aside_says_so():
 
 
 def test_every_step_has_a_sentence_with_what_it_changed():
-    sentences = [
-        *claim.step_sentences(result(), "one_class"),
-        *claim.step_sentences(result(), "honest"),
-    ]
+    by_coding = [claim.step_sentences(result(), coding) for coding in ("one_class", "honest")]
+    names, sentences = zip(*by_coding[0], *by_coding[1], strict=True)
     assert len(sentences) == len(STEPS)
-    for name, sentence in sentences:
-        assert name[0].isupper()
-        assert re.match(r"All 9: NLL \d", sentence)
-    assert (
-        sum(
-            " against '" in sentence or "nearly the same as" in sentence
-            for _, sentence in sentences
-        )
-        == 12
-    )
+    assert all(name[0].isupper() for name in names)
+    assert all(re.match(r"All 9: NLL \d", sentence) for sentence in sentences)
+    compared = [text for text in sentences if re.search(" against '|nearly the same as", text)]
+    assert len(compared) == 12
 
 
 def test_a_judge_set_aside_is_said_to_leak():
     votes = make_votes(2, 60, 6, one_class=True)
     broken = np.array(votes.votes)
     broken[:, 0] = 0
-    changed = run(
-        CLAIM, replace(votes, votes=broken), ClaimSpec(Settings(splits=2), (3,), False), jobs=1
-    )
-    words = dict(claim.step_sentences(changed, "one_class"))
-    assert "1 judge that honest labels set aside votes here" in words["One-class coding, raw"]
-    assert (
-        "1 judge is set aside here"
-        in dict(claim.step_sentences(changed, "honest"))["Honest labels, raw"]
-    )
+    spec = ClaimSpec(Settings(splits=2), (3,), False)
+    changed = run(CLAIM, replace(votes, votes=broken), spec, jobs=1)
+    coded, honest = (dict(claim.step_sentences(changed, name)) for name in ("one_class", "honest"))
+    assert "1 judge that honest labels set aside votes here" in coded["One-class coding, raw"]
+    assert "1 judge is set aside here" in honest["Honest labels, raw"]
 
 
 def test_joint_is_held_against_one_coin():
@@ -145,9 +129,8 @@ def test_joint_is_held_against_one_coin():
 
 
 def test_tables_mark_every_row_of_one_class_coding():
-    coded, honest = (
-        claim.step_table(result(), result().steps_for(coding)) for coding in ("one_class", "honest")
-    )
+    steps = (result().steps_for(coding) for coding in ("one_class", "honest"))
+    coded, honest = (claim.step_table(result(), some) for some in steps)
     assert set(coded["measures"].texts()) == {claim.MEASURES_CODING}
     assert set(honest["measures"].texts()) == {"measures the judges"}
     assert (honest["NLL, all"].numbers > 0.1).all()
@@ -176,12 +159,8 @@ def test_published_figures_belong_to_steps_panels_and_benchmarks_that_exist():
         assert figure.panel in {"top-3", "top-5", "top-10", "all"}
         assert 0.0 < figure.nll < 2.0
         assert figure.source
-    assert len(
-        {
-            (published_figure.data, published_figure.step, published_figure.panel)
-            for published_figure in claim.PUBLISHED
-        }
-    ) == len(claim.PUBLISHED)
+    keys = {(figure.data, figure.step, figure.panel) for figure in claim.PUBLISHED}
+    assert len(keys) == len(claim.PUBLISHED)
     assert claim.looks_like(2985).name == "RewardBench"
     assert claim.looks_like(120) is None
 
@@ -200,14 +179,11 @@ def test_outside_the_boxes_of_one_class_coding_no_number_flatters_unmarked():
             assert claim.MEASURES_CODING in line
     honest = next(block.columns for block in others if isinstance(block, Table))
     assert (honest["NLL, all"].numbers > 0.1).all()
-    assert "nan" not in terminal_text(blocks).lower()
 
 
 def test_the_parts_of_a_page_make_up_the_whole():
-    whole, steps, joint = (
-        list(flat(claim.present(result(), SPEC, claim.ClaimView(part))))
-        for part in ("whole", "steps", "joint")
-    )
+    views = map(claim.ClaimView, ("whole", "steps", "joint"))
+    whole, steps, joint = (list(flat(claim.present(result(), SPEC, view))) for view in views)
     texts = [getattr(block, "text", "") for block in whole]
     assert {getattr(block, "text", "") for block in steps} <= set(texts)
     assert claim.joint_sentence(result()) in texts

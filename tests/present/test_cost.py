@@ -15,7 +15,7 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.cost import COST, CostSpec
 from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes, named
 
 NONE = np.float64(np.nan)
 COSTS = (0.3, 0.1, 0.2, 0.5, 0.1, 0.05, 0.4)
@@ -39,9 +39,8 @@ def frontier(budget=None, costs=COSTS, n_judges=7):
 @cache
 def escalated(cheapest=2, n_judges=7):
     made = votes()
-    spec = EscalationSpec(
-        Settings(splits=2), "one_coin", "temperature", cheapest=cheapest, thresholds=(0.8,)
-    )
+    options = {"cheapest": cheapest, "thresholds": (0.8,)}
+    spec = EscalationSpec(Settings(splits=2), "one_coin", "temperature", **options)
     return run(ESCALATION, made.with_judges(made.judges[:n_judges]), spec, jobs=1)
 
 
@@ -84,12 +83,10 @@ def test_nothing_is_claimed_where_nothing_can_be():
     assert "nothing to save" in cost.cost_sentence(frontier(costs=(0.0,) * 7))
     base = frontier().everyone
     early = replace(base, figures=replace(base.figures, nll=replace(base.figures.nll, lo=NONE)))
-    assert (
-        cost.cost_sentence(replace(frontier(), everyone=early)) == "Not enough splits yet to say."
-    )
-    assert "No panel at any cost beats the base rate" in cost.cost_sentence(
-        replace(frontier(), null_nll=0.001)
-    )
+    sentence = cost.cost_sentence(replace(frontier(), everyone=early))
+    assert sentence == "Not enough splits yet to say."
+    low = replace(frontier(), null_nll=0.001)
+    assert "No panel at any cost beats the base rate" in cost.cost_sentence(low)
 
 
 def test_prices_and_panels_are_said():
@@ -125,9 +122,7 @@ def test_every_frontier_is_presented_with_its_panels(more):
 def test_the_recommended_threshold_is_the_answer():
     entry = replace(escalated().recommended, threshold=0.8, verdict="no loss from curating")
     sentence = cost.escalation_sentence(replace(escalated(), recommended=entry))
-    assert sentence.startswith(
-        "Ask 2.0 judges (0.150 USD) first, and all 7 (1.65 USD) where the conf"
-    )
+    assert sentence.startswith("Ask 2.0 judges (0.150 USD) first, and all 7 (1.65 USD) where the c")
     assert "below 0.800" in sentence
     assert sentence.endswith("at most 2 % is lost.")
     always = replace(escalated(), recommended=replace(entry, threshold=1.0))
@@ -155,21 +150,17 @@ def test_escalation_on_the_terminal():
     assert "1 more" in cost.cheap_sentence(replace(escalated(), cheap=tuple("abcdefg")))
 
 
-def traces(figure):
-    return {trace.name: trace for trace in figure.data if trace.name}
-
-
 def test_every_budget_is_a_point_with_its_interval():
-    result, drawn = frontier(0.4), traces(cost.cost_figure(frontier(0.4)))
-    points = drawn["best panel found, 95 %"]
-    for place, point in enumerate(result.points):
-        assert points.x[place] == point.cost.value
-        assert points.y[place] == point.figures.nll.value
-        assert points.y[place] + points.error_y.array[place] == pytest.approx(point.figures.nll.hi)
-    assert drawn["all judges"].x[0] == result.full_cost
-    assert set(drawn["base rate"].y) == {result.null_nll}
-    assert set(drawn["budget"].x) == {0.4}
-    reading = drawn["monotone fit"]
+    result, figure = frontier(0.4), cost.cost_figure(frontier(0.4))
+    points = named(figure, "best panel found, 95 %")
+    assert list(points.x) == [point.cost.value for point in result.points]
+    value, _, hi = drawn(points, "y")
+    assert list(value) == [point.figures.nll.value for point in result.points]
+    np.testing.assert_allclose(hi, [point.figures.nll.hi for point in result.points])
+    assert named(figure, "all judges").x[0] == result.full_cost
+    assert set(named(figure, "base rate").y) == {result.null_nll}
+    assert set(named(figure, "budget").x) == {0.4}
+    reading = named(figure, "monotone fit")
     assert list(reading.y) == sorted(reading.y, reverse=True)
     assert reading.line.dash == "dash"
 
@@ -188,9 +179,8 @@ def test_axes_say_the_unit_and_are_logarithmic_where_costs_differ_much():
 
 def test_names_and_units_are_inert():
     hostile = replace(frontier().points[-1], judges=("<img src=x>", *"abcdefg"))
-    result = replace(frontier(), points=(hostile,), unit="<b>")
-    figure = cost.cost_figure(result)
-    names = traces(figure)["best panel found, 95 %"].text[0]
+    figure = cost.cost_figure(replace(frontier(), points=(hostile,), unit="<b>"))
+    names = named(figure, "best panel found, 95 %").text[0]
     assert names.startswith("&lt;img")
     assert names.endswith("and 3 more")
     assert figure.layout.xaxis.title.text == "cost per item (&lt;b&gt;)"
@@ -200,12 +190,10 @@ def test_escalation_draws_nll_and_accuracy_at_every_threshold():
     result = escalated()
     figure = cost.escalation_figure(result)
     lines = [t for t in figure.data if t.mode == "lines+markers"]
-    assert [list(t.y) for t in lines] == [
-        [row.nll.value for row in result.rows],
-        [row.accuracy.value for row in result.rows],
-    ]
-    assert lines[0].y[0] + lines[0].error_y.array[0] == pytest.approx(result.alone.nll.hi)
-    assert list(lines[0].x) == [row.cost.value for row in result.rows]
+    for line, metric in zip(lines, ("nll", "accuracy"), strict=True):
+        assert list(line.y) == [getattr(row, metric).value for row in result.rows]
+        assert list(line.x) == [row.cost.value for row in result.rows]
+    assert drawn(lines[0], "y")[2][0] == pytest.approx(result.alone.nll.hi)
     assert list(lines[0].text) == ["0.5", "0.8", "1"]
     chosen = [t for t in figure.data if t.mode == "markers"]
     row = result.recommended

@@ -8,7 +8,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.present.blocks import Figure, Table
@@ -29,9 +28,7 @@ CALIBRATED = ("none", "temperature", "beta", "isotonic")
 
 @cache
 def grid_of():
-    spec = MethodGridSpec(
-        settings=Settings(splits=6), aggregators=AGGREGATED, calibrators=CALIBRATED
-    )
+    spec = MethodGridSpec(Settings(splits=6), AGGREGATED, CALIBRATED)
     return run(METHOD_GRID, make_votes(1, 90, 6), spec, jobs=1)
 
 
@@ -90,23 +87,20 @@ def test_what_is_not_shown_to_beat_the_base_rate_is_not_called_lowest_without_sa
     assert "The lowest is uncalibrated majority vote, 0.290 [0.240, 0.340]" in sentence
 
 
-def test_the_recommended_pipeline_is_placed_among_the_pairs():
-    votes = make_votes(3, 80, 6)
-    recommendation = run(RECOMMEND, votes, RecommendSpec(Settings(splits=2), folds=3), jobs=1)
-    main = recommendation.model.main
+def test_the_recommended_pipeline_is_placed_among_the_pairs(outcome):
+    main = outcome.model.main
     grid = tied("x..", "...", "...")
     calibrators = (main.calibrator, *(c for c in CALIBRATED if c != main.calibrator))[:3]
     aggregators = (main.aggregator, *(a for a in AGGREGATED if a != main.aggregator))[:3]
     lowest = replace(grid, aggregators=aggregators, calibrators=calibrators)
-    decision = decision_sentence(recommendation)
+    decision = decision_sentence(outcome)
     assert method_grid.grid_decision(lowest, None) == ""
-    other = method_grid.grid_decision(
-        replace(lowest, aggregators=("stacking_monotone",) * 3), recommendation
-    )
+    elsewhere = replace(lowest, aggregators=("stacking_monotone",) * 3)
+    other = method_grid.grid_decision(elsewhere, outcome)
     assert other.startswith(decision)
     assert other.endswith(" is not among the candidates of the recommendation.")
     texts = [
-        method_grid.grid_decision(replace(lowest, best=best, tied=mask), recommendation)
+        method_grid.grid_decision(replace(lowest, best=best, tied=mask), outcome)
         for best, mask in (
             ((0, 0), lowest.tied),
             ((1, 1), np.ones_like(lowest.tied)),
@@ -190,10 +184,8 @@ def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same():
 
 def test_the_metric_changes_the_heat_map_and_nothing_else():
     spec = MethodGridSpec(settings=Settings(splits=6))
-    nll, brier = (
-        method_grid.present(grid_of(), spec, method_grid.MethodGridView(name))
-        for name in ("nll", "brier")
-    )
+    views = map(method_grid.MethodGridView, ("nll", "brier"))
+    nll, brier = (method_grid.present(grid_of(), spec, view) for view in views)
     tables = [next(b.texts() for b in blocks if isinstance(b, Table)) for blocks in (nll, brier)]
     assert tables[0].equals(tables[1])
     heat_maps = [next(b for b in blocks if isinstance(b, Figure)) for blocks in (nll, brier)]
@@ -246,10 +238,8 @@ def test_shares_are_told_from_scores_by_their_column():
 
 def test_warnings_name_calibrators_as_the_page_does():
     given = ("platt could not be fitted in 3 of 8 cases.", "Only 6 labels calibrate.")
-    assert in_words(given) == (
-        "Platt scaling could not be fitted in 3 of 8 cases.",
-        "Only 6 labels calibrate.",
-    )
+    platt = "Platt scaling could not be fitted in 3 of 8 cases."
+    assert in_words(given) == (platt, "Only 6 labels calibrate.")
 
 
 def test_no_number_is_missing_from_the_tables():
@@ -292,11 +282,9 @@ def test_lines_that_lie_on_each_other_are_marked_in_different_places():
     figure = design_figure(design("symmetric"), ("temperature", "platt"))
     first, other = figure.data
     np.testing.assert_allclose(first.y, other.y, atol=1e-6)
-    places = [
-        {x for x, size in zip(t.x, t.marker.size, strict=True) if size} for t in (first, other)
-    ]
-    assert min(len(place) for place in places) >= 5
-    assert places[0].isdisjoint(places[1])
+    marked = [np.flatnonzero(line.marker.size) for line in (first, other)]
+    assert min(len(places) for places in marked) >= 5
+    assert not np.intersect1d(*marked).size
 
 
 def test_the_raw_score_is_smooth_where_it_rises():

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.decision.absence import GroupAbsence
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.figures.style import CURATE_FILL
 from judgepanel.present.blocks import Answer
 from judgepanel.present.paper.theory import permutation_figure, permutation_sentence
@@ -21,6 +20,7 @@ from judgepanel.studies.slices import NO_FEATURES
 from judgepanel.studies.trust.difficulty_transfer import DIFFICULTY_TRANSFER, DifficultyTransferSpec
 from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from tests.helpers import make_votes
+from tests.present.results import recommended
 
 SETTINGS = Settings(splits=3)
 
@@ -165,9 +165,8 @@ def test_slices_that_fail_are_named_and_counted():
     assert "Of 2 slices 1 fails" in text
     assert "base rate" in text
     quiet = replace(slices(), p_holm=np.full((2, 3), 0.9))
-    assert words.slice_sentence(quiet).startswith(
-        "None of 2 slices by kind is shown to need its own labels"
-    )
+    start = "None of 2 slices by kind is shown to need its own labels"
+    assert words.slice_sentence(quiet).startswith(start)
     assert {len(column) for column in words.slice_table(slices()).values()} == {2}
 
 
@@ -183,9 +182,8 @@ def test_permuted_labels_are_held_against_their_base_rate():
     assert ", base rate 0.70" in text
     assert "With the real labels it does better" in text
     sure = replace(permutation(), permuted_nll=permutation().permuted_nll + 0.2)
-    assert permutation_sentence(sure).startswith(
-        "Nothing leaks: permuted labels are predicted worse"
-    )
+    start = "Nothing leaks: permuted labels are predicted worse"
+    assert permutation_sentence(sure).startswith(start)
     unsure = replace(permutation(), nll=Interval.full((), 0.9))
     assert "are not told apart from permuted ones" in permutation_sentence(unsure)
     leak = replace(permutation(), permuted_nll=permutation().permuted_nll - 0.1)
@@ -209,29 +207,23 @@ def test_the_worst_comes_first():
     assert words.worst_finding(None, "beta").sentence.startswith("Nothing that could be tried")
 
 
-@cache
-def recommendation():
-    return run(RECOMMEND, make_votes(3, 80, 6), RecommendSpec(Settings(splits=3), folds=3), jobs=1)
-
-
 def absent(change):
     """A recommendation whose worst absence, of a cluster, changes the NLL by this much."""
-    outcome = recommendation()
-    figures = replace(
-        outcome.absence.single[0], delta=Interval.single(change, change - 0.1, change + 0.1)
-    )
+    outcome = recommended()
+    delta = Interval.single(change, change - 0.1, change + 0.1)
+    figures = replace(outcome.absence.single[0], delta=delta)
     group = GroupAbsence("cluster", "1", (1, 2, 4), figures)
     absence = replace(outcome.absence, groups=(group,), single=(), judges=(), several=())
     return replace(outcome, absence=absence)
 
 
 def test_absent_judges_of_the_recommended_panel_are_the_worst_where_they_cost_most():
-    name = recommendation().model.judges[1]
+    name = recommended().model.judges[1]
     worst = words.worst_finding(failing(0.2), "beta", recommendation=absent(0.8))
     assert worst.sentence.startswith(
         f"Absent judges break it: without cluster '1' ('{name}' and 2 more) NLL changes by +0.80 ["
     )
-    assert f"(base rate {recommendation().null_nll:.3f})" in worst.sentence
+    assert f"(base rate {recommended().null_nll:.3f})" in worst.sentence
     assert worst.tone == "curate"
     mild = words.worst_finding(failing(0.9), "beta", recommendation=absent(0.3))
     assert mild.sentence.startswith("Calibrated on easy items")
@@ -244,9 +236,6 @@ def test_figures_that_measure_the_coding_say_so_and_are_no_finding():
     finding = words.worst_finding(coded, "beta")
     assert "measure the coding, not the judges" in finding.sentence
     assert finding.tone == "open"
-
-
-NAMES = np.array(["usual", "<b>odd</b>", "x" * 200], dtype=object)
 
 
 def test_every_cell_has_its_nll_its_loss_and_its_base_rate():
@@ -279,9 +268,8 @@ def test_a_cell_worse_than_its_base_rate_is_orange():
 
 
 def test_slices_come_by_loss_and_their_names_are_inert():
-    named = replace(
-        votes(), features=pd.DataFrame({"kind": np.repeat(NAMES, votes().n_items // 3)})
-    )
+    names = np.repeat(np.array(["usual", "<b>odd</b>", "x" * 200], dtype=object), 60)
+    named = replace(votes(), features=pd.DataFrame({"kind": names}))
     slices = run(SLICE_TRANSFER, named, SliceTransferSpec(SETTINGS), jobs=1)
     figure = words.slice_figure(slices)
     names = figure.layout.yaxis.ticktext
@@ -307,7 +295,6 @@ def test_permutations_are_counted_and_the_real_nll_stands_beside_them():
 def test_before_the_real_labels_are_in_only_permutations_are_drawn():
     early = replace(permutation(), nll=Interval.full((), np.nan))
     assert len(permutation_figure(early).data) == 2
-    blank = replace(
-        early, permuted_nll=np.zeros(0), permuted_null=np.zeros(0), permuted_accuracy=np.zeros(0)
-    )
+    fields = ("permuted_nll", "permuted_null", "permuted_accuracy")
+    blank = replace(early, **dict.fromkeys(fields, np.zeros(0)))
     assert len(permutation_figure(blank).data) == 1

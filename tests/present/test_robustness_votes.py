@@ -22,7 +22,7 @@ from judgepanel.studies.paper.reliability_weighting import (
 )
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.corruption import ABSENT, CORRUPTION, SCENARIOS, CorruptionSpec
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes, named
 
 SETTINGS = Settings(splits=4)
 
@@ -82,10 +82,8 @@ def test_conditions_are_counted_and_the_starting_level_is_not_forgotten():
     assert "has more to lose" in text
     alone = run(CORRUPTION, make_votes(1, 60, 2), CorruptionSpec(SETTINGS), jobs=1)
     assert corruption.degrades_sentence(alone) == ""
-    assert re.search(
-        r"The base rate alone has NLL [\d.]+\.$",
-        corruption.corruption_sentence(alone, "random_both"),
-    )
+    sentence = corruption.corruption_sentence(alone, "random_both")
+    assert re.search(r"The base rate alone has NLL [\d.]+\.$", sentence)
 
 
 def test_the_table_of_a_scenario_begins_with_clean_votes():
@@ -109,9 +107,8 @@ def test_calibrators_that_repair_the_same_are_named_together():
         "Of 7 distortions isotonic repairs 'squared' and 'square root'; temperature repairs none."
     )
     none = tuple([("reference",) * 3] + [("harmed",) * 3] * 7)
-    assert "temperature and isotonic repair none." in pipeline.distortion_sentence(
-        replace(bent(), outcomes=none)
-    )
+    text = pipeline.distortion_sentence(replace(bent(), outcomes=none))
+    assert "temperature and isotonic repair none." in text
     assert set(bent().distortions) == set(pipeline.DISTORTION_NAMES)
 
 
@@ -123,9 +120,8 @@ def test_weightings_that_help_or_hurt_are_named_with_their_size():
     assert text.startswith("No weighting of the comparisons is shown to change the NLL. ")
     low = Interval.full(1, -0.05)
     low = replace(low, lo=low.lo - 0.03, hi=low.hi + 0.03)
-    text = pipeline.weighting_sentence(
-        replace(result, band=Interval.joined([none[:1], low, none[2:]]))
-    )
+    band = Interval.joined([none[:1], low, none[2:]])
+    text = pipeline.weighting_sentence(replace(result, band=band))
     assert text.startswith(
         "Giving more weight to items judges disagree on lowers NLL by 0.050 [0.020, 0.080]. "
     )
@@ -170,45 +166,34 @@ def test_every_scenario_is_shown_unless_one_is_chosen():
         corruption.corruption_sentence(damaged(), name) for name in corruption.SCENARIO_NAMES
     ]
     chosen = corruption.present(damaged(), spec, corruption.CorruptionView(ABSENT))
-    assert [block.text for block in chosen if isinstance(block, Answer)] == [
-        corruption.corruption_sentence(damaged(), ABSENT)
-    ]
-
-
-def trace(figure, name):
-    (line,) = [one_trace for one_trace in figure.data if one_trace.name == name]
-    return line
+    (answer,) = (block.text for block in chosen if isinstance(block, Answer))
+    assert answer == corruption.corruption_sentence(damaged(), ABSENT)
 
 
 def test_both_panels_are_lines_from_the_clean_votes_to_the_worst():
-    spec = CorruptionSpec(SETTINGS, panels=(3,), flips=(0.2, 0.4))
-    result = run(CORRUPTION, votes(), spec, jobs=1)
+    result = damaged()
     places = result.of("random_both")
     figure = corruption.corruption_figure(result, "random_both")
     for p, name in enumerate(result.arms):
-        line = trace(figure, name)
-        np.testing.assert_array_equal(line.y, result.nll.value[p, places])
+        line = named(figure, name)
+        np.testing.assert_allclose(drawn(line, "y"), tuple(result.nll[p, places]))
         np.testing.assert_allclose(line.customdata, [0, 20, 40])
-        np.testing.assert_allclose(
-            line.error_y.array, (result.nll.hi - result.nll.value)[p, places]
-        )
-    assert trace(figure, result.arms[0]).line.dash != trace(figure, result.arms[1]).line.dash
-    assert set(trace(figure, "base rate").y) == {result.null_nll}
+    assert named(figure, result.arms[0]).line.dash != named(figure, result.arms[1]).line.dash
+    assert set(named(figure, "base rate").y) == {result.null_nll}
 
 
 def test_every_calibrator_is_a_mark_in_every_row_and_none_may_be_drawn():
-    spec = DistortionSpec(SETTINGS, calibrators=("temperature", "isotonic"))
-    result = run(DISTORTION, votes(), spec, jobs=1)
+    result = bent()
     figure = pipeline.distortion_figure(result, ("temperature", "isotonic"))
-    np.testing.assert_array_equal(trace(figure, "isotonic").x, result.nll.value[:, 1])
-    assert trace(figure, "isotonic").marker.symbol != trace(figure, "temperature").marker.symbol
+    np.testing.assert_array_equal(named(figure, "isotonic").x, result.nll.value[:, 2])
+    assert named(figure, "isotonic").marker.symbol != named(figure, "temperature").marker.symbol
     assert list(figure.layout.yaxis.ticktext) == list(pipeline.DISTORTION_NAMES.values())
     empty = pipeline.distortion_figure(result, ())
     assert [line.name for line in empty.data] == ["base rate"]
 
 
 def test_effects_lie_beside_the_margin_and_names_are_inert():
-    result = run(RELIABILITY_WEIGHTING, votes(), ReliabilityWeightingSpec(SETTINGS), jobs=1)
+    result = weighed()
     bold = replace(result, signals=("<b>", *result.signals[1:]), features=(True,) * len(result.p))
     figure = pipeline.weighting_figure(bold)
     np.testing.assert_array_equal(figure.data[0].x, result.delta.value)
@@ -221,20 +206,19 @@ def test_every_correlation_is_a_line_and_the_panel_at_hand_is_placed():
     spec = NarrowBandSpec(SETTINGS, widths=(0.1, 0.2), rhos=(0.0, 0.3), sizes=(4,), replicates=2)
     result = run(NARROW_BAND, votes(), spec, jobs=1)
     figure = theory.band_figure(result, 0, 1)
-    np.testing.assert_array_equal(
-        trace(figure, "latent correlation 0.3").y, result.delta.value[:, 1, 0, 1]
-    )
+    line = named(figure, "latent correlation 0.3")
+    np.testing.assert_array_equal(line.y, result.delta.value[:, 1, 0, 1])
     assert any(shape.x0 == result.own_width for shape in figure.layout.shapes)
     unknown = theory.band_figure(replace(result, own_width=float("nan")), 0, 1)
     assert len(unknown.layout.shapes) == len(figure.layout.shapes) - 1
 
 
 def test_errors_too_small_for_the_axis_are_left_out():
-    result = run(JURY, votes(), JurySpec(SETTINGS), jobs=1)
+    result = jury()
     tiny = replace(result, independent=Interval.full(len(result.k), theory.FLOOR / 10, "share"))
-    alone = trace(theory.jury_figure(tiny), "majority, if independent")
+    alone = named(theory.jury_figure(tiny), "majority, if independent")
     assert np.isnan(alone.y).all()
     figure = theory.jury_figure(result)
-    np.testing.assert_array_equal(trace(figure, "majority, observed").y, result.majority.value)
-    np.testing.assert_array_equal(trace(figure, "one-coin, observed").x, result.k)
+    np.testing.assert_array_equal(named(figure, "majority, observed").y, result.majority.value)
+    np.testing.assert_array_equal(named(figure, "one-coin, observed").x, result.k)
     assert figure.layout.yaxis.type == "log"

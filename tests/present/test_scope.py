@@ -20,7 +20,7 @@ from judgepanel.studies.trust.group_change import GROUP_CHANGE, GroupChange, Gro
 from judgepanel.studies.trust.scope import SCOPE, ScopeSpec
 from judgepanel.votes.simulate import sample_votes
 from judgepanel.words.sentences import check_numbers, check_sentences
-from tests.helpers import make_votes, with_grades
+from tests.helpers import drawn, make_votes, with_grades
 
 FEW = ScopeSpec(Settings(splits=4), others=("majority",))
 
@@ -108,9 +108,8 @@ def test_quick_checks_give_a_verdict_that_says_it_is_not_the_last(hard):
 
 def test_several_judges_without_verdicts_are_counted_and_not_named(hard):
     parsed = np.where(np.arange(len(hard.judges)) < 3, 0.85, 1.0)
-    assert scope.scope_sentence(replace(hard, parsed=parsed)) == (
-        "Not yet: 3 judges give a verdict on less than 90 % of the items."
-    )
+    sentence = scope.scope_sentence(replace(hard, parsed=parsed))
+    assert sentence == "Not yet: 3 judges give a verdict on less than 90 % of the items."
 
 
 def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
@@ -118,20 +117,17 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
     course = hard.saturation
     texts = {}
     for outcome in ("inconclusive", "equivalent"):
-        held = tuple(
-            outcome if i == course.last else entry for i, entry in enumerate(course.outcome)
-        )
-        texts[outcome] = scope.checks_sentence(
-            replace(fine, saturation=replace(course, outcome=held))
-        )
+        held = list(course.outcome)
+        held[course.last] = outcome
+        changed = replace(course, outcome=tuple(held))
+        texts[outcome] = scope.checks_sentence(replace(fine, saturation=changed))
     assert scope.scope_sentence(fine) == "Safe to use: all 4 checks pass."
     assert texts["equivalent"] == ""
     assert "matter is undecided" in texts["inconclusive"]
     sizes = np.where(course.sizes == course.sizes[course.last], course.n_judges - 1, course.sizes)
     single = replace(course, sizes=sizes, outcome=("inconclusive",) * len(course.outcome))
-    assert scope.checks_sentence(replace(fine, saturation=single)) == (
-        "Whether the last judge matters is undecided."
-    )
+    sentence = scope.checks_sentence(replace(fine, saturation=single))
+    assert sentence == "Whether the last judge matters is undecided."
     assert scope.safe(fine)
 
 
@@ -168,7 +164,6 @@ def test_every_check_is_presented_with_its_words_numbers_and_figures(hard):
     assert blocks[-2] == Paragraph(scope.filter_sentence(hard))
     assert isinstance(blocks[-1], Method)
     assert all(f" {code}: " in blocks[-1].text for code in ("P0", "P1", "P2", "P3"))
-    assert "nan" not in terminal_text(blocks).lower()
 
 
 def test_a_report_leaves_out_the_sentences_and_a_page_the_figures_too(hard):
@@ -221,10 +216,6 @@ def test_an_added_group_is_added_or_not():
     assert group_sentence(changed(-0.03, -0.01, added=True), "joint").startswith("Do not add ")
 
 
-def test_a_group_of_nobody_changes_nothing():
-    assert "is empty, so nothing" in group_sentence(changed(0.0, 0.0, members=()), "joint")
-
-
 def test_a_group_is_presented_with_its_members_figure_and_table():
     change = changed(0.01, 0.03)
     blocks = group_change.present(change, GroupChangeSpec(by="judges", group=("a", "b")))
@@ -252,8 +243,9 @@ def test_aggregators_that_decide_otherwise_are_told_apart():
 
 
 def test_a_group_of_nobody_is_one_sentence():
-    blocks = group_change.present(changed(0.0, 0.0, members=()), GroupChangeSpec())
-    assert [type(block) for block in blocks] == [Answer]
+    (answer,) = group_change.present(changed(0.0, 0.0, members=()), GroupChangeSpec())
+    assert isinstance(answer, Answer)
+    assert "is empty, so nothing" in answer.text
 
 
 def test_the_method_speaks_of_grades_only_where_judges_give_some():
@@ -269,26 +261,14 @@ def test_a_judge_whose_grades_are_in_reverse_order_is_in_the_answer():
     votes = with_grades(make_votes(3, 200, 6))
     grades = votes.grades.copy()
     grades[:, 0] = 0.55 - 0.1 * votes.labels + 0.004 * (np.arange(200) % 10)
-    judge = np.where(grades[:, 0] > 0.42, 1, 0).astype(np.int8)
-    thresholds = votes.thresholds.copy()
-    thresholds[0] = 0.42
-    changed = replace(
-        votes,
-        votes=np.column_stack([judge, votes.votes[:, 1:]]).astype(np.int8),
-        grades=grades,
-        thresholds=thresholds,
-    )
-    result = run(SCOPE, changed, FEW, jobs=1)
+    verdicts, thresholds = votes.votes.copy(), votes.thresholds.copy()
+    verdicts[:, 0], thresholds[0] = grades[:, 0] > 0.42, 0.42
+    reverse = replace(votes, votes=verdicts, grades=grades, thresholds=thresholds)
+    result = run(SCOPE, reverse, FEW, jobs=1)
     assert "In reverse order: the grades of 'judge000'" in result.check("P1").why
     read = replace(result, parsed=np.ones(6))
     answer = scope.scope_sentence(outcomes(read, P0="pass", P2="pass", P3="pass"))
     assert "the grades of some judges contradict their votes or the labels" in answer
-
-
-FIGURE_FEW = Settings(splits=2)
-
-
-TWO = ("one_coin", "majority")
 
 
 def test_the_curve_has_a_point_a_share_and_the_band_of_1_per_cent(hard):
@@ -305,10 +285,8 @@ def test_the_curve_has_a_point_a_share_and_the_band_of_1_per_cent(hard):
 def test_every_judge_has_one_mark_of_its_kind(hard):
     figure = scope.parse_figure(hard)
     assert sum(len(trace.x) for trace in figure.data) == 30
-    assert [trace.name for trace in figure.data] == [
-        "90 % or more (29)",
-        "filter: 70 % or less (1)",
-    ]
+    names = [trace.name for trace in figure.data]
+    assert names == ["90 % or more (29)", "filter: 70 % or less (1)"]
     assert len({trace.marker.symbol for trace in figure.data}) == 2
 
 
@@ -321,12 +299,10 @@ def test_aggregators_are_rows_with_and_without_those_that_miss_votes(hard):
 
 
 def test_a_group_has_both_panels_and_their_intervals():
-    spec = GroupChangeSpec(FIGURE_FEW, "family", ("fam1",), TWO)
+    spec = GroupChangeSpec(Settings(splits=2), "family", ("fam1",), ("one_coin", "majority"))
     result = run(GROUP_CHANGE, sample_votes("hard_panel"), spec, jobs=1)
     blocks = group_change.present(result, spec)
     (figure,) = [block.figure for block in blocks if isinstance(block, Figure)]
     assert [trace.name for trace in figure.data[:2]] == ["with the group", "without it"]
-    np.testing.assert_allclose(figure.data[0].x, result.nll_with.value)
-    np.testing.assert_allclose(
-        figure.data[1].error_x.array, result.nll_without.hi - result.nll_without.value
-    )
+    np.testing.assert_allclose(drawn(figure.data[0]), tuple(result.nll_with))
+    np.testing.assert_allclose(drawn(figure.data[1]), tuple(result.nll_without))

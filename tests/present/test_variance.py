@@ -16,7 +16,7 @@ from judgepanel.studies.paper.variance_decomposition import (
     VarianceDecompositionSpec,
 )
 from judgepanel.studies.runner import run
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes
 
 
 @cache
@@ -34,17 +34,12 @@ def result():
     ],
 )
 def test_the_answer_follows_the_interval_and_gives_both_shares(share, lo, hi, start):
-    changed = replace(
-        result(),
-        judge_share=Interval(share, lo, hi),
-        logit_judges=0.8 * share,
-        logit_items=0.8 * (1.0 - share),
-    )
+    parts = {"logit_judges": 0.8 * share, "logit_items": 0.8 * (1.0 - share)}
+    changed = replace(result(), judge_share=Interval(share, lo, hi), **parts)
     sentence = theory.variance_sentence(changed)
     assert sentence.startswith(start)
-    assert f"[{100 * lo:.0f} %, {100 * hi:.0f} %], {100 - 100 * share:.0f} % between items." in (
-        sentence
-    )
+    ends = f"[{100 * lo:.0f} %, {100 * hi:.0f} %]"
+    assert f"{ends}, {100 - 100 * share:.0f} % between items." in sentence
 
 
 def test_a_share_of_next_to_nothing_is_no_exponent():
@@ -61,9 +56,8 @@ def test_measures_that_disagree_are_said_to():
     assert "depends on how it is counted" in theory.variance_sentence(against)
     assert "The two measures disagree" in theory.variance_words(against)
     assert "disagree" not in theory.variance_words(along)
-    assert "60 % is due to judges, 30 % to items and 10 % to their interaction" in (
-        theory.variance_words(along)
-    )
+    parts = "60 % is due to judges, 30 % to items and 10 % to their interaction"
+    assert parts in theory.variance_words(along)
 
 
 def test_the_table_has_every_judge_most_able_first():
@@ -76,37 +70,27 @@ def test_the_table_has_every_judge_most_able_first():
 
 def test_every_judge_is_a_point_with_its_limits():
     (points,) = theory.ability_figure(result()).data
-    np.testing.assert_allclose(points.x, result().ability.value)
-    np.testing.assert_allclose(points.y, result().discrimination.value)
-    np.testing.assert_allclose(points.x - points.error_x.arrayminus, result().ability.lo)
-    np.testing.assert_allclose(points.y + points.error_y.array, result().discrimination.hi)
-    np.testing.assert_allclose(points.y - points.error_y.arrayminus, result().discrimination.lo)
+    np.testing.assert_allclose(drawn(points), tuple(result().ability))
+    np.testing.assert_allclose(drawn(points, "y"), tuple(result().discrimination))
     assert list(points.text) == list(result().judges)
 
 
-def test_both_bars_fill_the_whole():
+def test_both_bars_fill_the_whole_and_parts_differ_by_more_than_colour():
     bars = [trace for trace in theory.share_figure(result()).data if trace.type == "bar"]
     assert [bar.name for bar in bars] == ["judges", "items", "interaction"]
     np.testing.assert_allclose(np.sum([bar.x for bar in bars], axis=0), [1.0, 1.0])
+    assert len({bar.marker.pattern.shape for bar in bars}) == 3, "they differ without colour too"
 
 
 def test_the_interval_is_drawn_at_the_judges_share():
     (mark,) = (trace for trace in theory.share_figure(result()).data if trace.type == "scatter")
-    assert mark.x[0] == result().judge_share.value
-    assert mark.x[0] + mark.error_x.array[0] == pytest.approx(result().judge_share.hi)
-    assert mark.x[0] - mark.error_x.arrayminus[0] == pytest.approx(result().judge_share.lo)
-
-
-def test_colours_are_not_the_only_difference_between_the_parts():
-    bars = [trace for trace in theory.share_figure(result()).data if trace.type == "bar"]
-    assert len({bar.marker.pattern.shape for bar in bars}) == 3
+    np.testing.assert_allclose([end[0] for end in drawn(mark)], tuple(result().judge_share))
 
 
 def test_discriminations_over_many_decades_have_few_ticks():
     spread = np.geomspace(0.001, 10.0, 7)
-    figure = theory.ability_figure(
-        replace(result(), discrimination=Interval(spread, spread / 2, spread * 2))
-    )
+    wide = replace(result(), discrimination=Interval(spread, spread / 2, spread * 2))
+    figure = theory.ability_figure(wide)
     assert 4 <= len(figure.layout.yaxis.tickvals) <= 10
 
 
