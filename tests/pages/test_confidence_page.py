@@ -9,13 +9,12 @@ OPENED = dict.fromkeys(("selective", "conformal", "items"), "true")
 
 
 @cache
-def analysis(name):
-    return driver.prepared(name, splits=4)
+def analysis():
+    return driver.prepared("clean_pairwise", splits=4)
 
 
-def finished(name="clean_pairwise", **parameters):
-    app = driver.open_app(driver.CONFIDENCE, analysis=analysis(name), **OPENED, **parameters)
-    return driver.until(app, lambda: len(driver.downloads_of(app)) == 8)
+def finished():
+    return driver.with_downloads(driver.CONFIDENCE, 8, analysis=analysis(), **OPENED)
 
 
 def test_the_answer_the_sections_the_commands_and_the_next_step_are_there():
@@ -24,9 +23,8 @@ def test_the_answer_the_sections_the_commands_and_the_next_step_are_there():
     headers = [header.value for header in app.main.get("header")]
     assert headers == ["Reliability"]
     sections = [section.label.partition("**")[2].partition("**")[0] for section in app.expander]
-    assert [name for name in sections if name] == [
-        *("Selective prediction", "Conformal sets", "Items and difficulty"),
-    ]
+    wanted = ["Selective prediction", "Conformal sets", "Items and difficulty"]
+    assert [name for name in sections if name] == wanted
     assert "Every bin." in driver.htmls(app, "jp-reading")
     commands = [code.value for code in app.code if " study " in code.value]
     for name in ("reliability", "selective", "conformal", "items"):
@@ -38,18 +36,12 @@ def test_other_bins_levels_strata_and_items_are_shown_without_new_work():
     app = finished()
     bins = driver.displayed(app.dataframe[0])
     assert bins["says"].tolist()[-1] == "90-100 %"
-    app = driver.open_app(
-        driver.CONFIDENCE, analysis=analysis("clean_pairwise"), bins="15", **OPENED
-    )
+    app = driver.open_app(driver.CONFIDENCE, analysis=analysis(), bins="15", **OPENED)
     assert driver.displayed(app.dataframe[0])["says"].tolist()[-1] == "93-100 %"
     assert not app.get("progress")
-    votes = next(
-        driver.displayed(frame) for frame in app.dataframe if "against the label" in frame.value
-    )
-    assert len(votes) == 24
     app.selectbox(key="item-0").select_index(3).run()
-    other = next(
-        driver.displayed(frame) for frame in app.dataframe if "against the label" in frame.value
-    )
-    against = int((other["against the label"] == "yes").sum())
-    assert any(f"{against} against the label" in text for text in driver.htmls(app, "jp-note"))
+    (votes,) = (frame for frame in app.dataframe if "against the label" in frame.value)
+    against = driver.displayed(votes)["against the label"].tolist()
+    assert len(against) == 24
+    n_against = against.count("yes")
+    assert any(f"{n_against} against the label" in text for text in driver.htmls(app, "jp-note"))

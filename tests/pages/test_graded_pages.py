@@ -4,17 +4,12 @@ import math
 
 import pytest
 
-from judgepanel.studies.contract import Settings
-from judgepanel.ui.session import workspace
-from judgepanel.votes import load_votes, write_votes
+from judgepanel.votes import write_votes
 from tests.helpers import make_votes, with_grades
 from tests.pages import driver
 
-OTHERS = sorted(
-    f"pages/{path.name}"
-    for path in (driver.ROOT / "pages").glob("*.py")
-    if path.name != "recommended_panel.py"
-)
+OTHERS = sorted(f"pages/{path.name}" for path in (driver.ROOT / "pages").glob("*.py"))
+OTHERS.remove(driver.RECOMMENDED)
 
 
 @pytest.fixture
@@ -24,8 +19,7 @@ def analysis(tmp_path):
     write_votes(votes, tmp_path / "graded.csv")
     cuts = zip(votes.judges, votes.thresholds.tolist(), strict=True)
     thresholds = {judge: cut for judge, cut in cuts if not math.isnan(cut)}
-    loaded = load_votes(tmp_path / "graded.csv", thresholds=thresholds)
-    return workspace().create(loaded, Settings(splits=4), "graded").id
+    return driver.created((tmp_path / "graded.csv").read_bytes(), thresholds=thresholds)
 
 
 def test_the_recommendation_reads_grades_and_every_page_opens_beside_it(analysis):

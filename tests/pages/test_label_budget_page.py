@@ -12,20 +12,20 @@ BUDGET = "pages/label_budget.py"
 
 
 @cache
-def analysis(name):
-    return driver.prepared(name, splits=4)
+def analysis():
+    return driver.prepared("clean_pairwise", splits=4)
 
 
-def budget(name="clean_pairwise", **parameters):
-    """The page under the paper's default, which needs no recommendation first."""
-    return driver.open_app(
-        BUDGET, analysis=analysis(name), aggregator="one-coin", calibrator="beta", **parameters
-    )
+PIPELINE = {"aggregator": "one-coin", "calibrator": "beta"}
+"""The paper's default, which needs no recommendation first."""
 
 
-def finished(name="clean_pairwise", **parameters):
-    app = budget(name, **parameters)
-    return driver.until(app, lambda: len(driver.downloads_of(app)) == 2)
+def budget(**parameters):
+    return driver.open_app(BUDGET, analysis=analysis(), **PIPELINE, **parameters)
+
+
+def finished(**parameters):
+    return driver.with_downloads(BUDGET, 2, analysis=analysis(), **PIPELINE, **parameters)
 
 
 def sections(app):
@@ -35,12 +35,10 @@ def sections(app):
 
 def test_the_answer_the_price_the_tables_and_the_command_are_there():
     app = finished()
-    assert driver.answer_of(app).endswith(
-        " bring all 24 within 5 % of what 150 labels give. You have 300: enough."
-    )
-    assert {"top-5 against all 24", "Labels needed, and the test of all budgets together"} < set(
-        sections(app)
-    )
+    end = " bring all 24 within 5 % of what 150 labels give. You have 300: enough."
+    assert driver.answer_of(app).endswith(end)
+    opened = {"top-5 against all 24", "Labels needed, and the test of all budgets together"}
+    assert opened < set(sections(app))
     assert {"Labels needed.", "Every budget."} < set(driver.htmls(app, "jp-reading"))
     assert "The joint test, and the paper's (invalid)" in sections(app)
     sentence = driver.htmls(app, "jp-text")

@@ -8,8 +8,6 @@ from functools import cache
 import pytest
 
 from judgepanel.studies.understand.method_grid import METHOD_GRID
-from judgepanel.ui.session import workspace
-from judgepanel.votes import load_votes
 from tests.pages import driver
 
 METHODS = "pages/methods.py"
@@ -22,8 +20,7 @@ def analysis():
 
 def finished(name=None, **parameters):
     """The page with its grid done."""
-    app = driver.open_app(METHODS, analysis=name or analysis(), **parameters)
-    return driver.until(app, lambda: len(driver.downloads_of(app)) == 2)
+    return driver.with_downloads(METHODS, 2, analysis=name or analysis(), **parameters)
 
 
 def test_the_grid_comes_with_a_table_downloads_and_its_command():
@@ -38,10 +35,8 @@ def test_the_grid_comes_with_a_table_downloads_and_its_command():
 
 def test_the_nested_form_is_another_result():
     crossed, nested = finished(), finished(form="Nested")
-    assert (
-        driver.displayed(nested.dataframe[0])["NLL"].tolist()
-        != driver.displayed(crossed.dataframe[0])["NLL"].tolist()
-    )
+    levels = [driver.displayed(app.dataframe[0])["NLL"].tolist() for app in (nested, crossed)]
+    assert levels[0] != levels[1]
     assert "Nested form" in " ".join(driver.htmls(nested, "Note:"))
     assert "--form=nested" in driver.text_of(nested)
 
@@ -74,9 +69,7 @@ def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings():
     for i in range(12):
         label = i % 2
         rows.append(f"i{i},{label},{label},{label if i % 3 else 1 - label},{i % 4 // 2}")
-    loaded = load_votes("\n".join(rows).encode(), name="tiny.csv")
-    settings = replace(workspace().open(analysis()).settings, splits=2)
-    app = finished(workspace().create(loaded, settings, "tiny.csv").id)
+    app = finished(driver.created("\n".join(rows).encode(), splits=2))
     notices = " ".join(driver.htmls(app, "Note:"))
     assert "Only 6 labels calibrate" in notices
     assert "nan" not in driver.text_of(app).lower().replace("dominan", "")

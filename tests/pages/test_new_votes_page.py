@@ -7,10 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from judgepanel.studies.contract import Settings
-from judgepanel.ui.session import workspace
 from judgepanel.ui.uploads import Upload
-from judgepanel.votes import load_votes
 from judgepanel.votes.companions import votes_csv
 from judgepanel.votes.simulate import SimulationSpec, sample_votes, simulate
 from tests.pages import driver
@@ -22,8 +19,7 @@ NEW_VOTES = "pages/new_votes.py"
 def analysis():
     """The sample's first 200 items."""
     first = sample_votes("clean_pairwise").with_items(np.arange(300) < 200)
-    loaded = load_votes(votes_csv(first), name="votes.csv", task="pairwise")
-    return workspace().create(loaded, Settings(splits=4), "votes").id
+    return driver.created(votes_csv(first), task="pairwise")
 
 
 def given(votes):
@@ -45,12 +41,10 @@ def new(*, label=True, turned=""):
 
 def test_votes_like_those_before_are_no_news_and_can_be_added_to_them():
     app = given(new())
-    assert re.match(
-        r"Yes: right on [\d.]+ % \[.*\] of 100 labelled new items", driver.answer_of(app)
-    )
-    assert any(
-        text.startswith("On ") and "90 % sure" in text for text in driver.htmls(app, "jp-reading")
-    )
+    pattern = r"Yes: right on [\d.]+ % \[.*\] of 100 labelled new items"
+    assert re.match(pattern, driver.answer_of(app))
+    readings = driver.htmls(app, "jp-reading")
+    assert any(text.startswith("On ") and "90 % sure" in text for text in readings)
     assert "Download all 100 scores (scored.csv)" in driver.downloads_of(app)
     app.button(key="refit").click().run()
     assert "I read 300 items and 24 judges" in driver.text_of(app)
@@ -58,9 +52,8 @@ def test_votes_like_those_before_are_no_news_and_can_be_added_to_them():
 
 def test_without_labels_the_judges_are_all_that_can_be_compared():
     app = given(new(label=False))
-    assert driver.answer_of(app) == (
-        "Nothing speaks against it: no judge is shown to have moved, and no label came."
-    )
+    answer = "Nothing speaks against it: no judge is shown to have moved, and no label came."
+    assert driver.answer_of(app) == answer
     assert "Download the joined votes (CSV)" not in driver.downloads_of(app)
 
 

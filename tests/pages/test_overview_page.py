@@ -5,17 +5,10 @@ import numpy as np
 from judgepanel.present.pages import ESTIMATE_PAGE, SUMMARIZED
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
-from judgepanel.votes import load_votes
 from tests.pages import driver
 
 OVERVIEW = "pages/overview.py"
 OTHERS = [page.title for page in SUMMARIZED if page != ESTIMATE_PAGE]
-
-
-def analysis_of(table, task="pairwise"):
-    """The id of an analysis of a file with this content."""
-    loaded = load_votes(table.encode(), name="votes.csv", task=task)
-    return workspace().create(loaded, Settings(splits=4), "votes").id
 
 
 def finished(app):
@@ -45,20 +38,19 @@ def test_it_has_the_decision_and_the_answers_of_the_other_pages():
 def test_a_panel_in_doubt_is_said_first():
     rng = np.random.default_rng(1)
     rows = "".join(f"q{i},{','.join(map(str, rng.integers(0, 2, 5)))}\n" for i in range(60))
-    analysis = analysis_of(f"item_id,label,a,b,c,d\n{rows}")
+    analysis = driver.created(f"item_id,label,a,b,c,d\n{rows}".encode())
     app = finished(driver.open_app(OVERVIEW, analysis=analysis))
-    assert driver.answer_of(app).startswith("No panel is shown to beat the base rate")
-    assert driver.answer_of(app) == driver.answer_of(
-        driver.open_app(driver.RECOMMENDED, analysis=analysis)
-    )
+    answer = driver.answer_of(app)
+    assert answer.startswith("No panel is shown to beat the base rate")
+    assert answer == driver.answer_of(driver.open_app(driver.RECOMMENDED, analysis=analysis))
 
 
 def test_systems_are_answered_too():
-    rows = "".join(
+    table = "item_id,label,system,judge-1,judge-2,judge-3\n" + "".join(
         f"q{i},{i % 2 if i < 40 else ''},{'ab'[i % 3 == 0]},{i % 2},{(i // 2) % 2},{i % 2}\n"
         for i in range(80)
     )
-    analysis = analysis_of(f"item_id,label,system,judge-1,judge-2,judge-3\n{rows}", "pointwise")
+    analysis = driver.created(table.encode(), task="pointwise")
     app = finished(driver.open_app(OVERVIEW, analysis=analysis))
     assert ESTIMATE_PAGE.title in driver.links(app)
     assert any(text.startswith("The pass rate is ") for text in driver.htmls(app, "jp-result"))

@@ -10,24 +10,15 @@ import pytest
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.paper.claim import JOINT_TITLE
 from judgepanel.present.registry import STUDIES, entries_of
-from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.ui.session import workspace
-from judgepanel.votes import load_votes
 from tests.pages import driver
 
 PAPER = PAPER_PAGE.file
 SECTIONS = (
-    "pipeline_ablation",
-    "calibrator_design",
-    "reliability_weighting",
-    "jury",
-    "distortion",
-    "narrow_band",
-    "fraction_sweep",
-    "variance_decomposition",
-    "permutation",
+    *("pipeline_ablation", "calibrator_design", "reliability_weighting", "jury", "distortion"),
+    *("narrow_band", "fraction_sweep", "variance_decomposition", "permutation"),
 )
 
 
@@ -52,15 +43,13 @@ def analysis(name, splits=2):
 
 
 def finished(name="one_class", **parameters):
-    app = driver.open_app(PAPER, analysis=analysis(name), **parameters)
-    return driver.until(app, lambda: len(driver.downloads_of(app)) == 2)
+    return driver.with_downloads(PAPER, 2, analysis=analysis(name), **parameters)
 
 
 def opened(*sections, name="one_class", **parameters):
     """The page with these sections open and done, and the claim."""
-    open_sections = dict.fromkeys(sections, "true")
-    app = driver.open_app(PAPER, analysis=analysis(name, 4), **open_sections, **parameters)
-    return driver.until(app, lambda: len(driver.downloads_of(app)) == 2 + 2 * len(sections))
+    parameters |= {"analysis": analysis(name, 4), **dict.fromkeys(sections, "true")}
+    return driver.with_downloads(PAPER, 2 + 2 * len(sections), **parameters)
 
 
 def commands_of(app):
@@ -115,8 +104,7 @@ def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(tmp_pa
         ({"analysis": mine}, "A clean pairwise panel"),
         ({"share": workspace().share(mine)}, "A hard panel"),
     ):
-        app = driver.open_app(PAPER, votes=chosen, **who)
-        driver.until(app, lambda app=app: len(driver.downloads_of(app)) == 2)
+        app = driver.with_downloads(PAPER, 2, votes=chosen, **who)
         assert any("sample_data/" in code.value for code in app.code)
 
 
@@ -127,8 +115,7 @@ def test_another_benchmark_can_stand_beside():
 
 def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_computed():
     name = driver.prepared("one_class", splits=3)
-    app = driver.open_app(PAPER, analysis=name)
-    driver.until(app, lambda: len(driver.downloads_of(app)) == 2)
+    app = driver.with_downloads(PAPER, 2, analysis=name)
     studies = [STUDIES[section] for section in SECTIONS]
     labels = [expander.label for expander in app.main.expander]
     assert labels[-len(studies) :] == [f"**{study.title}** {study.question}" for study in studies]
@@ -152,10 +139,8 @@ def test_a_sample_is_what_open_sections_show_too():
     app = opened("jury", votes="A clean pairwise panel")
     (command,) = [code.value for code in app.code if " study jury " in code.value]
     assert "sample_data/clean_pairwise_votes.csv" in command
-    assert (
-        "Each is computed on the sample 'A clean pairwise panel' when you open it."
-        in driver.htmls(app, "jp-reading")
-    )
+    note = "Each is computed on the sample 'A clean pairwise panel' when you open it."
+    assert note in driver.htmls(app, "jp-reading")
 
 
 def test_another_aggregator_is_used_where_a_section_can_and_else_it_says_so():
@@ -168,13 +153,11 @@ def test_another_aggregator_is_used_where_a_section_can_and_else_it_says_so():
 
 
 def test_too_few_labels_for_a_section_leave_the_rest_of_the_page():
-    header = "id,label," + ",".join(f"j{j}" for j in range(4))
-    rows = [
-        f"i{i},{i % 2}," + ",".join(str((i + (i + j) // 3) % 2) for j in range(4))
-        for i in range(14)
-    ]
-    loaded = load_votes("\n".join([header, *rows]).encode(), name="tiny.csv")
-    tiny = workspace().create(loaded, Settings(splits=4), "tiny").id
+    lines = ["id,label,j0,j1,j2,j3"]
+    for i in range(14):
+        votes = [(i + (i + j) // 3) % 2 for j in range(4)]
+        lines.append(",".join(map(str, (f"i{i}", i % 2, *votes))))
+    tiny = driver.created("\n".join(lines).encode())
     app = driver.open_app(PAPER, analysis=tiny, fraction_sweep="true", jury="true")
     driver.until(app, lambda: driver.htmls(app, "jp-problem"))
     assert "too few labelled items for any of these" in driver.htmls(app, "jp-problem")[0]

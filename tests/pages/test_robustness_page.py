@@ -18,9 +18,8 @@ def analysis(name):
 
 def finished(name, **parameters):
     """The page once its three sections are done."""
-    default = {"aggregator": "one-coin", "calibrator": "beta", **OPENED}
-    app = driver.open_app(ROBUSTNESS, analysis=analysis(name), **default, **parameters)
-    return driver.until(app, lambda: len(driver.downloads_of(app)) == 2 * len(STUDIES))
+    given = {"aggregator": "one-coin", "calibrator": "beta", **OPENED, **parameters}
+    return driver.with_downloads(ROBUSTNESS, 2 * len(STUDIES), analysis=analysis(name), **given)
 
 
 def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them():
@@ -41,9 +40,7 @@ def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them()
 def test_views_are_kept_in_the_address_and_another_feature_is_sliced():
     finished("hard_panel")
     app = finished("hard_panel", method="stratified", slices="difficulty")
-    (sliced,) = (
-        selectbox for selectbox in app.main.get("selectbox") if selectbox.label == "Slices by"
-    )
+    (sliced,) = (box for box in app.main.get("selectbox") if box.label == "Slices by")
     assert sliced.value == "difficulty"
     assert any("'difficulty'" in code.value or "difficulty" in code.value for code in app.code)
     assert not any("slice 'code'" in text for text in driver.htmls(app, "jp-text"))

@@ -23,18 +23,15 @@ def analysis(name: str) -> str:
 
 
 def finished(name: str, **opened: str) -> AppTest:
-    app = driver.open_app(
-        SCOPE, analysis=analysis(name), aggregator="one-coin", calibrator="beta", **opened
-    )
-    return driver.until(app, lambda: len(driver.downloads_of(app)) == 2 + 2 * len(opened))
+    pipeline = {"aggregator": "one-coin", "calibrator": "beta"}
+    n_downloads = 2 + 2 * len(opened)
+    return driver.with_downloads(SCOPE, n_downloads, analysis=analysis(name), **pipeline, **opened)
 
 
 def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     app = finished("hard_panel")
-    assert (
-        driver.answer_of(app)
-        == "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items."
-    )
+    answer = "Not yet: judge 'fam4-judge14' gives a verdict on 51 % of the items."
+    assert driver.answer_of(app) == answer
     sentence = driver.htmls(app)
     assert any(text.startswith("Drop judges with a verdict on ") for text in sentence)
     for title in ("P0 Labels and order: needs review.", "P1 ", "P2 ", "P3 "):
@@ -62,16 +59,14 @@ def test_the_recommended_panel_and_its_file_say_whether_checks_fail(
     app = driver.until_done(driver.open_app(panel, analysis=analysis("hard_panel")))
     assert "Scope: is it safe to use?" in driver.links(app)
     made: dict[str, Callable[[], str]] = {}
-    monkeypatch.setattr(
-        recommended_take,
-        "download_button",
-        lambda _, label, make, *__, **___: made.update({label: make}),
-    )
+
+    def offered(_: object, label: str, make: Callable[[], str], *__: object, **___: object) -> None:
+        made[label] = make
+
+    monkeypatch.setattr(recommended_take, "download_button", offered)
     checks = driver.open_app(SCOPE, analysis=analysis("hard_panel"))
     # With what the filter changes, which is computed for the answer.
-    driver.until(
-        checks, lambda: any("Leaving them out " in text for text in driver.htmls(checks, "jp-text"))
-    )
+    driver.until(checks, lambda: "Leaving them out " in "".join(driver.htmls(checks, "jp-text")))
     sentence = driver.answer_of(checks)
     assert sentence.startswith("Safe to use, with 2 reservations. The first: ")
     app = driver.until_done(driver.open_app(panel, analysis=analysis("hard_panel")))

@@ -44,10 +44,8 @@ def test_a_page_works_again_when_the_database_does(monkeypatch, tmp_path):
     analysis = driver.prepared("clean_pairwise")
     with monkeypatch.context() as patch:
         patch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'missing' / 'x.db'}")
-        assert (
-            "cannot be opened"
-            in driver.htmls(driver.open_app(driver.CURVE, analysis=analysis), "jp-problem")[0]
-        )
+        app = driver.open_app(driver.CURVE, analysis=analysis)
+        assert "cannot be opened" in driver.htmls(app, "jp-problem")[0]
     assert driver.htmls(driver.open_app(driver.CURVE, analysis=analysis), "jp-problem") == []
 
 

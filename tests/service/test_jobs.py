@@ -35,10 +35,7 @@ def test_the_same_work_submitted_twice_at_once_is_done_once(space, votes):
     counter = counting.Counter()
     counter.hold(0)
     with ThreadPoolExecutor(8) as pool:
-        for future in [
-            pool.submit(space.submit, counter.study, votes, counting.SPEC) for _ in range(16)
-        ]:
-            future.result()
+        list(pool.map(lambda _: space.submit(counter.study, votes, counting.SPEC), range(16)))
     counting.let_go(space, counter, votes)
     assert counter.calls == [0, 1, 2, 3]
 
@@ -46,9 +43,7 @@ def test_the_same_work_submitted_twice_at_once_is_done_once(space, votes):
 def test_another_spec_is_other_work(space, votes):
     counter = counting.Counter()
     for seed in (0, 1):
-        spec = counting.CountSpec(Settings(splits=5, seed=seed))
-        space.submit(counter.study, votes, spec)
-        counting.finish(space, counter.study, votes, spec)
+        counting.completed(space, counter, votes, counting.CountSpec(Settings(splits=5, seed=seed)))
     assert counter.calls == [0, 0]
 
 
@@ -183,27 +178,20 @@ def test_work_in_other_processes_gives_the_same_bits(tmp_path, votes):
 
 
 def test_votes_that_cannot_be_studied_fail_with_their_sentence(space, votes):
-    counter, spec = (
-        counting.Counter(error=InputError("every label is the same", value=1)),
-        counting.CountSpec(),
-    )
-    space.submit(counter.study, votes, spec)
-    job = counting.finish(space, counter.study, votes, spec)
+    error = InputError("every label is the same", value=1)
+    _, job = counting.worked(space, votes, error=error)
     assert (job.status, job.message) == ("failed", "every label is the same (found '1').")
 
 
 def test_a_mistake_of_ours_fails_without_its_traceback(space, votes, caplog):
-    counter, spec = counting.Counter(error=ZeroDivisionError("secret place")), counting.CountSpec()
-    space.submit(counter.study, votes, spec)
-    job = counting.finish(space, counter.study, votes, spec)
+    counter, job = counting.worked(space, votes, error=ZeroDivisionError("secret place"))
     assert job.status == "failed"
     assert "log has the details" in job.message
     assert "secret" not in job.message
     assert "Traceback" not in job.message
     assert "secret place" in caplog.text
     counter.error = None
-    space.submit(counter.study, votes, spec)
-    assert counting.finish(space, counter.study, votes, spec).status == "done"
+    assert counting.completed(space, counter, votes).status == "done"
 
 
 def test_a_result_of_an_older_engine_is_shown_as_such_and_can_be_redone(home, votes, monkeypatch):
@@ -238,10 +226,7 @@ print("ends in the middle of a chunk")
 def test_a_server_that_is_told_to_end_does_not_wait_for_its_work(tmp_path, votes):
     command = [sys.executable, "-c", ENDS, str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (result.returncode, result.stdout) == (0, "ends in the middle of a chunk\n"), (
-        result.stderr
-    )
-    with contextlib.closing(SqlWorkspace(home=tmp_path)) as space:
-        assert (
-            space.partial(counting.Counter().study, votes.sha256, counting.CountSpec()) is None
-        )  # No lease is left.
+    assert result.stdout == "ends in the middle of a chunk\n", result.stderr
+    assert result.returncode == 0
+    with contextlib.closing(SqlWorkspace(home=tmp_path)) as space:  # No lease is left.
+        assert space.partial(counting.Counter().study, votes.sha256, counting.SPEC) is None
