@@ -60,39 +60,30 @@ def states(page, server, analysis):
     yield "judges in both orders"
 
 
+STUDIES = {
+    driver.JUDGES: (),
+    driver.METHODS: (),
+    driver.PAPER: ("calibrator_design", "jury"),
+    "robustness": ("slice_transfer", "corruption"),
+    "scope": (),
+    driver.BUDGET: (),
+    driver.CONFIDENCE: ("selective", "conformal", "items"),
+}
+"""Pages of studies and the sections that are opened, each with its table."""
+
+
 def of_studies(page, server, analysis):
     """Pages of studies with all that they show unasked."""
     opened = dict.fromkeys(("ways", "why-this-panel", "what-if"), "true")
     page.goto(driver.address(server, driver.RECOMMENDED, analysis, **opened))
     driver.finished_panel(page)
     yield "panel, filled"
-    page.goto(driver.address(server, driver.JUDGES, analysis))
-    driver.finished_table(page)
-    yield "judges, filled"
-    page.goto(driver.address(server, driver.METHODS, analysis))
-    driver.finished_table(page)
-    page.get_by_text("How this was computed").first.click()
-    yield "methods, filled"
-    page.goto(driver.address(server, driver.PAPER, analysis, calibrator_design="true", jury="true"))
-    driver.finished_paper(page, sections=2)
-    yield "paper, two sections open"
-    page.goto(
-        driver.address(server, "robustness", analysis, slice_transfer="true", corruption="true")
-    )
-    expect(page.get_by_role("button", name="Download CSV")).to_have_count(3)
-    driver.settled(page)
-    yield "robustness"
-    page.goto(driver.address(server, "scope", analysis))
-    page.get_by_role("button", name="Download CSV").first.wait_for()
-    driver.settled(page)
-    yield "scope"
-    page.goto(driver.address(server, driver.BUDGET, analysis))
-    driver.finished_table(page)
-    yield "label budget, filled"
-    opened = dict.fromkeys(("selective", "conformal", "items"), "true")
-    page.goto(driver.address(server, driver.CONFIDENCE, analysis, **opened))
-    driver.finished_confidence(page)
-    yield "confidence, filled"
+    for name, sections in STUDIES.items():
+        page.goto(driver.address(server, name, analysis, **dict.fromkeys(sections, "true")))
+        driver.finished_table(page, 1 + len(sections))
+        if name == driver.METHODS:
+            page.get_by_text("How this was computed").first.click()
+        yield f"{name}, filled"
 
 
 def of_home(page, server, analysis):

@@ -213,12 +213,6 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server):
     page.wait_for_function(_ALL_TOLD)
 
 
-def finished(page, n=1):
-    """Wait for the checks, and for the comparison where n is 2."""
-    expect(page.get_by_role("button", name="Download CSV")).to_have_count(n)
-    driver.settled(page)
-
-
 def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_address(
     page, open_page, server
 ):
@@ -228,22 +222,22 @@ def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_add
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
     driver.settled(page)
     menu.get_by_role("link", name="Scope").click()
-    finished(page)
+    driver.finished_table(page)
     average = "This page shows the recommended panel: all 24 judges."
     expect(page.get_by_text(average)).to_be_visible()
     page.locator("summary").filter(has_text="Another pipeline").click()
     page.get_by_role("button", name="Show one-coin + beta").click()
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
-    finished(page)
+    driver.finished_table(page)
     menu.get_by_role("link", name="Confidence").click()
     expect(page.get_by_role("heading", name="Confidence", exact=True)).to_be_visible()
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
-    finished(page)
+    driver.finished_table(page)
     page.locator("summary").filter(has_text=SELECTIVE.title).click()
     expect(page).to_have_url(re.compile("selective=true"))
-    finished(page, 2)
+    driver.finished_table(page, 2)
     visitor = open_page(page.url)
-    finished(visitor, 2)
+    driver.finished_table(visitor, 2)
     expect(visitor.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
 
 

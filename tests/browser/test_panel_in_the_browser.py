@@ -81,9 +81,8 @@ def shown_text(page, text):
 def made_by(command, folder):
     """The panel file that a command writes beside the sample's votes."""
     words = shlex.split(command)
-    (folder / next(word for word in words if word.endswith(".csv"))).write_bytes(
-        sample_bytes("hard_panel")
-    )
+    file = next(word for word in words if word.endswith(".csv"))
+    (folder / file).write_bytes(sample_bytes("hard_panel"))
     arguments = [sys.executable, "-m", "judgepanel", *words[2:]]  # In place of ./run cli.
     root = {"PYTHONPATH": str(ROOT)}
     subprocess.run(arguments, cwd=folder, env=os.environ | root, check=True, capture_output=True)

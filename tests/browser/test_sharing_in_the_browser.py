@@ -21,12 +21,6 @@ def analysis(server):
     return prepared(server.home, "one_class")
 
 
-def shared(server, analysis, seconds=None):
-    """A token, made without a page."""
-    with closing(SqlWorkspace(home=server.home)) as space:
-        return space.share(analysis, seconds)
-
-
 def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, open_page):
     page.goto(driver.address(server, driver.CURVE, analysis, metric="Brier"))
     driver.finished_curve(page)
@@ -73,19 +67,6 @@ def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, op
     reader.get_by_text(NOTHING).wait_for()
     expect(driver.answer(reader)).to_have_count(0)
     assert token not in server.log.read_text(encoding="utf-8")
-
-
-def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(page, server):
-    gone = prepared(server.home, "one_class", splits=2)
-    deleted, expired = shared(server, gone), shared(server, gone, 0.0)
-    with closing(SqlWorkspace(home=server.home)) as space:
-        space.delete(gone)
-    for token in (deleted, expired, "x" * 43, "%3Cb%3E", ""):
-        page.goto(driver.address(server, driver.CURVE, gone, share=token))
-        page.get_by_text(NOTHING).wait_for()
-        driver.idle(page)
-        expect(driver.answer(page)).to_have_count(0)
-        expect(page.get_by_role("link", name="New analysis")).to_have_count(0)
 
 
 WHAT, WHY = "Keep all <b>16</b> judges | for now", "Top-5 is not shown to be better."
@@ -209,9 +190,8 @@ def test_another_site_frames_what_was_shared_and_reads_nothing(
         with page.expect_event("console", lambda message: "frame" in message.text.lower()):
             page.goto(other_site(frame.format(f"{server.url}/?{query}")))
         assert page.frames[1].get_by_text("judgepanel").count() == 0
-    page.goto(
-        other_site(frame.format(driver.address(server, driver.CURVE, share=token, embed="true")))
-    )
+    embedded = driver.address(server, driver.CURVE, share=token, embed="true")
+    page.goto(other_site(frame.format(embedded)))
     inside = page.frame_locator("iframe")
     inside.locator(".jp-answer").wait_for()
     expect(inside.get_by_text("read-only")).to_be_visible()

@@ -21,10 +21,8 @@ def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_anothe
     page.on("request", lambda request: scripts.append(request.url))
     page.goto(server.url)
     page.get_by_role("heading", name="What a file looks like").wait_for()
-    wide, long, labels, judges = (
-        driver.downloaded(page, title)
-        for title in ("One row per item", "One row per vote", "Labels only", "Judge table")
-    )
+    titles = ("One row per item", "One row per vote", "Labels only", "Judge table")
+    wide, long, labels, judges = (driver.downloaded(page, title) for title in titles)
     for template in (wide, long):
         loaded = load_votes(template, name="t.csv", judge_table=judges, need_labels=False)
         assert loaded.votes.item_ids == ("q1", "q2", "q3")
@@ -39,9 +37,8 @@ def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_anothe
     driver.upload(page, driver.as_upload("votes.csv", "item_id,a,b\n" + rows))
     driver.refused(page, "votes.csv", "there is no label column", "labels in another file")
     page.get_by_text("Labels in another file", exact=True).click()
-    driver.upload(
-        page, driver.as_upload("gold.csv", "item_id,note,gold\n" + gold), driver.LABELS_FILE
-    )
+    labelled = driver.as_upload("gold.csv", "item_id,note,gold\n" + gold)
+    driver.upload(page, labelled, driver.LABELS_FILE)
     expect(driver.answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
     driver.idle(page)
     page.locator(".js-plotly-plot .main-svg").first.wait_for()
@@ -56,12 +53,8 @@ def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_anothe
     driver.idle(page)
     page.get_by_role("heading", name="Columns").wait_for()
     roles = tomllib.loads(driver.downloaded(page, "Download these columns").decode())
-    assert roles == {
-        "task": "pairwise",
-        "item_id": "item_id",
-        "label": "gold",
-        "judges": ["a", "b"],
-    }
+    known = {"task": "pairwise", "item_id": "item_id", "label": "gold"}
+    assert roles == {**known, "judges": ["a", "b"]}
     driver.say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/overview?analysis=*")
@@ -200,8 +193,7 @@ def test_drawn_items_come_back_labelled_and_narrow_the_interval(page, server):
     page.get_by_role("heading", name="What a file looks like").wait_for()
     driver.upload(page, file)
     page.get_by_text("Labels in another file", exact=True).click()
-    driver.upload(
-        page, driver.as_upload("items_to_label.csv", filled.getvalue()), driver.LABELS_FILE
-    )
+    labelled = driver.as_upload("items_to_label.csv", filled.getvalue())
+    driver.upload(page, labelled, driver.LABELS_FILE)
     assert estimated(page, 150) < before
     expect(page.get_by_text("150 labels and the panel are worth ")).to_be_visible()

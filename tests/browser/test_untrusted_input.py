@@ -71,9 +71,8 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(open_page, 
     dialogs: list[Any] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.get_by_role("heading", name="Your votes").wait_for()
-    driver.upload(
-        page, driver.as_upload("<img src=x onerror=window.hacked=1> **b**.csv", hostile_votes())
-    )
+    name = "<img src=x onerror=window.hacked=1> **b**.csv"
+    driver.upload(page, driver.as_upload(name, hostile_votes()))
     expect(driver.answer(page)).to_contain_text("80 items, 8 judges")
     assert injected(page) == []
     driver.say_pairs(page)
@@ -103,11 +102,8 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(open_page, 
     driver.refused(page, "https://evil.example")
     assert injected(page) == []
 
-    for target in (
-        driver.address(server, "", analysis),
-        driver.address(server, driver.CURVE, analysis),
-        server.url,
-    ):
+    pages = [driver.address(server, name, analysis) for name in ("", driver.CURVE)]
+    for target in (*pages, server.url):
         page.goto(target)
         page.locator(".jp-answer, .st-key-sample-hard_panel").first.wait_for()
         assert injected(page) == []
