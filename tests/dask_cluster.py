@@ -32,15 +32,8 @@ class DaskCluster:
             self.start_worker()
 
     def start_worker(self) -> None:
-        self.workers.append(
-            self._process(
-                "worker",
-                self.address,
-                "--nthreads=1",
-                "--no-nanny",
-                f"--local-directory={self.folder}",
-            )
-        )
+        options = ("--nthreads=1", "--no-nanny", f"--local-directory={self.folder}")
+        self.workers.append(self._process("worker", self.address, *options))
 
     def kill_worker(self) -> None:
         worker = self.workers.pop()

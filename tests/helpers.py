@@ -6,10 +6,12 @@ import json
 import math
 import struct
 from dataclasses import is_dataclass, replace
+from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import strategies as st
 
 from judgepanel.decision.panel_file import SNIPPET
 from judgepanel.kernels.ballots import Ballots
@@ -221,6 +223,18 @@ def logit_by_loop(ballots, item, judges, correct, voted, aggregator):
     return logit, cast == 0
 
 
+def named(figure, name):
+    """The one trace of a figure that has this name."""
+    (trace,) = (trace for trace in figure.data if trace.name == name)
+    return trace
+
+
+def drawn(trace, axis="x"):
+    """The interval that a trace draws: its values, lower and upper ends."""
+    values, error = np.asarray(trace[axis]), trace[f"error_{axis}"]
+    return values, values - error.arrayminus, values + error.array
+
+
 def softplus(x):
     """log(1 + exp(x)), elementwise and without overflow."""
     return np.logaddexp(0.0, x)
@@ -230,6 +244,32 @@ def item_nll(logits, signs, clip=1e-3):
     """Mean NLL of clipped probabilities, from calibrated logits."""
     p = np.clip(np.exp(-softplus(-np.asarray(logits) * signs)), clip, 1 - clip)
     return float(-np.log(p).mean())
+
+
+MARKS = st.sampled_from("<>&\"'`*_[](){}!#|\\~:$@=+-./^\n\t\0\u202e\u200b")
+NASTY = st.text(st.one_of(MARKS, st.characters()), max_size=200)
+"""Text in which marks are as likely as letters."""
+
+
+class Tags(HTMLParser):
+    """What a parser makes of HTML: tags with their attributes, and text."""
+
+    def __init__(self, source):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.text = [], ""
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, attrs))
+
+    def handle_data(self, data):
+        self.text += data
+
+    @property
+    def kinds(self):
+        """The tags, each with the names of its attributes."""
+        return {(tag, *dict(attributes)) for tag, attributes in self.tags}
 
 
 UNREAD = "<img src=x onerror=alert(1)> [a](b) I cannot say."

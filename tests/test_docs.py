@@ -91,10 +91,8 @@ def test_every_option_that_is_named_exists():
 
 def test_every_option_of_a_command_is_described():
     options = KNOBS | options_of(subcommands()["simulate"]) - {"--out", "--sample", "--seed"}
-    missing = {
-        o for o in OPTIONS - options - {"--help"} if o.startswith("--") and o not in COMMANDS
-    }
-    assert not missing
+    wanted = {option for option in OPTIONS - options - {"--help"} if option.startswith("--")}
+    assert not {option for option in wanted if option not in COMMANDS}
 
 
 def test_the_option_table_says_which_commands_take_an_option():
@@ -172,9 +170,8 @@ def test_what_is_shown_of_the_command_line_is_what_it_prints(ran):
         for command in commands.splitlines():
             words = shlex.split(command)
             assert words[:2] == ["./run", "cli"]
-            entry = next(one_command for one_command in ran if one_command.words == words[2:])
-            text += entry.printed
-            text += entry.written or ""
+            entry = next(command for command in ran if command.words == words[2:])
+            text += entry.printed + (entry.written or "")
         real = [" ".join(line.split()) for line in text.splitlines()]
         for line in filter(None, (" ".join(line.split()) for line in displayed.splitlines())):
             pattern = re.compile(".*".join(re.escape(part) for part in line.split("...")))

@@ -49,11 +49,8 @@ def test_the_readme_lists_every_page_of_the_dashboard_with_its_question() -> Non
 
 def test_every_public_estimator_has_its_name_in_a_page() -> None:
     pages = "\n".join(text_of(page) for page in PAGES)
-    public = [
-        name
-        for name in judgepanel.models.__all__
-        if inspect.isclass(getattr(judgepanel.models, name))
-    ]
+    names = judgepanel.models.__all__
+    public = [name for name in names if inspect.isclass(getattr(judgepanel.models, name))]
     assert public
     assert [name for name in public if not re.search(rf"\b{name}\b", pages)] == []
 

@@ -46,11 +46,8 @@ def quick(source):
 
 
 def readme_lines():
-    (block,) = re.findall(
-        r"^```python\n(.*?)^```",
-        (ROOT / "README.md").read_text("utf-8"),
-        flags=re.MULTILINE | re.DOTALL,
-    )
+    text = (ROOT / "README.md").read_text("utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     return [line for line in block.splitlines() if line]
 
 

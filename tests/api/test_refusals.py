@@ -75,9 +75,8 @@ def test_a_frame_that_is_no_table_of_votes_is_refused(frame, says):
 
 def test_a_feature_that_is_no_column_is_refused():
     frame = pd.DataFrame({"label": [1, 0], "a": [1, 0]})
-    assert "'length': there is no such column; allowed: label, a" in refusal(
-        jp.from_frame, frame, features=["length"]
-    )
+    sentence = refusal(jp.from_frame, frame, features=["length"])
+    assert "'length': there is no such column; allowed: label, a" in sentence
 
 
 def test_an_unknown_study_is_refused_with_the_known_ones(capsys, votes):

@@ -14,6 +14,7 @@ from judgepanel.studies.runner import steps
 from judgepanel.votes import write_votes
 from tests.helpers import make_votes, with_grades
 
+QUICK = {"splits": 2, "jobs": 1}
 WRITTEN = re.compile(r"Written: [^\n]*")
 
 
@@ -31,7 +32,7 @@ def undated(path):
 def test_python_and_the_command_line_write_the_same_report(file, tmp_path, capsys):
     names = ["reliability", "judges"]
     door, line = tmp_path / "door.md", tmp_path / "line.md"
-    assert jp.report(jp.load(file), door, studies=names, splits=2, jobs=1) == door
+    assert jp.report(jp.load(file), door, studies=names, **QUICK) == door
     words = ["report", file, "--studies", ",".join(names), "--splits", 2, "--jobs", 1]
     assert main([str(word) for word in [*words, "--out", line]]) == 0
     assert capsys.readouterr().out == "Written: line.md.\n"
@@ -53,14 +54,13 @@ def test_every_study_of_a_report_is_announced(file, tmp_path):
         keep_interrupted=False,
         announce=titles.append,
     )
-    assert titles == [
-        f"{STUDIES[name].title} ({n} of 2)" for n, name in enumerate(("reliability", "judges"), 1)
-    ]
+    first, other = (STUDIES[name].title for name in ("reliability", "judges"))
+    assert titles == [f"{first} (1 of 2)", f"{other} (2 of 2)"]
 
 
 def test_a_report_in_html_has_its_figures(file, tmp_path):
     out = tmp_path / "report.html"
-    jp.report(jp.load(file), out, studies="reliability", splits=2, jobs=1)
+    jp.report(jp.load(file), out, studies="reliability", **QUICK)
     text = out.read_text("utf-8")
     assert text.startswith("<!doctype html>")
     assert "data-figure" in text
@@ -69,20 +69,20 @@ def test_a_report_in_html_has_its_figures(file, tmp_path):
 def test_what_grades_tell_is_in_the_report_and_the_study(tmp_path):
     out = tmp_path / "report.html"
     votes = with_grades(make_votes(4, 60, 2, missing=0.0))
-    jp.report(votes, out, studies="judges", splits=2, jobs=1)
-    study = jp.study("judges", votes, splits=2, jobs=1)
+    jp.report(votes, out, studies="judges", **QUICK)
+    study = jp.study("judges", votes, **QUICK)
     words = "Of 2 judges with grades "
     assert words in out.read_text("utf-8")
     assert words in str(study)
     assert words in study._repr_html_()
-    bare = jp.study("judges", make_votes(4, 60, 2, missing=0.0), splits=2, jobs=1)
+    bare = jp.study("judges", make_votes(4, 60, 2, missing=0.0), **QUICK)
     assert "with grades" not in str(bare)
 
 
 def test_studies_of_the_recommended_pipeline_bring_the_recommendation(file, tmp_path):
     assert report_studies(["value"]) == ("recommend", "value")
     out = tmp_path / "report.md"
-    jp.report(jp.load(file), out, studies=["value"], splits=2, jobs=1)
+    jp.report(jp.load(file), out, studies=["value"], **QUICK)
     assert "## Recommended panel" in undated(out)
     assert f"## {STUDIES['value'].title}" in undated(out)
 
@@ -108,12 +108,12 @@ def test_a_study_that_refuses_the_votes_is_named_with_its_reason(few, file, tmp_
 
     monkeypatch.setattr(reports, "run_study", refusing)
     out = tmp_path / "report.html"
-    jp.report(jp.load(file), out, splits=2, jobs=1)
+    jp.report(jp.load(file), out, **QUICK)
     text = out.read_text("utf-8")
     assert "Who errs together is not in this report: there are too few judges." in text
     assert "Not computed: Who errs together." in text
     with pytest.raises(jp.InputError, match="too few judges"):
-        jp.report(jp.load(file), out, studies=["judges"], splits=2, jobs=1)
+        jp.report(jp.load(file), out, studies=["judges"], **QUICK)
 
 
 def test_an_interrupt_keeps_what_is_complete(few, file, tmp_path, monkeypatch):

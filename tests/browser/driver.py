@@ -100,21 +100,9 @@ def finished_panel(page: Page) -> None:
     settled(page)
 
 
-def finished_table(page: Page) -> None:
-    """Wait for the table of the page's first study."""
-    page.get_by_role("button", name="Download CSV").wait_for()
-    settled(page)
-
-
-def finished_confidence(page: Page) -> None:
-    """Wait for all four sections, the items last."""
-    expect(page.get_by_role("button", name="Download CSV")).to_have_count(4)
-    settled(page)
-
-
-def finished_paper(page: Page, sections: int = 0) -> None:
-    """Wait for the claim, and for the open sections."""
-    expect(page.get_by_role("button", name="Download CSV")).to_have_count(1 + sections)
+def finished_table(page: Page, n: int = 1) -> None:
+    """Wait for the tables of so many studies."""
+    expect(page.get_by_role("button", name="Download CSV")).to_have_count(n)
     settled(page)
 
 

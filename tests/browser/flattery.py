@@ -94,15 +94,14 @@ class QualityFigure:
 def figures_of(page: Page) -> list[QualityFigure]:
     """Every figure of a panel's quality that the page shows now."""
     seen = page.evaluate(_READ)
-    outcomes = [
-        outcome for text in seen["texts"] for outcome in in_sentence(text["text"], text["marked"])
-    ]
+    outcomes = []
+    for text in seen["texts"]:
+        outcomes += in_sentence(text["text"], text["marked"])
     for table in seen["tables"]:
         outcomes += in_table(table["rows"], table["marked"])
     for figure in seen["figures"]:
-        outcomes += [
-            outcome for trace in figure["traces"] for outcome in in_trace(trace, figure["marked"])
-        ]
+        for trace in figure["traces"]:
+            outcomes += in_trace(trace, figure["marked"])
     return outcomes
 
 

@@ -3,27 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser import driver
 from tests.browser.axe import looks, problems
-from tests.browser.driver import (
-    BUDGET,
-    CONFIDENCE,
-    CURVE,
-    JUDGES,
-    METHODS,
-    OVERVIEW,
-    PAPER,
-    RECOMMENDED,
-    address,
-    answer,
-    finished_comparison,
-    finished_confidence,
-    finished_curve,
-    finished_overview,
-    finished_panel,
-    finished_paper,
-    finished_table,
-    settled,
-)
 from tests.browser.service import prepared, prepared_votes
 from tests.helpers import transcripts
 
@@ -44,24 +25,24 @@ def states(page, server, analysis):
     page.get_by_role("button", name="A hard panel").wait_for()
     yield "start, empty"
     yield from of_home(page, server, analysis)
-    page.goto(address(server, CURVE))
+    page.goto(driver.address(server, driver.CURVE))
     page.get_by_text("No votes yet.").wait_for()
     yield "curve, empty"
-    page.goto(address(server, "", "x" * 22))
+    page.goto(driver.address(server, "", "x" * 22))
     page.get_by_text("There is no analysis behind this link").wait_for()
     yield "unknown link"
-    page.goto(address(server, "", analysis))
-    answer(page).wait_for()
+    page.goto(driver.address(server, "", analysis))
+    driver.answer(page).wait_for()
     page.locator(".js-plotly-plot .barlayer").first.wait_for()
     yield "start, filled"
     page.get_by_text("Settings of this analysis").click()
     page.get_by_role("button", name="Apply as a new analysis").wait_for()
     yield "start, settings"
-    page.goto(address(server, OVERVIEW, analysis))
-    finished_overview(page)
+    page.goto(driver.address(server, driver.OVERVIEW, analysis))
+    driver.finished_overview(page)
     yield "overview, filled"
-    page.goto(address(server, CURVE, analysis))
-    finished_curve(page)
+    page.goto(driver.address(server, driver.CURVE, analysis))
+    driver.finished_curve(page)
     page.get_by_text("How this was computed").click()
     yield "curve, filled"
     page.get_by_role("button", name="Share").click()
@@ -69,47 +50,40 @@ def states(page, server, analysis):
     yield "curve, share"
     yield from of_studies(page, server, analysis)
     outputs = prepared_votes(server.home, transcripts(), "said.jsonl", splits=2)
-    page.goto(address(server, "coverage", outputs))
-    expect(answer(page)).to_contain_text("mute the least, 67 %")
-    settled(page)
+    page.goto(driver.address(server, "coverage", outputs))
+    expect(driver.answer(page)).to_contain_text("mute the least, 67 %")
+    driver.settled(page)
     yield "coverage of outputs"
-    page.goto(address(server, JUDGES, outputs))
-    finished_table(page)
+    page.goto(driver.address(server, driver.JUDGES, outputs))
+    driver.finished_table(page)
     expect(page.get_by_role("heading", name="In both orders")).to_be_visible()
     yield "judges in both orders"
+
+
+STUDIES = {
+    driver.JUDGES: (),
+    driver.METHODS: (),
+    driver.PAPER: ("calibrator_design", "jury"),
+    "robustness": ("slice_transfer", "corruption"),
+    "scope": (),
+    driver.BUDGET: (),
+    driver.CONFIDENCE: ("selective", "conformal", "items"),
+}
+"""Pages of studies and the sections that are opened, each with its table."""
 
 
 def of_studies(page, server, analysis):
     """Pages of studies with all that they show unasked."""
     opened = dict.fromkeys(("ways", "why-this-panel", "what-if"), "true")
-    page.goto(address(server, RECOMMENDED, analysis, **opened))
-    finished_panel(page)
+    page.goto(driver.address(server, driver.RECOMMENDED, analysis, **opened))
+    driver.finished_panel(page)
     yield "panel, filled"
-    page.goto(address(server, JUDGES, analysis))
-    finished_table(page)
-    yield "judges, filled"
-    page.goto(address(server, METHODS, analysis))
-    finished_table(page)
-    page.get_by_text("How this was computed").first.click()
-    yield "methods, filled"
-    page.goto(address(server, PAPER, analysis, calibrator_design="true", jury="true"))
-    finished_paper(page, sections=2)
-    yield "paper, two sections open"
-    page.goto(address(server, "robustness", analysis, slice_transfer="true", corruption="true"))
-    expect(page.get_by_role("button", name="Download CSV")).to_have_count(3)
-    settled(page)
-    yield "robustness"
-    page.goto(address(server, "scope", analysis))
-    page.get_by_role("button", name="Download CSV").first.wait_for()
-    settled(page)
-    yield "scope"
-    page.goto(address(server, BUDGET, analysis))
-    finished_table(page)
-    yield "label budget, filled"
-    opened = dict.fromkeys(("selective", "conformal", "items"), "true")
-    page.goto(address(server, CONFIDENCE, analysis, **opened))
-    finished_confidence(page)
-    yield "confidence, filled"
+    for name, sections in STUDIES.items():
+        page.goto(driver.address(server, name, analysis, **dict.fromkeys(sections, "true")))
+        driver.finished_table(page, 1 + len(sections))
+        if name == driver.METHODS:
+            page.get_by_text("How this was computed").first.click()
+        yield f"{name}, filled"
 
 
 def of_home(page, server, analysis):
@@ -123,8 +97,8 @@ def of_home(page, server, analysis):
         page.get_by_test_id("stPopoverBody").get_by_role("button").wait_for()
         yield f"home, {name}"
         page.keyboard.press("Escape")
-    page.goto(address(server, "", analysis, compare=other))
-    finished_comparison(page)
+    page.goto(driver.address(server, "", analysis, compare=other))
+    driver.finished_comparison(page)
     yield "comparison"
 
 
@@ -162,15 +136,15 @@ def test_the_first_screen_of_a_page_that_people_decide_with_is_short(page, serve
     analysis = prepared(server.home, "clean_pairwise", splits=10)
     page.set_viewport_size({"width": 1440, "height": FIRST_SCREEN})
     finished = {
-        OVERVIEW: finished_overview,
-        RECOMMENDED: finished_panel,
-        "scope": finished_table,
-        BUDGET: finished_table,
+        driver.OVERVIEW: driver.finished_overview,
+        driver.RECOMMENDED: driver.finished_panel,
+        "scope": driver.finished_table,
+        driver.BUDGET: driver.finished_table,
     }
     n_words = {}
     for name, wait in finished.items():
-        page.goto(address(server, name, analysis))
+        page.goto(driver.address(server, name, analysis))
         wait(page)
-        settled(page)
+        driver.settled(page)
         n_words[name] = page.evaluate(WORDS, FIRST_SCREEN)
     assert all(10 < n <= MOST_WORDS for n in n_words.values()), sorted(n_words.items())

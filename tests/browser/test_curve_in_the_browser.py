@@ -8,20 +8,7 @@ from playwright.sync_api import Position, expect
 
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.studies.trust.selective import SELECTIVE
-from tests.browser.driver import (
-    CURVE,
-    METHODS,
-    address,
-    analysis_in,
-    answer,
-    finished_curve,
-    finished_table,
-    idle,
-    say_pairs,
-    settled,
-    unfold,
-    upload,
-)
+from tests.browser import driver
 from tests.browser.service import prepared, prepared_votes
 
 # In every painted frame: are the answer and the figure there, does the page keep its height?
@@ -58,48 +45,48 @@ def _saved_as_svg(page):
     page.wait_for_url("**/judges?analysis=*")
     camera.wait_for(state="attached")
     page.go_back()
-    finished_curve(page)
+    driver.finished_curve(page)
 
 
 def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     page, server, open_page, real_votes
 ):
     page.goto(server.url)
-    upload(page, real_votes("llmbar_votes.csv"))
-    expect(answer(page)).to_have_text("419 items, 65 judges, all labelled, balanced: ready.")
-    say_pairs(page)
+    driver.upload(page, real_votes("llmbar_votes.csv"))
+    expect(driver.answer(page)).to_have_text("419 items, 65 judges, all labelled, balanced: ready.")
+    driver.say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/overview?analysis=*")
-    page.goto(address(server, CURVE, analysis_in(page)))
-    finished_curve(page)
+    page.goto(driver.address(server, driver.CURVE, driver.analysis_in(page)))
+    driver.finished_curve(page)
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    expect(answer(page)).to_have_text(re.compile(r"top-5.*NLL \[.*\]"))
+    expect(driver.answer(page)).to_have_text(re.compile(r"top-5.*NLL \[.*\]"))
     expect(page.get_by_text("95 % interval")).to_be_visible()
     page.locator(".js-plotly-plot").first.hover()
     with page.expect_download() as picture:
         page.locator('[data-title="Download plot as a PNG"]').first.click()
     assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
     _saved_as_svg(page)
-    sentence, analysis = answer(page).inner_text(), analysis_in(page)
+    sentence, analysis = driver.answer(page).inner_text(), driver.analysis_in(page)
 
     page.reload()
-    expect(answer(page)).to_have_text(sentence)
-    assert analysis_in(page) == analysis
+    expect(driver.answer(page)).to_have_text(sentence)
+    assert driver.analysis_in(page) == analysis
 
-    unfold(page)
+    driver.unfold(page)
     page.locator("label, button").get_by_text("temperature", exact=True).click()
     expect(page).to_have_url(re.compile("calibrator=temperature"))
     page.get_by_text("Brier", exact=True).first.click()
     expect(page).to_have_url(re.compile("metric=Brier"))
     page.locator(".ytitle", has_text="Brier score").first.wait_for()
-    other = answer(page).inner_text()
+    other = driver.answer(page).inner_text()
     url = page.url
 
     visitor = open_page(url)
     visitor.locator(".ytitle", has_text="Brier score").first.wait_for()
-    expect(answer(visitor)).to_have_text(other)
-    visitor.goto(address(server, CURVE, analysis))
-    expect(answer(visitor)).to_have_text(sentence)
+    expect(driver.answer(visitor)).to_have_text(other)
+    visitor.goto(driver.address(server, driver.CURVE, analysis))
+    expect(driver.answer(visitor)).to_have_text(sentence)
 
 
 @pytest.mark.real_votes
@@ -109,14 +96,14 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     votes = real_votes("rewardbench_votes.csv")
     # More splits than are ever awaited: the work goes on until it is called off.
     analysis = prepared_votes(fresh_server.home, votes.read_bytes(), votes.name, splits=1_000)
-    page.goto(address(fresh_server, CURVE, analysis))
+    page.goto(driver.address(fresh_server, driver.CURVE, analysis))
     drawn(page).wait_for()
     bar = page.get_by_role("progressbar")
     stopped = page.get_by_text("only those are used")
     page.evaluate(WATCH_FRAMES)
-    before, so_far = bar.get_attribute("aria-valuenow") or "", answer(page).inner_text()
+    before, so_far = bar.get_attribute("aria-valuenow") or "", driver.answer(page).inner_text()
     expect(bar).not_to_have_attribute("aria-valuenow", before)
-    expect(answer(page)).not_to_have_text(so_far)  # The page was drawn again.
+    expect(driver.answer(page)).not_to_have_text(so_far)  # The page was drawn again.
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     page.evaluate("cancelAnimationFrame(window.frame)")
     assert page.evaluate("window.flicker") == []
@@ -125,7 +112,7 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
     page.get_by_text("Stopping after the current parts").or_(stopped).first.wait_for()
     again = page.get_by_role("button", name="Run again")
     again.wait_for()
-    idle(page)  # Until then the page may show the figure twice, as it was and as it is.
+    driver.idle(page)  # Until then the page may show the figure twice, as it was and as it is.
     expect(stopped).to_be_visible()
     expect(drawn(page)).to_be_visible()
     assert page.get_by_role("button", name="Download CSV").count() == 0
@@ -202,8 +189,8 @@ def column(grid, heading):
 
 
 def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server):
-    page.goto(address(server, CURVE, prepared(server.home, "hard_panel")))
-    finished_curve(page)
+    page.goto(driver.address(server, driver.CURVE, prepared(server.home, "hard_panel")))
+    driver.finished_curve(page)
     heading = "NLL 95 %"
     grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
     grid.scroll_into_view_if_needed()
@@ -221,42 +208,36 @@ def test_estimates_sort_by_number_and_there_is_no_raw_csv(page, server):
     expect(page.get_by_label("Download as CSV")).to_have_count(0)
     page.set_viewport_size({"width": 390, "height": 844})
     page.reload()
-    finished_curve(page)
-    idle(page)
+    driver.finished_curve(page)
+    driver.idle(page)
     page.wait_for_function(_ALL_TOLD)
-
-
-def finished(page, n=1):
-    """Wait for the checks, and for the comparison where n is 2."""
-    expect(page.get_by_role("button", name="Download CSV")).to_have_count(n)
-    settled(page)
 
 
 def test_a_pipeline_that_is_chosen_comes_along_and_an_open_section_is_in_the_address(
     page, open_page, server
 ):
     menu = page.get_by_test_id("stSidebar")
-    page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise")))
-    finished_curve(page)
+    page.goto(driver.address(server, driver.CURVE, prepared(server.home, "clean_pairwise")))
+    driver.finished_curve(page)
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
-    settled(page)
+    driver.settled(page)
     menu.get_by_role("link", name="Scope").click()
-    finished(page)
+    driver.finished_table(page)
     average = "This page shows the recommended panel: all 24 judges."
     expect(page.get_by_text(average)).to_be_visible()
     page.locator("summary").filter(has_text="Another pipeline").click()
     page.get_by_role("button", name="Show one-coin + beta").click()
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
-    finished(page)
+    driver.finished_table(page)
     menu.get_by_role("link", name="Confidence").click()
     expect(page.get_by_role("heading", name="Confidence", exact=True)).to_be_visible()
     expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
-    finished(page)
+    driver.finished_table(page)
     page.locator("summary").filter(has_text=SELECTIVE.title).click()
     expect(page).to_have_url(re.compile("selective=true"))
-    finished(page, 2)
+    driver.finished_table(page, 2)
     visitor = open_page(page.url)
-    finished(visitor, 2)
+    driver.finished_table(visitor, 2)
     expect(visitor.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
 
 
@@ -274,8 +255,8 @@ def chart(page, study):
 
 
 def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(open_page, server, analysis):
-    page = open_page(address(server, METHODS, analysis), width=390, height=844)
-    finished_table(page)
+    page = open_page(driver.address(server, driver.METHODS, analysis), width=390, height=844)
+    driver.finished_table(page)
     expect(chart(page, "method_grid")).to_be_hidden()
     frame = page.get_by_role("region", name=re.compile("^Figure: NLL .*of every aggregator"))
     expect(frame.locator("tbody tr")).to_have_count(len(AGGREGATORS))

@@ -51,9 +51,8 @@ def opened(browser, file, paper, case):
     document = recommendation_report("A panel " * 12, votes, SPEC, result, command=COMMAND)
     file.write_text(html_text(document), "utf-8")
     width, height = (round((side - 2 * MARGIN) / 25.4 * 96) for side in PAPER[paper])
-    page = browser.new_context(
-        offline=True, color_scheme="dark", viewport={"width": width, "height": height}
-    ).new_page()
+    size = {"width": width, "height": height}
+    page = browser.new_context(offline=True, color_scheme="dark", viewport=size).new_page()
     page.goto(file.as_uri())
     page.emulate_media(media="print")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()

@@ -37,9 +37,8 @@ def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
         killed.process.kill()
         killed.process.wait()
     with closing(sqlite3.connect(killed.home / "judgepanel.db")) as rows:
-        ((state, remaining),) = rows.execute(
-            "SELECT state, (SELECT count(*) FROM partials) FROM jobs"
-        ).fetchall()
+        asked = "SELECT state, (SELECT count(*) FROM partials) FROM jobs"
+        ((state, remaining),) = rows.execute(asked).fetchall()
         assert state == "running"
         assert remaining > 0
         rows.execute("UPDATE jobs SET lease_end = lease_end - 3600")  # The server is long dead.

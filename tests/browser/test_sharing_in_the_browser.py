@@ -8,17 +8,8 @@ import pytest
 from playwright.sync_api import expect
 
 from judgepanel.service.sql import SqlWorkspace
+from tests.browser import driver
 from tests.browser.conftest import PATIENCE
-from tests.browser.driver import (
-    CURVE,
-    RECOMMENDED,
-    address,
-    answer,
-    downloaded,
-    finished_curve,
-    finished_panel,
-    idle,
-)
 from tests.browser.service import prepared
 from tests.cli.conftest import web_server
 
@@ -30,16 +21,10 @@ def analysis(server):
     return prepared(server.home, "one_class")
 
 
-def shared(server, analysis, seconds=None):
-    """A token, made without a page."""
-    with closing(SqlWorkspace(home=server.home)) as space:
-        return space.share(analysis, seconds)
-
-
 def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, open_page):
-    page.goto(address(server, CURVE, analysis, metric="Brier"))
-    finished_curve(page)
-    sentence = answer(page).inner_text()
+    page.goto(driver.address(server, driver.CURVE, analysis, metric="Brier"))
+    driver.finished_curve(page)
+    sentence = driver.answer(page).inner_text()
     page.get_by_role("button", name="Share").click()
     inside = page.get_by_test_id("stPopoverBody")
     inside.get_by_role("button", name="Create a link for others").click()
@@ -50,28 +35,28 @@ def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, op
     token = re.findall("share=([^&]+)", url)[0]
 
     reader = open_page(url)
-    finished_curve(reader)
-    expect(answer(reader)).to_have_text(sentence)
+    driver.finished_curve(reader)
+    expect(driver.answer(reader)).to_have_text(sentence)
     expect(reader.get_by_text("read-only")).to_be_visible()
     for control in ("Share", "New analysis", "Cancel"):
         expect(reader.get_by_role("button", name=control)).to_have_count(0)
         expect(reader.get_by_role("link", name=control)).to_have_count(0)
-    idle(reader)
+    driver.idle(reader)
     expect(reader.locator("a[href*='?']").nth(9)).to_be_attached()
     links = reader.locator("a[href*='?']").evaluate_all("e => e.map(a => a.search)")
     assert set(links) == {f"?share={token}"}
     assert analysis not in reader.content()
 
-    reader.goto(address(server, RECOMMENDED, share=token))
-    finished_panel(reader)
-    idle(reader)
-    assert b'"version"' in downloaded(reader, "Download panel.json")
+    reader.goto(driver.address(server, driver.RECOMMENDED, share=token))
+    driver.finished_panel(reader)
+    driver.idle(reader)
+    assert b'"version"' in driver.downloaded(reader, "Download panel.json")
     expect(reader.get_by_role("button", name="Open as a new analysis")).to_have_count(0)
     assert analysis not in reader.content()
     reader.get_by_role("link", name="Start", exact=True).click()
     expect(reader).to_have_url(f"{server.url}/?share={token}")
-    answer(reader).wait_for()
-    idle(reader)
+    driver.answer(reader).wait_for()
+    driver.idle(reader)
     for owners in ("Settings of this analysis", "Your votes", "Recent analyses", "Or a sample"):
         expect(reader.get_by_text(owners)).to_have_count(0)
     assert analysis not in reader.content()
@@ -80,21 +65,8 @@ def test_a_link_is_made_opened_by_another_and_revoked(page, server, analysis, op
     expect(page.get_by_role("button", name="Revoke")).to_have_count(0)
     reader.reload()
     reader.get_by_text(NOTHING).wait_for()
-    expect(answer(reader)).to_have_count(0)
+    expect(driver.answer(reader)).to_have_count(0)
     assert token not in server.log.read_text(encoding="utf-8")
-
-
-def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(page, server):
-    gone = prepared(server.home, "one_class", splits=2)
-    deleted, expired = shared(server, gone), shared(server, gone, 0.0)
-    with closing(SqlWorkspace(home=server.home)) as space:
-        space.delete(gone)
-    for token in (deleted, expired, "x" * 43, "%3Cb%3E", ""):
-        page.goto(address(server, CURVE, gone, share=token))
-        page.get_by_text(NOTHING).wait_for()
-        idle(page)
-        expect(answer(page)).to_have_count(0)
-        expect(page.get_by_role("link", name="New analysis")).to_have_count(0)
 
 
 WHAT, WHY = "Keep all <b>16</b> judges | for now", "Top-5 is not shown to be better."
@@ -134,9 +106,9 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
     page, server, open_page, tmp_path
 ):
     analysis = prepared(server.home, "one_class")
-    page.goto(address(server, CURVE, analysis))
-    finished_curve(page)
-    idle(page)
+    page.goto(driver.address(server, driver.CURVE, analysis))
+    driver.finished_curve(page)
+    driver.idle(page)
     inside = popover(page)
     inside.get_by_label("What was decided").fill(WHAT)
     inside.get_by_label("Why").fill(WHY)
@@ -146,12 +118,12 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
     inside.get_by_role("button", name="Record the decision").click()
     # Its field holds the same words, so the list is what says that it has been recorded.
     expect(page.locator(".jp-note b").filter(has_text=WHAT)).to_have_count(1)
-    idle(page)
+    driver.idle(page)
     if not inside.is_visible():
         inside = popover(page)
     files = {}
     for form in ("HTML", "Markdown"):
-        idle(page)  # A click while the page is redrawn asks for what is no longer there.
+        driver.idle(page)  # A click while the page is redrawn asks for what is no longer there.
         with page.expect_download() as started:
             inside.get_by_role("button", name=f"Download report as {form}").click()
         files[form] = tmp_path / started.value.suggested_filename
@@ -160,7 +132,7 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
     assert "# one&#95;class" in files["Markdown"].read_text("utf-8")
 
     problems: list[str] = []
-    sentence = answer(page).inner_text()
+    sentence = driver.answer(page).inner_text()
     opened = opened_without_network(page, files["HTML"], problems)
     expect(opened.locator(".answer").filter(has_text=sentence)).to_have_count(1)
     expect(opened.get_by_text(WHAT)).to_have_count(1)
@@ -176,9 +148,9 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
 
     with closing(SqlWorkspace(home=server.home)) as space:
         token = space.share(analysis)
-    reader = open_page(address(server, CURVE, share=token))
-    finished_curve(reader)
-    idle(reader)
+    reader = open_page(driver.address(server, driver.CURVE, share=token))
+    driver.finished_curve(reader)
+    driver.idle(reader)
     inside = popover(reader)
     expect(inside.get_by_text(WHY)).to_be_visible()
     expect(inside.get_by_role("button", name="Download report as HTML")).to_be_visible()
@@ -218,7 +190,8 @@ def test_another_site_frames_what_was_shared_and_reads_nothing(
         with page.expect_event("console", lambda message: "frame" in message.text.lower()):
             page.goto(other_site(frame.format(f"{server.url}/?{query}")))
         assert page.frames[1].get_by_text("judgepanel").count() == 0
-    page.goto(other_site(frame.format(address(server, CURVE, share=token, embed="true"))))
+    embedded = driver.address(server, driver.CURVE, share=token, embed="true")
+    page.goto(other_site(frame.format(embedded)))
     inside = page.frame_locator("iframe")
     inside.locator(".jp-answer").wait_for()
     expect(inside.get_by_text("read-only")).to_be_visible()

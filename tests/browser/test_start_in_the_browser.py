@@ -10,21 +10,8 @@ from playwright.sync_api import expect
 
 from judgepanel.votes import load_votes
 from judgepanel.votes.errors import SAMPLE_FOLDER
+from tests.browser import driver
 from tests.browser.conftest import ROOT
-from tests.browser.driver import (
-    LABELS_FILE,
-    address,
-    analysis_in,
-    answer,
-    as_upload,
-    downloaded,
-    finished_table,
-    idle,
-    refused,
-    say_pairs,
-    settled,
-    upload,
-)
 
 
 def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_another_page(
@@ -34,10 +21,8 @@ def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_anothe
     page.on("request", lambda request: scripts.append(request.url))
     page.goto(server.url)
     page.get_by_role("heading", name="What a file looks like").wait_for()
-    wide, long, labels, judges = (
-        downloaded(page, title)
-        for title in ("One row per item", "One row per vote", "Labels only", "Judge table")
-    )
+    titles = ("One row per item", "One row per vote", "Labels only", "Judge table")
+    wide, long, labels, judges = (driver.downloaded(page, title) for title in titles)
     for template in (wide, long):
         loaded = load_votes(template, name="t.csv", judge_table=judges, need_labels=False)
         assert loaded.votes.item_ids == ("q1", "q2", "q3")
@@ -49,12 +34,13 @@ def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_anothe
 
     rows = "".join(f"q{item},{item % 2},{item // 30}\n" for item in range(60))
     gold = "".join(f"q{item},x,{'A' if item % 2 else 'B'}\n" for item in range(4, 66))
-    upload(page, as_upload("votes.csv", "item_id,a,b\n" + rows))
-    refused(page, "votes.csv", "there is no label column", "labels in another file")
+    driver.upload(page, driver.as_upload("votes.csv", "item_id,a,b\n" + rows))
+    driver.refused(page, "votes.csv", "there is no label column", "labels in another file")
     page.get_by_text("Labels in another file", exact=True).click()
-    upload(page, as_upload("gold.csv", "item_id,note,gold\n" + gold), LABELS_FILE)
-    expect(answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
-    idle(page)
+    labelled = driver.as_upload("gold.csv", "item_id,note,gold\n" + gold)
+    driver.upload(page, labelled, driver.LABELS_FILE)
+    expect(driver.answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
+    driver.idle(page)
     page.locator(".js-plotly-plot .main-svg").first.wait_for()
     assert [url for url in scripts if "plotly" in url.lower()]
     menu = page.get_by_test_id("stSidebar")
@@ -63,25 +49,21 @@ def test_files_and_labels_of_another_file_stay_while_the_visitor_looks_at_anothe
     menu.get_by_role("link", name="Start").click()
     expect(page.get_by_text("votes.csv is still here from before.")).to_be_visible()
     expect(page.get_by_text("gold.csv is still here from before.")).to_be_visible()
-    expect(answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
-    idle(page)
+    expect(driver.answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
+    driver.idle(page)
     page.get_by_role("heading", name="Columns").wait_for()
-    roles = tomllib.loads(downloaded(page, "Download these columns").decode())
-    assert roles == {
-        "task": "pairwise",
-        "item_id": "item_id",
-        "label": "gold",
-        "judges": ["a", "b"],
-    }
-    say_pairs(page)
+    roles = tomllib.loads(driver.downloaded(page, "Download these columns").decode())
+    known = {"task": "pairwise", "item_id": "item_id", "label": "gold"}
+    assert roles == {**known, "judges": ["a", "b"]}
+    driver.say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/overview?analysis=*")
-    page.goto(address(server, "", analysis_in(page)))
+    page.goto(driver.address(server, "", driver.analysis_in(page)))
     page.get_by_text("How this was computed").first.click()
     expect(page.get_by_text("--labels=gold.csv --label-column=gold").first).to_be_visible()
     page.get_by_role("link", name="New analysis").click()
     page.get_by_role("heading", name="What a file looks like").wait_for()
-    expect(answer(page)).to_have_count(0)
+    expect(driver.answer(page)).to_have_count(0)
 
 
 SCORES = "item_id,label,ann,bob\n" + "".join(
@@ -106,19 +88,19 @@ def type_threshold(page, row, number):
 
 def test_a_threshold_for_one_judge_stays_with_the_analysis(page, server):
     page.goto(server.url)
-    upload(page, as_upload("scores.csv", SCORES))
-    refused(page, "under Grades")
+    driver.upload(page, driver.as_upload("scores.csv", SCORES))
+    driver.refused(page, "under Grades")
     for_all = page.get_by_role("spinbutton", name="Threshold of all grades")
     for_all.fill("2")
     for_all.press("Enter")
-    answer(page).wait_for()
-    idle(page)
+    driver.answer(page).wait_for()
+    driver.idle(page)
     type_threshold(page, 1, "3.5")
     expect(page.get_by_text("Read as scores cut at 3.5")).to_be_visible()
-    say_pairs(page)
+    driver.say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/overview*")
-    page.goto(address(server, "", analysis_in(page)))
+    page.goto(driver.address(server, "", driver.analysis_in(page)))
     page.get_by_text("How this was computed").click()
     command = page.locator("code").filter(has_text="--threshold=2.0")
     expect(command).to_contain_text("--threshold=bob=3.5")
@@ -135,7 +117,7 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server, g
     page.get_by_text("What a file looks like").wait_for()
     expect(page.get_by_text("refuses the cookies")).to_have_count(0)
     page.route("**/_stcore/upload_file/**", cut_off)
-    upload(page, ONE_CLASS)
+    driver.upload(page, ONE_CLASS)
     uploader = page.get_by_test_id("stFileUploader").first
     uploader.get_by_text("Error").wait_for()
     expect(page.get_by_role("button", name="Analyse")).to_have_count(0)
@@ -145,7 +127,7 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(page, server, g
         uploader.get_by_role("button", name="Remove one_class_votes.csv").click()
         uploader.get_by_role("button", name="Upload", exact=True).click()
     choosing.value.set_files(ONE_CLASS)
-    answer(page).wait_for()
+    driver.answer(page).wait_for()
     expect(page.get_by_role("button", name="Analyse")).to_be_visible()
     guard.excuse()
 
@@ -163,7 +145,7 @@ def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(page, server):
     page.goto(server.url)
     page.get_by_text("refuses the cookies of this site, so no file can be uploaded").wait_for()
     page.get_by_role("button", name="Every label is 1").click()
-    answer(page).wait_for()
+    driver.answer(page).wait_for()
     assert page.context.cookies() == []
 
 
@@ -178,28 +160,28 @@ def asked(votes):
 
 def estimated(page, labelled):
     """Analyse what was uploaded, and return the width of the interval on the page Estimate."""
-    expect(answer(page)).to_contain_text(f"800 items, 12 judges, {labelled} labelled")
-    settled(page)
+    expect(driver.answer(page)).to_contain_text(f"800 items, 12 judges, {labelled} labelled")
+    driver.settled(page)
     page.get_by_role("button", name="Analyse", exact=True).click()
     page.wait_for_url("**/overview?analysis=*")
     page.get_by_test_id("stSidebar").get_by_role("link", name="Estimate").click()
     page.wait_for_url("**/estimate?analysis=*")
-    expect(answer(page)).to_contain_text(LEAD)
-    finished_table(page)
-    lead = LEAD.search(answer(page).inner_text())
+    expect(driver.answer(page)).to_contain_text(LEAD)
+    driver.finished_table(page)
+    lead = LEAD.search(driver.answer(page).inner_text())
     low, high = map(float, lead.groups())
     return high - low
 
 
 def test_drawn_items_come_back_labelled_and_narrow_the_interval(page, server):
     votes = pd.read_csv(SAMPLE_FOLDER / VOTES, dtype=str)
-    file = as_upload(VOTES, votes.assign(question=asked(votes)).to_csv(index=False))
+    file = driver.as_upload(VOTES, votes.assign(question=asked(votes)).to_csv(index=False))
     page.goto(server.url)
     page.get_by_role("heading", name="What a file looks like").wait_for()
-    upload(page, file)
+    driver.upload(page, file)
     before = estimated(page, 100)
 
-    drawn = downloaded(page, "Draw items to label (CSV)")
+    drawn = driver.downloaded(page, "Draw items to label (CSV)")
     items = pd.read_csv(BytesIO(drawn), dtype=str)
     assert list(items.columns) == ["id", "question", "system", "label"]
     assert items["question"].tolist() == asked(items.rename(columns={"id": "item_id"})).tolist()
@@ -209,8 +191,9 @@ def test_drawn_items_come_back_labelled_and_narrow_the_interval(page, server):
 
     page.get_by_role("link", name="New analysis").click()
     page.get_by_role("heading", name="What a file looks like").wait_for()
-    upload(page, file)
+    driver.upload(page, file)
     page.get_by_text("Labels in another file", exact=True).click()
-    upload(page, as_upload("items_to_label.csv", filled.getvalue()), LABELS_FILE)
+    labelled = driver.as_upload("items_to_label.csv", filled.getvalue())
+    driver.upload(page, labelled, driver.LABELS_FILE)
     assert estimated(page, 150) < before
     expect(page.get_by_text("150 labels and the panel are worth ")).to_be_visible()

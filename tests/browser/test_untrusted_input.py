@@ -7,24 +7,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.browser.driver import (
-    CURVE,
-    JUDGES,
-    NEW_VOTES,
-    RECOMMENDED,
-    address,
-    analysis_in,
-    answer,
-    as_upload,
-    downloaded,
-    finished_overview,
-    finished_panel,
-    finished_table,
-    idle,
-    refused,
-    say_pairs,
-    upload,
-)
+from tests.browser import driver
 from tests.browser.service import prepared_votes
 
 """One of each kind: no table, a cell that is wrong, something that is missing."""
@@ -66,7 +49,7 @@ def injected(page):
 
 def judge_is_chosen(page):
     """Choose the last judge of the list, which the address keeps."""
-    finished_table(page)
+    driver.finished_table(page)
     page.locator(".js-plotly-plot .heatmaplayer").first.wait_for()
     chooser = page.get_by_role("combobox", name="Judge", exact=True)
     first = chooser.input_value()
@@ -74,11 +57,11 @@ def judge_is_chosen(page):
     expect(page.get_by_role("option")).to_have_count(len(NAMES))
     page.get_by_role("option").last.click()
     page.wait_for_url("**judge=**")
-    idle(page)
+    driver.idle(page)
     chosen = chooser.input_value()
     assert chosen != first
     page.reload()
-    finished_table(page)
+    driver.finished_table(page)
     expect(chooser).to_have_value(chosen)
     assert injected(page) == []
 
@@ -88,42 +71,44 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(open_page, 
     dialogs: list[Any] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.get_by_role("heading", name="Your votes").wait_for()
-    upload(page, as_upload("<img src=x onerror=window.hacked=1> **b**.csv", hostile_votes()))
-    expect(answer(page)).to_contain_text("80 items, 8 judges")
+    name = "<img src=x onerror=window.hacked=1> **b**.csv"
+    driver.upload(page, driver.as_upload(name, hostile_votes()))
+    expect(driver.answer(page)).to_contain_text("80 items, 8 judges")
     assert injected(page) == []
-    say_pairs(page)
+    driver.say_pairs(page)
     page.get_by_role("button", name="Analyse").click()
-    finished_overview(page)
-    analysis = analysis_in(page)
+    driver.finished_overview(page)
+    analysis = driver.analysis_in(page)
     assert injected(page) == []
     page.get_by_text("How this was computed").click()
 
     few = prepared_votes(server.home, hostile_votes(), "v.csv")
-    page.goto(address(server, RECOMMENDED, few))
-    finished_panel(page)
-    decode = downloaded(page, "Download weights (CSV)").decode()
+    page.goto(driver.address(server, driver.RECOMMENDED, few))
+    driver.finished_panel(page)
+    decode = driver.downloaded(page, "Download weights (CSV)").decode()
     names = [row[1] for row in csv.reader(io.StringIO(decode, newline=""))][1:]
     assert sorted(name.removeprefix("'") for name in names) == sorted(NAMES)
     page.get_by_role("link", name="Score new votes").click()
-    upload(page, as_upload("new.csv", hostile_votes(start="n")), NEW_VOTES)
+    driver.upload(page, driver.as_upload("new.csv", hostile_votes(start="n")), driver.NEW_VOTES)
     page.get_by_role("button", name="All 80 scores").wait_for()
-    scored = list(csv.reader(io.StringIO(downloaded(page, "All 80 scores").decode())))
+    scored = list(csv.reader(io.StringIO(driver.downloaded(page, "All 80 scores").decode())))
     for cells in (names, [row[0] for row in scored]):
         assert not [cell for cell in cells if cell.startswith(FORMULA_START)]
         assert [cell for cell in cells if cell.startswith("'=cmd()")]
     assert injected(page) == []
 
     bad = hostile_votes().replace(b",1,", b",<i>https://evil.example,", 1)
-    upload(page, as_upload("bad.csv", bad), NEW_VOTES)
-    refused(page, "https://evil.example")
+    driver.upload(page, driver.as_upload("bad.csv", bad), driver.NEW_VOTES)
+    driver.refused(page, "https://evil.example")
     assert injected(page) == []
 
-    for target in (address(server, "", analysis), address(server, CURVE, analysis), server.url):
+    pages = [driver.address(server, name, analysis) for name in ("", driver.CURVE)]
+    for target in (*pages, server.url):
         page.goto(target)
         page.locator(".jp-answer, .st-key-sample-hard_panel").first.wait_for()
         assert injected(page) == []
     expect(page.get_by_role("link", name="<img src=x onerror=window").first).to_be_visible()
-    page.goto(address(server, JUDGES, few))
+    page.goto(driver.address(server, driver.JUDGES, few))
     judge_is_chosen(page)
     assert page.evaluate("window.hacked") is None
     assert dialogs == []

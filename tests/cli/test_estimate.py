@@ -11,6 +11,16 @@ def llmbar(samples):
     return samples / "llmbar_votes.csv"
 
 
+@pytest.fixture
+def few(llmbar, tmp_path):
+    """The same votes with a text for each item and a quarter of the labels."""
+    known = pd.read_csv(llmbar, dtype=str)
+    question = [f"=cmd({n}) is what the user typed" for n in range(len(known))]
+    label = known["label"].where(known.index % 4 == 0, "")
+    known.assign(label=label, question=question).to_csv(tmp_path / "votes.csv", index=False)
+    return tmp_path / "votes.csv"
+
+
 def test_estimate_writes_the_table_of_the_study(cli, llmbar, tmp_path):
     ran = cli("estimate", llmbar, "--by", "subset", "--out", tmp_path / "rates.csv")
     assert ran.status == 0
@@ -43,18 +53,18 @@ def test_an_unknown_group_is_refused_with_the_known_ones(cli, llmbar):
     assert "there is no such group (found 'Unnatural'); allowed: GPTInst, GPTOut" in ran.err
 
 
-def test_drawn_items_come_back_labelled_and_narrow_the_interval(cli, llmbar, tmp_path):
-    known = pd.read_csv(llmbar, dtype=str)
-    hidden = known.assign(label=known["label"].where(known.index % 4 == 0, ""))
-    votes, drawn, rates = (tmp_path / name for name in ("votes.csv", "draw.csv", "rates.csv"))
-    hidden.to_csv(votes, index=False)
-    options = ("estimate", votes, "--by", "subset", "--out", rates)
+def test_drawn_items_come_back_labelled_and_narrow_the_interval(cli, llmbar, few, tmp_path):
+    drawn, rates = tmp_path / "draw.csv", tmp_path / "rates.csv"
+    options = ("estimate", few, "--by", "subset", "--out", rates)
     assert cli(*options, "--draw", 80, "--draw-to", drawn).status == 0
     before = pd.read_csv(rates).iloc[0]
     items = pd.read_csv(drawn, dtype=str)
-    assert list(items.columns)[:2] == ["id", "subset"]
+    assert (*items.columns[:3], items.columns[-1]) == ("id", "question", "subset", "label")
     assert items["label"].isna().all()
-    truth = known.set_index("item_id")["label"]
+    # Texts that no spreadsheet runs.
+    asked = pd.read_csv(few, dtype=str).set_index("item_id")["question"]
+    assert items["question"].tolist() == [f"'{asked[item]}" for item in items["id"]]
+    truth = pd.read_csv(llmbar, dtype=str).set_index("item_id")["label"]
     items.assign(label=items["id"].map(truth)).to_csv(drawn, index=False)
     assert cli(*options, "--labels", drawn).status == 0
     after = pd.read_csv(rates).iloc[0]
@@ -73,34 +83,16 @@ def test_the_sample_of_two_systems_has_the_labels_of_the_items_that_are_drawn(
     assert labelled["label"].notna().all()
 
 
-def test_drawn_items_have_their_texts_which_no_spreadsheet_runs(cli, llmbar, tmp_path):
-    votes, drawn = tmp_path / "votes.csv", tmp_path / "draw.csv"
-    known = pd.read_csv(llmbar, dtype=str)
-    question = [f"=cmd({n}) is what the user typed" for n in range(len(known))]
-    hidden = known.assign(label=known["label"].where(known.index % 4 == 0, ""), question=question)
-    hidden.to_csv(votes, index=False)
-    options = ("estimate", votes, "--by", "subset", "--draw", 20, "--draw-to", drawn)
-    assert cli(*options).status == 0
-    items = pd.read_csv(drawn, dtype=str)
-    assert (*items.columns[:3], items.columns[-1]) == ("id", "question", "subset", "label")
-    asked = hidden.set_index("item_id")["question"]
-    assert items["question"].tolist() == [f"'{asked[item]}" for item in items["id"]]
-
-
 def test_items_to_label_need_a_number_and_a_file(refused, llmbar):
-    assert "items to label need their number and a file; allowed: --draw N --draw-to" in refused(
-        "estimate", llmbar, "--draw", 50
-    )
+    line = refused("estimate", llmbar, "--draw", 50)
+    assert "items to label need their number and a file; allowed: --draw N --draw-to" in line
 
 
-def test_labels_that_were_filled_in_are_not_drawn_over(refused, llmbar, tmp_path):
-    known = pd.read_csv(llmbar, dtype=str)
-    votes, drawn = tmp_path / "votes.csv", tmp_path / "draw.csv"
-    known.assign(label=known["label"].where(known.index % 4 == 0, "")).to_csv(votes, index=False)
+def test_labels_that_were_filled_in_are_not_drawn_over(refused, few, tmp_path):
+    drawn = tmp_path / "draw.csv"
     drawn.write_text("id,label\n1,1\n", "utf-8")
-    assert "draw.csv: this file already exists, and labels may have been filled in" in refused(
-        "estimate", votes, "--draw", 20, "--draw-to", drawn
-    )
+    line = refused("estimate", few, "--draw", 20, "--draw-to", drawn)
+    assert "draw.csv: this file already exists, and labels may have been filled in" in line
     assert drawn.read_text("utf-8") == "id,label\n1,1\n"
 
 

@@ -3,7 +3,7 @@
 import shutil
 import socket
 import sqlite3
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 from sqlalchemy import text
@@ -92,11 +92,9 @@ def test_a_database_of_this_version_is_read_and_left_as_it_is(cli, made):
 
 
 def test_a_database_in_use_can_be_asked(cli, made):
-    with sqlite3.connect(made, isolation_level=None) as other:
+    with closing(sqlite3.connect(made, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert cli("health").status == 0
-        other.execute("ROLLBACK")
-    other.close()
 
 
 def test_a_trigger_of_another_program_is_not(cli, made):
@@ -129,10 +127,8 @@ def test_postgresql_from_nothing_to_a_newer_schema(cli, monkeypatch, caplog):
         assert (ran.status, ran.out) == (0, f"The PostgreSQL {CURRENT}\n")
         claim(url, "9999")
         ran = cli("health")
-        assert (ran.status, ran.out.split(":")[0]) == (
-            1,
-            "A newer version of judgepanel has made this database",
-        )
+        assert ran.status == 1
+        assert ran.out.startswith("A newer version of judgepanel has made this database:")
         monkeypatch.setenv(VARIABLE, url.replace("/postgres?", "/missing?"))
         ran = cli("health")
         assert ran.status == 1

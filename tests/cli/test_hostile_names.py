@@ -23,13 +23,11 @@ def hostile(tmp_path):
     path = tmp_path / "\x1b[31mvotes\n.csv"
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(
-        ["item_id", "label", *("'" + name if name[0] in "=+@-" else name for name in HOSTILE)]
-    )
+    names = ["'" + name if name[0] in "=+@-" else name for name in HOSTILE]
+    writer.writerow(["item_id", "label", *names])
     for n in range(60):
         label = n % 2
-        item = HOSTILE[n] if n < len(HOSTILE) else f"item{n}"
-        item = "'" + item if item[0] in "=+@-" else item
+        item = names[n] if n < len(names) else f"item{n}"
         votes = [label if (n * 7 + j * 5) % 11 > j / 2 else 1 - label for j in range(len(HOSTILE))]
         writer.writerow([item, label, *votes])
     path.write_text(sink.getvalue(), encoding="utf-8", newline="")
@@ -89,17 +87,14 @@ def test_a_missing_column_lists_hostile_ones_harmless(cli, hostile):
     assert is_harmless(ran.err)
 
 
-def test_the_panel_keeps_names_as_they_are(cli, hostile, tmp_path):
-    panel = tmp_path / "panel.json"
+def test_the_panel_keeps_names_and_scored_items_are_no_formulas_and_read_back(
+    cli, hostile, tmp_path
+):
+    panel, scored = tmp_path / "panel.json", tmp_path / "scored.csv"
     cli("recommend", hostile, *FEW, "--out", panel)
     content = json.loads(panel.read_text("utf-8"))
     assert {*content["judges"], *content["left_out"]} == set(load_votes(hostile).votes.judges)
     assert load_panel(panel.read_bytes()).content == content
-
-
-def test_scored_items_are_no_formulas_and_read_back(cli, hostile, tmp_path):
-    panel, scored = tmp_path / "panel.json", tmp_path / "scored.csv"
-    cli("recommend", hostile, *FEW, "--out", panel)
     cli("score", panel, hostile, "--out", scored)
     with scored.open(newline="", encoding="utf-8") as stream:
         items = [row["item_id"] for row in csv.DictReader(stream)]

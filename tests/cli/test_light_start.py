@@ -82,9 +82,8 @@ def test_recommending_imports_no_estimators_and_compiles_nothing_before_its_firs
 
 
 def test_a_server_is_up_and_shows_its_uploader_without_database_or_tables():
-    modules = modules_of(
-        "import judgepanel.ui.server, judgepanel.ui.frame, judgepanel.ui.pages.start"
-    )
+    first = "import judgepanel.ui.server, judgepanel.ui.frame, judgepanel.ui.pages.start"
+    modules = modules_of(first)
     assert "streamlit" in modules
     assert not modules & {"sqlalchemy", "numpy", "pandas", "joblib", "judgepanel.studies"}
 

@@ -18,13 +18,8 @@ def environment(**more):
 
 
 def call(*arguments, **options):
-    return subprocess.run(
-        [*MODULE, *map(str, arguments)],
-        capture_output=True,
-        env=options.pop("env", environment()),
-        check=False,
-        **options,
-    )
+    options = {"env": environment(), "capture_output": True, **options}
+    return subprocess.run([*MODULE, *map(str, arguments)], check=False, **options)
 
 
 def test_the_module_runs_a_curve(clean, tmp_path):
@@ -36,11 +31,8 @@ def test_the_module_runs_a_curve(clean, tmp_path):
 
 def test_the_module_refuses_with_status_2_and_one_line(tmp_path):
     ran = call("inspect", tmp_path / "nowhere.csv")
-    assert (ran.returncode, ran.stdout) == (2, b"")
-    assert (
-        ran.stderr
-        == b"judgepanel: nowhere.csv: there is no such file; check its name and folder.\n"
-    )
+    sentence = b"judgepanel: nowhere.csv: there is no such file; check its name and folder.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, b"", sentence)
 
 
 def _interruptible():

@@ -95,32 +95,24 @@ def test_a_bad_option_is_refused_with_what_is_allowed(refused, votes, tmp_path, 
         assert part in line
 
 
-def test_a_judges_file_without_names_is_refused(refused, votes, tmp_path):
-    (tmp_path / "judges.txt").write_text("\n \n")
+@pytest.mark.parametrize(
+    ("content", "says"), [(b"\n \n", "names no judge"), (b"\xff\xfe\x00", "is not UTF-8")]
+)
+def test_a_judges_file_without_names_or_text_is_refused(refused, votes, tmp_path, content, says):
+    (tmp_path / "judges.txt").write_bytes(content)
     line = refused("curve", votes, "--judges", tmp_path / "judges.txt")
-    assert "judges.txt: names no judge" in line
-
-
-def test_a_judges_file_that_is_no_text_is_refused(refused, votes, tmp_path):
-    (tmp_path / "judges.txt").write_bytes(b"\xff\xfe\x00")
-    assert "judges.txt: is not UTF-8" in refused(
-        "curve", votes, "--judges", tmp_path / "judges.txt"
-    )
+    assert f"judges.txt: {says}" in line
 
 
 def test_what_is_read_is_never_written_over(refused, panel, votes, tmp_path):
+    (tmp_path / "link.csv").symlink_to(votes)
     for arguments in (
         ("curve", votes, *FEW, "--out", votes),
+        ("curve", votes, *FEW, "--out", tmp_path / "link.csv"),
         ("score", panel, votes, "--out", votes),
         ("score", panel, votes, "--out", tmp_path / "." / "v.csv"),
     ):
         assert "would write over what is read" in refused(*arguments)
-
-
-def test_a_symbolic_link_does_not_hide_what_is_read(refused, votes, tmp_path):
-    (tmp_path / "link.csv").symlink_to(votes)
-    line = refused("curve", votes, *FEW, "--out", tmp_path / "link.csv")
-    assert "would write over what is read" in line
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(refused, votes, tmp_path, monkeypatch):

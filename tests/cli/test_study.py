@@ -79,9 +79,8 @@ def test_the_command_shown_for_a_spec_writes_the_result_of_that_spec(
 
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - {"panel_curve"}))
 def test_options_of_another_study_are_refused(refused, clean, name):
-    assert f"the study {name} takes no --top (found '3')" in refused(
-        "study", name, clean, "--top", "3"
-    )
+    line = refused("study", name, clean, "--top", "3")
+    assert f"the study {name} takes no --top (found '3')" in line
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,13 @@ from judgepanel.present.paper.claim import fitted_maps, protocol
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.claim import CLAIM, ClaimSpec
 from judgepanel.studies.runner import run
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes, named
 
 
 @cache
 def result():
     votes = make_votes(2, 120, 9, one_class=True)
     return run(CLAIM, votes, ClaimSpec(Settings(splits=4), (3, 5)), jobs=1)
-
-
-def named(figure):
-    return {trace.name: trace for trace in figure.data if trace.name}
 
 
 def test_both_protocols_share_the_axis_of_nll():
@@ -31,31 +27,29 @@ def test_both_protocols_share_the_axis_of_nll():
 
 
 def test_lines_are_the_steps_and_yardsticks_those_of_their_labels():
-    entry = named(protocol(result(), "one_class"))
-    paper = result().row("paper")
-    np.testing.assert_array_equal(entry["paper's recipe"].y, result().nll.value[paper])
-    assert entry["paper's recipe"].x.tolist() == [1.0, 2.0, 3.0, 5.0, 9.0]
-    assert entry["base rate"].y[0] == result().null_nll[paper]
-    assert entry["constant score"].y[0] == result().constant_nll[paper]
-    honest = named(protocol(result(), "honest"))
-    assert honest["base rate"].y[0] > 0.69
-    assert min(honest["paper's recipe"].y) > 0.1
+    coded, honest = (protocol(result(), coding) for coding in ("one_class", "honest"))
+    paper, recipe = result().row("paper"), named(coded, "paper's recipe")
+    np.testing.assert_array_equal(recipe.y, result().nll.value[paper])
+    assert recipe.x.tolist() == [1.0, 2.0, 3.0, 5.0, 9.0]
+    assert named(coded, "base rate").y[0] == result().null_nll[paper]
+    assert named(coded, "constant score").y[0] == result().constant_nll[paper]
+    assert named(honest, "base rate").y[0] > 0.69
+    assert min(named(honest, "paper's recipe").y) > 0.1
 
 
 def test_joint_is_drawn_where_it_was_tried():
-    lines = named(protocol(result(), "together"))
-    assert lines["joint + beta"].x.tolist() == [3.0, 5.0, 9.0]
-    assert np.isfinite(lines["joint + beta"].y).all()
-    assert lines["joint + beta"].mode == "markers"
+    joint = named(protocol(result(), "together"), "joint + beta")
+    assert joint.x.tolist() == [3.0, 5.0, 9.0]
+    assert np.isfinite(joint.y).all()
+    assert joint.mode == "markers"
 
 
 def test_limits_of_joint_and_one_coin_lie_inside_the_axis():
     figure = protocol(result(), "together")
-    joint = named(figure)["joint + beta"]
-    ends = [np.subtract(joint.y, joint.error_y.arrayminus), result().nll.lo[result().row("honest")]]
+    _, lo, hi = drawn(named(figure, "joint + beta"), "y")
     low, high = 10.0 ** np.array(figure.layout.yaxis.range)
-    assert low < np.nanmin(np.concatenate(ends))
-    assert high > np.add(joint.y, joint.error_y.array).max()
+    assert low < np.nanmin(np.concatenate([lo, result().nll.lo[result().row("honest")]]))
+    assert high > hi.max()
 
 
 def test_ticks_name_the_panels_compared_and_all():
@@ -67,10 +61,10 @@ def test_ticks_name_the_panels_compared_and_all():
 
 
 def test_the_papers_map_falls_in_the_figure_and_a_constant_is_lifted():
-    lines = named(fitted_maps(result()))
-    assert np.diff(lines["one class: the paper's map"].y).min() < 0
-    assert np.diff(lines["one class: kept monotone"].y).min() > 0
-    assert np.diff(lines["honest labels: the paper's map"].y).min() > 0
-    constant = lines["one class: a constant score"]
+    figure = fitted_maps(result())
+    assert np.diff(named(figure, "one class: the paper's map").y).min() < 0
+    assert np.diff(named(figure, "one class: kept monotone").y).min() > 0
+    assert np.diff(named(figure, "honest labels: the paper's map").y).min() > 0
+    constant = named(figure, "one class: a constant score")
     assert constant.y[0] == 0.5
     assert constant.y[1] > 0.97

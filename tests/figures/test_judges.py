@@ -24,11 +24,7 @@ def test_right_wrong_and_missing_fill_every_bar():
     figure = coverage_strip(table_of(silent=2))
     total = np.sum([bar.y for bar in figure.data], axis=0)
     assert total == pytest.approx(np.ones(6))
-    assert [bar.name for bar in figure.data] == [
-        "correct",
-        "incorrect",
-        "missing",
-    ]
+    assert [bar.name for bar in figure.data] == ["correct", "incorrect", "missing"]
 
 
 def test_the_most_accurate_judge_comes_first_and_the_silent_one_last():
@@ -41,11 +37,7 @@ def test_the_most_accurate_judge_comes_first_and_the_silent_one_last():
 def test_kept_left_out_and_set_aside_differ_in_colour_and_shape():
     table = table_of()
     figure = kept_judges(table, table.judges[:3], (table.judges[5],))
-    assert [trace.name for trace in figure.data] == [
-        "kept (3)",
-        "left out (2)",
-        "set aside (1)",
-    ]
+    assert [trace.name for trace in figure.data] == ["kept (3)", "left out (2)", "set aside (1)"]
     for look in ("color", "symbol"):
         assert len({trace.marker[look] for trace in figure.data}) == 3
 

@@ -22,11 +22,9 @@ from tests.helpers import make_votes
 
 @cache
 def grid_of(splits=6):
-    spec = MethodGridSpec(
-        settings=Settings(splits=splits),
-        aggregators=("majority", "log_odds", "one_coin"),
-        calibrators=("none", "temperature", "beta", "isotonic"),
-    )
+    aggregators = ("majority", "log_odds", "one_coin")
+    calibrators = ("none", "temperature", "beta", "isotonic")
+    spec = MethodGridSpec(Settings(splits=splits), aggregators, calibrators)
     return run(METHOD_GRID, make_votes(1, 90, 6), spec, jobs=1)
 
 
@@ -107,12 +105,11 @@ def test_the_text_of_a_cell_stands_out_whatever_its_shade(shade):
 
 
 def test_frames_and_hover_speak_of_nll_whatever_is_drawn():
+    best = AGGREGATOR_NAMES[grid_of().aggregators[grid_of().best[0]]]
     for metric in METRIC_NAMES:
         cells = grid_cells(grid_of(), metric)
         assert cells.tied.sum() == grid_of().tied.sum()
-        assert (
-            cells.rows[cells.best[0]] == AGGREGATOR_NAMES[grid_of().aggregators[grid_of().best[0]]]
-        )
+        assert cells.rows[cells.best[0]] == best
         hover = method_grid(cells).data[0].text
         (row, column) = cells.best
         assert hover[row][column].endswith("lowest NLL")
@@ -131,9 +128,8 @@ def test_hover_gives_the_interval_and_says_which_cells_are_tied():
 
 def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there():
     def legend(grid):
-        return {
-            t.name for t in method_grid(grid_cells(grid)).data if t.name and t.type == "scatter"
-        }
+        traces = method_grid(grid_cells(grid)).data
+        return {trace.name for trace in traces if trace.name and trace.type == "scatter"}
 
     values = [[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]]
     alone = [[False, False], [False, True], [False, False]]
@@ -147,9 +143,6 @@ def test_every_tied_cell_has_a_frame_of_its_own():
     (_, thin, *_) = (t for t in method_grid(cells).data[1:] if t.mode == "lines")
     points = np.column_stack([thin.x, thin.y]).astype(float)
     parts = np.split(points, np.flatnonzero(np.isnan(points[:, 0])))
-    middles = {
-        tuple(np.rint(np.nanmean(part[-6:-1], axis=0)).astype(int)[::-1].tolist())
-        for part in parts
-        if np.isfinite(part).any()
-    }
+    drawn = [part[-6:-1] for part in parts if np.isfinite(part).any()]
+    middles = {tuple(np.rint(np.nanmean(part, axis=0)[::-1]).astype(int)) for part in drawn}
     assert middles == {(int(i), int(j)) for i, j in np.argwhere(cells.tied)}

@@ -1,6 +1,5 @@
 """The panel curve draws the result, including odd ones."""
 
-import json
 from dataclasses import replace
 from functools import cache
 
@@ -15,8 +14,6 @@ from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run, steps
 from tests.helpers import make_votes
 
-HOSTILE = "<img src=x onerror=alert(1)>"
-
 
 @cache
 def curve_of(n_judges=8, splits=10):
@@ -29,19 +26,6 @@ def with_nll(curve, calibrator, place, nll):
     value = curve.nll.value.copy()
     value[curve.row(calibrator), place] = nll
     return replace(curve, nll=replace(curve.nll, value=value))
-
-
-def strings(value):
-    """Every string in decoded JSON."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from strings(inner)
 
 
 def named(figure, start):
@@ -95,14 +79,6 @@ def test_the_hover_names_the_judge_that_each_size_adds():
     assert "%{customdata}" in line.hovertemplate
 
 
-@pytest.mark.parametrize("metric", METRIC_NAMES)
-def test_a_judge_called_html_is_text(metric):
-    curve = replace(curve_of(), ranking=(HOSTILE,) * 8)
-    drawn = list(strings(json.loads(panel_curve(curve, "beta", metric).to_json())))
-    assert any("onerror" in text for text in drawn)
-    assert not [text for text in drawn if "<img" in text]
-
-
 def test_no_name_gets_into_a_template_where_it_would_be_filled_in():
     curve = replace(curve_of(), ranking=("%{y} of judge",) * 8)
     templates = [str(trace.hovertemplate) for trace in panel_curve(curve, "beta").data]
@@ -134,9 +110,8 @@ def test_raw_as_the_line_is_drawn_once_and_called_raw():
 def test_the_base_rate_is_drawn_for_nll_only():
     curve = curve_of()
     assert set(named(panel_curve(curve, "beta"), "base rate").y) == {curve.null_nll}
-    assert not [
-        t for t in panel_curve(curve, "beta", "brier").data if t.name.startswith("base rate")
-    ]
+    names = [trace.name for trace in panel_curve(curve, "beta", "brier").data]
+    assert not [name for name in names if name.startswith("base rate")]
 
 
 def test_many_judges_have_a_log_axis_with_ticks_that_do_not_collide():

@@ -11,7 +11,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.value import VALUE, ValueSpec
 from judgepanel.studies.runner import run
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes
 
 SPEC = ValueSpec(
     Settings(splits=3), aggregator="one_coin", calibrator="temperature", permutations=8
@@ -23,10 +23,6 @@ def result():
     return run(VALUE, make_votes(2, 80, 6), SPEC, jobs=1)
 
 
-def traces(figure):
-    return {trace.name: trace for trace in figure.data if trace.name}
-
-
 def test_no_status_is_told_by_colour_alone():
     assert set(LOOKS) == set(STATUSES)
     assert len({colour for colour, _ in LOOKS.values()}) == len(LOOKS)
@@ -35,30 +31,24 @@ def test_no_status_is_told_by_colour_alone():
 
 def test_every_judge_is_drawn_once_with_its_interval():
     figure = value_figure(result())
-    drawn = {}
+    ends = {}
     for trace in figure.data:
-        for i, name in enumerate(trace.text):
-            drawn[name] = (
-                trace.x[i],
-                trace.x[i] - trace.error_x.arrayminus[i],
-                trace.x[i] + trace.error_x.array[i],
-            )
-    assert len(drawn) == 6
-    values = [drawn[name][0] for name in figure.layout.yaxis.ticktext]
+        ends |= zip(trace.text, zip(*drawn(trace), strict=True), strict=True)
+    assert len(ends) == 6
+    values = [ends[name][0] for name in figure.layout.yaxis.ticktext]
     assert values == sorted(values)
     for judge in result().judges:
-        np.testing.assert_allclose(drawn[judge.judge], tuple(judge.value))
+        np.testing.assert_allclose(ends[judge.judge], tuple(judge.value))
 
 
 def test_statuses_can_be_given_and_are_counted_in_the_legend():
-    given = tuple(
-        JudgeStatus(judge.judge, status, "why", None)
-        for judge, status in zip(result().judges, (*STATUSES, *STATUSES[:2]), strict=True)
-    )
-    named = traces(value_figure(result(), given))
-    assert set(named) == {"helps (2)", "could go (2)", "fails a check (1)", "unsettled (1)"}
-    more = (*given, JudgeStatus("only the checks know it", "fails a check", "why", None))
-    assert set(traces(value_figure(result(), more))) == set(named)
+    kinds = (*STATUSES, *STATUSES[:2], "fails a check")
+    names = [*(judge.judge for judge in result().judges), "only the checks know it"]
+    given = tuple(JudgeStatus(*pair, "why", None) for pair in zip(names, kinds, strict=True))
+    for some in (given[:-1], given):
+        assert {trace.name for trace in value_figure(result(), some).data if trace.name} == {
+            *("helps (2)", "could go (2)", "fails a check (1)", "unsettled (1)")
+        }
     assert len(statuses(result())) == 6
 
 

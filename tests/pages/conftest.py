@@ -12,11 +12,8 @@ from judgepanel.ui import server as spaces
 def packages_scanned_once():
     """Streamlit looks for components in every installed package, for every visitor again."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            manifest_scanner,
-            "scan_component_manifests",
-            cache(manifest_scanner.scan_component_manifests),
-        )
+        scan = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", scan)
         yield
 
 

@@ -74,6 +74,18 @@ def until(app, reached):
     return app
 
 
+def with_downloads(page, n_downloads, **parameters):
+    """A page with these parameters, once so many of its own downloads are offered."""
+    app = open_app(page, **parameters)
+    return until(app, lambda: len(downloads_of(app)) == n_downloads)
+
+
+def button(app, label):
+    """The one button that says this."""
+    (result,) = (button for button in app.button if button.label == label)
+    return result
+
+
 def until_done(app):
     """Run until no work is in progress."""
     return until(app, lambda: not app.get("progress"))
@@ -124,15 +136,19 @@ def analysis_in(app):
 
 def prepared(name, splits=4):
     """The id of a new analysis of a sample with few splits."""
-    loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv")
-    return workspace().create(loaded, Settings(splits=splits), name).id
+    return created(sample_bytes(name), splits, f"{name}_votes.csv")
 
 
 def with_families(name, splits=4):
     """The id of a new analysis of a sample with its judge table."""
-    loaded = load_votes(
-        sample_bytes(name), name=f"{name}_votes.csv", judge_table=sample_judge_bytes(name)
-    )
+    table = sample_judge_bytes(name)
+    return created(sample_bytes(name), splits, f"{name}_votes.csv", judge_table=table)
+
+
+def created(data, splits=4, file="votes.csv", **options):
+    """The id of a new analysis of a file of votes, named after the file."""
+    loaded = load_votes(data, name=file, **options)
+    name = file.partition(".")[0].removesuffix("_votes")
     return workspace().create(loaded, Settings(splits=splits), name).id
 
 

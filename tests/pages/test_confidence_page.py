@@ -3,57 +3,45 @@
 import re
 from functools import cache
 
-from tests.pages.driver import (
-    CONFIDENCE,
-    answer_of,
-    displayed,
-    downloads_of,
-    htmls,
-    links,
-    open_app,
-    prepared,
-    until,
-)
+from tests.pages import driver
 
 OPENED = dict.fromkeys(("selective", "conformal", "items"), "true")
 
 
 @cache
-def analysis(name):
-    return prepared(name, splits=4)
+def analysis():
+    return driver.prepared("clean_pairwise", splits=4)
 
 
-def finished(name="clean_pairwise", **parameters):
-    app = open_app(CONFIDENCE, analysis=analysis(name), **OPENED, **parameters)
-    return until(app, lambda: len(downloads_of(app)) == 8)
+def finished():
+    return driver.with_downloads(driver.CONFIDENCE, 8, analysis=analysis(), **OPENED)
 
 
 def test_the_answer_the_sections_the_commands_and_the_next_step_are_there():
     app = finished()
-    assert re.match(r"When it says \d+ %( or more)?, it is right \d+ % \[", answer_of(app))
+    assert re.match(r"When it says \d+ %( or more)?, it is right \d+ % \[", driver.answer_of(app))
     headers = [header.value for header in app.main.get("header")]
     assert headers == ["Reliability"]
     sections = [section.label.partition("**")[2].partition("**")[0] for section in app.expander]
-    assert [name for name in sections if name] == [
-        *("Selective prediction", "Conformal sets", "Items and difficulty"),
-    ]
-    assert "Every bin." in htmls(app, "jp-reading")
+    wanted = ["Selective prediction", "Conformal sets", "Items and difficulty"]
+    assert [name for name in sections if name] == wanted
+    assert "Every bin." in driver.htmls(app, "jp-reading")
     commands = [code.value for code in app.code if " study " in code.value]
     for name in ("reliability", "selective", "conformal", "items"):
         assert any(f" study {name} " in command for command in commands)
-    assert links(app) == ["Next: how many labels do we need?"]
+    assert driver.links(app) == ["Next: how many labels do we need?"]
 
 
 def test_other_bins_levels_strata_and_items_are_shown_without_new_work():
     app = finished()
-    bins = displayed(app.dataframe[0])
+    bins = driver.displayed(app.dataframe[0])
     assert bins["says"].tolist()[-1] == "90-100 %"
-    app = open_app(CONFIDENCE, analysis=analysis("clean_pairwise"), bins="15", **OPENED)
-    assert displayed(app.dataframe[0])["says"].tolist()[-1] == "93-100 %"
+    app = driver.open_app(driver.CONFIDENCE, analysis=analysis(), bins="15", **OPENED)
+    assert driver.displayed(app.dataframe[0])["says"].tolist()[-1] == "93-100 %"
     assert not app.get("progress")
-    votes = next(displayed(frame) for frame in app.dataframe if "against the label" in frame.value)
-    assert len(votes) == 24
     app.selectbox(key="item-0").select_index(3).run()
-    other = next(displayed(frame) for frame in app.dataframe if "against the label" in frame.value)
-    against = int((other["against the label"] == "yes").sum())
-    assert any(f"{against} against the label" in text for text in htmls(app, "jp-note"))
+    (votes,) = (frame for frame in app.dataframe if "against the label" in frame.value)
+    against = driver.displayed(votes)["against the label"].tolist()
+    assert len(against) == 24
+    n_against = against.count("yes")
+    assert any(f"{n_against} against the label" in text for text in driver.htmls(app, "jp-note"))

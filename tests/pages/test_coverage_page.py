@@ -4,28 +4,15 @@ from functools import cache
 
 from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
-from judgepanel.votes import load_votes
 from tests.helpers import transcripts
-from tests.pages.driver import (
-    JUDGES,
-    answer_of,
-    displayed,
-    downloads_of,
-    htmls,
-    links,
-    open_app,
-    prepared,
-    text_of,
-    until_done,
-)
+from tests.pages import driver
 
 COVERAGE = "pages/coverage.py"
 
 
 @cache
 def analysis():
-    loaded = load_votes(transcripts(), name="said.jsonl")
-    return workspace().create(loaded, Settings(splits=10), "said").id
+    return driver.created(transcripts(), 10, "said.jsonl")
 
 
 def menu(app):
@@ -33,52 +20,52 @@ def menu(app):
 
 
 def test_the_page_says_what_was_read_and_shows_what_was_not():
-    app = open_app(COVERAGE, analysis=analysis())
-    assert answer_of(app) == "88.9 % of 360 outputs are read as a verdict; mute the least, 67 %."
-    (card,) = [text for text in htmls(app) if text.startswith("P1 Parse rate of the outputs")]
-    assert card.startswith("P1 Parse rate of the outputs: fails.")
-    (judges,) = (displayed(frame) for frame in app.dataframe)
+    app = driver.open_app(COVERAGE, analysis=analysis())
+    answer = "88.9 % of 360 outputs are read as a verdict; mute the least, 67 %."
+    assert driver.answer_of(app) == answer
+    cards = [text for text in driver.htmls(app) if text.startswith("P1 Parse rate of the outputs")]
+    assert [card[:36] for card in cards] == ["P1 Parse rate of the outputs: fails."]
+    (judges,) = (driver.displayed(frame) for frame in app.dataframe)
     assert judges["judge"].tolist() == ["mute", "steady", "first"]
     assert judges["[[A]]"].tolist() == [0, 120, 0]
     assert judges["no verdict"].tolist() == [40, 0, 0]
     assert "bare last letter" not in judges
-    assert any("(row 3, no verdict): <img src=x" in text for text in htmls(app))
-    assert downloads_of(app) == ["Download CSV"]
+    assert any("(row 3, no verdict): <img src=x" in text for text in driver.htmls(app))
+    assert driver.downloads_of(app) == ["Download CSV"]
     assert any("inspect said.jsonl" in code.value for code in app.code)
-    assert links(app) == ["Next: who adds what?"]
+    assert driver.links(app) == ["Next: who adds what?"]
 
 
 def test_untrusted_outputs_reach_the_page_escaped():
-    app = open_app(COVERAGE, analysis=analysis())
+    app = driver.open_app(COVERAGE, analysis=analysis())
     bodies = [element.proto.body for element in app.get("html")]
     assert not any("<img" in body for body in bodies)
     assert any("&lt;img" in body for body in bodies)
 
 
 def test_the_page_is_in_the_menu_of_outputs_alone_and_says_so_elsewhere():
-    assert "Coverage" in menu(open_app(COVERAGE, analysis=analysis()))
-    votes = open_app(COVERAGE, analysis=prepared("one_class"))
+    assert "Coverage" in menu(driver.open_app(COVERAGE, analysis=analysis()))
+    votes = driver.open_app(COVERAGE, analysis=driver.prepared("one_class"))
     assert "Coverage" not in menu(votes)
-    assert answer_of(votes) == "The file holds votes, so there are no outputs to read."
-    nothing = open_app(COVERAGE)
+    assert driver.answer_of(votes) == "The file holds votes, so there are no outputs to read."
+    nothing = driver.open_app(COVERAGE)
     assert nothing.info[0].value.startswith("No votes yet. This page shows what was read")
 
 
 def test_start_leads_to_the_page_and_readers_see_it():
-    start = open_app(analysis=analysis())
-    assert "See what was read from the outputs" in links(start)
-    assert "88.9 % of 360 outputs" in text_of(start)
-    reader = open_app(COVERAGE, share=workspace().share(analysis()))
-    assert answer_of(reader).startswith("88.9 % of 360 outputs")
+    start = driver.open_app(analysis=analysis())
+    assert "See what was read from the outputs" in driver.links(start)
+    assert "88.9 % of 360 outputs" in driver.text_of(start)
+    reader = driver.open_app(COVERAGE, share=workspace().share(analysis()))
+    assert driver.answer_of(reader).startswith("88.9 % of 360 outputs")
 
 
 def test_judges_show_who_changes_when_the_order_is_turned_round():
-    app = until_done(open_app(JUDGES, analysis=analysis()))
+    app = driver.until_done(driver.open_app(driver.JUDGES, analysis=analysis()))
     assert "In both orders" in [header.value for header in app.main.get("header")]
-    sentence = next(text for text in htmls(app, "jp-text") if "in both orders" in text)
-    assert (
-        "The least consistent by the upper limit, first, says the same in both on 0 %" in sentence
-    )
+    sentence = next(text for text in driver.htmls(app, "jp-text") if "in both orders" in text)
+    least = "The least consistent by the upper limit, first, says the same in both on 0 %"
+    assert least in sentence
     assert sentence.endswith("1 judge prefers what is shown first.")
 
 

@@ -9,7 +9,7 @@ from judgepanel.studies.contract import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import MISSING, load_votes
 from judgepanel.votes.simulate import sample_bytes
-from tests.pages.driver import answer_of, downloads_of, open_app, text_of, until
+from tests.pages.driver import answer_of, downloads_of, text_of, with_downloads
 
 ESTIMATE = "pages/estimate.py"
 
@@ -27,8 +27,7 @@ def analysis():
 
 
 def finished(**parameters):
-    app = open_app(ESTIMATE, analysis=analysis(), **parameters)
-    return until(app, lambda: len(downloads_of(app)) == 3)
+    return with_downloads(ESTIMATE, 3, analysis=analysis(), **parameters)
 
 
 def test_rates_come_by_the_first_feature_with_differences_and_a_command():
@@ -39,9 +38,8 @@ def test_rates_come_by_the_first_feature_with_differences_and_a_command():
     assert "100 labels and the panel are worth " in text
     assert "GPTInst" in text
     assert any(" study estimate " in c.value and "--by=subset" in c.value for c in app.code)
-    assert sorted(downloads_of(app)) == [
-        *("Download CSV", "Download JSON", "Draw items to label (CSV)"),
-    ]
+    wanted = ["Download CSV", "Download JSON", "Draw items to label (CSV)"]
+    assert sorted(downloads_of(app)) == wanted
 
 
 def test_without_the_file_a_command_draws_the_items_with_their_texts():
@@ -61,6 +59,5 @@ def test_worth_by_panel_size_is_computed_once_its_section_is_open():
     closed = finished()
     assert "Worth by panel size" in " ".join(e.label for e in closed.expander)
     assert "labels are worth most with" not in text_of(closed)
-    opened = open_app(ESTIMATE, analysis=analysis(), panel_worth="true")
-    until(opened, lambda: len(downloads_of(opened)) == 5)
+    opened = with_downloads(ESTIMATE, 5, analysis=analysis(), panel_worth="true")
     assert "100 labels are worth most with " in text_of(opened)

@@ -14,7 +14,9 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes
 from tests.pages.driver import (
     answer_of,
+    button,
     checked,
+    created,
     displayed,
     htmls,
     links,
@@ -59,8 +61,7 @@ def opened(app, kind, key):
 def renamed(app, key, name):
     opened(app, "rename", key)
     app.text_input(key=f"name-{key}").set_value(name)
-    (button,) = [one_button for one_button in app.button if one_button.label == "Rename"]
-    return checked(button.click().run())
+    return checked(button(app, "Rename").click().run())
 
 
 def deleted(app, key):
@@ -181,12 +182,11 @@ def test_what_was_deleted_in_another_window_is_told_in_a_sentence(label):
     remaining, key = analysis("kept"), analysis("to go")
     app = opened(opened(open_app(), "delete", key), "rename", key)
     app.text_input(key=f"name-{key}").set_value("new")
-    wanted = [button for button in app.button if button.label == label]
+    wanted = button(app, label)
     workspace().delete(key)
-    checked(wanted[0].click().run())
-    assert htmls(app, "jp-problem") == [
-        "This analysis was already deleted, perhaps in another window."
-    ]
+    checked(wanted.click().run())
+    (sentence,) = htmls(app, "jp-problem")
+    assert sentence == "This analysis was already deleted, perhaps in another window."
     assert rows(app) == ["kept"]
     assert workspace().open(remaining)
 
@@ -227,10 +227,8 @@ def test_more_judges_on_the_same_items_get_a_difference_with_its_interval():
 
 def test_a_recommendation_that_fails_does_not_hold_up_the_next():
     lines = ["item_id,label,ann,bob", *(f"q{i},{i % 2},{i // 2 % 2},{i % 2}" for i in range(40))]
-    free = load_votes(
-        "\n".join(lines).encode(), name="v.csv", judge_table=b"judge,cost\nann,free\nbob,1\n"
-    )
-    bad = workspace().create(free, Settings(splits=2), "bad").id
+    costs = b"judge,cost\nann,free\nbob,1\n"
+    bad = created("\n".join(lines).encode(), 2, judge_table=costs)
     good = analysis("good", judges(3))
     app = open_app(analysis=bad, compare=good)
     until(app, lambda: "Panel in use (Best): " in text_of(app))

@@ -8,59 +8,43 @@ from functools import cache
 import pytest
 
 from judgepanel.studies.understand.method_grid import METHOD_GRID
-from judgepanel.ui.session import workspace
-from judgepanel.votes import load_votes
-from tests.pages.driver import (
-    answer_of,
-    checked,
-    displayed,
-    downloads_of,
-    htmls,
-    links,
-    open_app,
-    prepared,
-    text_of,
-    until,
-)
+from tests.pages import driver
 
 METHODS = "pages/methods.py"
 
 
 @cache
 def analysis():
-    return prepared("one_class", splits=4)
+    return driver.prepared("one_class", splits=4)
 
 
 def finished(name=None, **parameters):
     """The page with its grid done."""
-    app = open_app(METHODS, analysis=name or analysis(), **parameters)
-    return until(app, lambda: len(downloads_of(app)) == 2)
+    return driver.with_downloads(METHODS, 2, analysis=name or analysis(), **parameters)
 
 
 def test_the_grid_comes_with_a_table_downloads_and_its_command():
     app = finished()
-    assert re.search(r"lowest NLL, \d\.\d+ \[.*\] \(base rate: 0\.693\)", answer_of(app))
+    assert re.search(r"lowest NLL, \d\.\d+ \[.*\] \(base rate: 0\.693\)", driver.answer_of(app))
     assert [header.value for header in app.main.get("header")] == ["Method grid"]
-    assert downloads_of(app) == ["Download CSV", "Download JSON"]
+    assert driver.downloads_of(app) == ["Download CSV", "Download JSON"]
     (command,) = [code.value for code in app.code if " study " in code.value]
     assert command.split()[3] == "method_grid"
-    assert links(app) == ["Next: do the paper's results hold here?"]
+    assert driver.links(app) == ["Next: do the paper's results hold here?"]
 
 
 def test_the_nested_form_is_another_result():
     crossed, nested = finished(), finished(form="Nested")
-    assert (
-        displayed(nested.dataframe[0])["NLL"].tolist()
-        != displayed(crossed.dataframe[0])["NLL"].tolist()
-    )
-    assert "Nested form" in " ".join(htmls(nested, "Note:"))
-    assert "--form=nested" in text_of(nested)
+    levels = [driver.displayed(app.dataframe[0])["NLL"].tolist() for app in (nested, crossed)]
+    assert levels[0] != levels[1]
+    assert "Nested form" in " ".join(driver.htmls(nested, "Note:"))
+    assert "--form=nested" in driver.text_of(nested)
 
 
 @pytest.mark.parametrize("junk", [{"form": "xyz"}, {"score": "<b>"}])
 def test_view_state_that_nobody_offered_falls_back(junk):
-    assert answer_of(finished(**junk)) == answer_of(finished())
-    assert next(iter(junk.values())) not in answer_of(finished(**junk))
+    assert driver.answer_of(finished(**junk)) == driver.answer_of(finished())
+    assert next(iter(junk.values())) not in driver.answer_of(finished(**junk))
 
 
 def test_a_grid_called_off_keeps_what_there_is(monkeypatch):
@@ -72,12 +56,12 @@ def test_a_grid_called_off_keeps_what_there_is(monkeypatch):
 
     slow = replace(METHOD_GRID, run_chunk=waiting)
     monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", slow)
-    app = open_app(METHODS, analysis=prepared("one_class", splits=11))
-    until(app, lambda: htmls(app, "jp-answer"))
-    checked(app.button(key="cancel-method_grid").click().run())
+    app = driver.open_app(METHODS, analysis=driver.prepared("one_class", splits=11))
+    driver.until(app, lambda: driver.htmls(app, "jp-answer"))
+    driver.checked(app.button(key="cancel-method_grid").click().run())
     go_on.set()
-    until(app, lambda: [w for w in app.warning if w.value.startswith("Cancelled after ")])
-    assert "lowest NLL" in answer_of(app)
+    driver.until(app, lambda: [w for w in app.warning if w.value.startswith("Cancelled after ")])
+    assert "lowest NLL" in driver.answer_of(app)
 
 
 def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings():
@@ -85,9 +69,7 @@ def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings():
     for i in range(12):
         label = i % 2
         rows.append(f"i{i},{label},{label},{label if i % 3 else 1 - label},{i % 4 // 2}")
-    loaded = load_votes("\n".join(rows).encode(), name="tiny.csv")
-    settings = replace(workspace().open(analysis()).settings, splits=2)
-    app = finished(workspace().create(loaded, settings, "tiny.csv").id)
-    notices = " ".join(htmls(app, "Note:"))
+    app = finished(driver.created("\n".join(rows).encode(), splits=2))
+    notices = " ".join(driver.htmls(app, "Note:"))
     assert "Only 6 labels calibrate" in notices
-    assert "nan" not in text_of(app).lower().replace("dominan", "")
+    assert "nan" not in driver.text_of(app).lower().replace("dominan", "")

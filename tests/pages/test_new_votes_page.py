@@ -7,21 +7,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from judgepanel.studies.contract import Settings
-from judgepanel.ui.session import workspace
 from judgepanel.ui.uploads import Upload
-from judgepanel.votes import load_votes
 from judgepanel.votes.companions import votes_csv
 from judgepanel.votes.simulate import SimulationSpec, sample_votes, simulate
-from tests.pages.driver import (
-    answer_of,
-    displayed,
-    downloads_of,
-    htmls,
-    open_app,
-    text_of,
-    until,
-)
+from tests.pages import driver
 
 NEW_VOTES = "pages/new_votes.py"
 
@@ -30,14 +19,13 @@ NEW_VOTES = "pages/new_votes.py"
 def analysis():
     """The sample's first 200 items."""
     first = sample_votes("clean_pairwise").with_items(np.arange(300) < 200)
-    loaded = load_votes(votes_csv(first), name="votes.csv", task="pairwise")
-    return workspace().create(loaded, Settings(splits=4), "votes").id
+    return driver.created(votes_csv(first), task="pairwise")
 
 
 def given(votes):
     """The page with these new votes, once the panel is there."""
-    app = open_app(NEW_VOTES, analysis=analysis())
-    until(app, lambda: app.code)
+    app = driver.open_app(NEW_VOTES, analysis=analysis())
+    driver.until(app, lambda: app.code)
     app.session_state[f"new_votes-{analysis()}-kept"] = Upload("new.csv", votes)
     return app.run()
 
@@ -53,26 +41,27 @@ def new(*, label=True, turned=""):
 
 def test_votes_like_those_before_are_no_news_and_can_be_added_to_them():
     app = given(new())
-    assert re.match(r"Yes: right on [\d.]+ % \[.*\] of 100 labelled new items", answer_of(app))
-    assert any(text.startswith("On ") and "90 % sure" in text for text in htmls(app, "jp-reading"))
-    assert "Download all 100 scores (scored.csv)" in downloads_of(app)
+    pattern = r"Yes: right on [\d.]+ % \[.*\] of 100 labelled new items"
+    assert re.match(pattern, driver.answer_of(app))
+    readings = driver.htmls(app, "jp-reading")
+    assert any(text.startswith("On ") and "90 % sure" in text for text in readings)
+    assert "Download all 100 scores (scored.csv)" in driver.downloads_of(app)
     app.button(key="refit").click().run()
-    assert "I read 300 items and 24 judges" in text_of(app)
+    assert "I read 300 items and 24 judges" in driver.text_of(app)
 
 
 def test_without_labels_the_judges_are_all_that_can_be_compared():
     app = given(new(label=False))
-    assert answer_of(app) == (
-        "Nothing speaks against it: no judge is shown to have moved, and no label came."
-    )
-    assert "Download the joined votes (CSV)" not in downloads_of(app)
+    answer = "Nothing speaks against it: no judge is shown to have moved, and no label came."
+    assert driver.answer_of(app) == answer
+    assert "Download the joined votes (CSV)" not in driver.downloads_of(app)
 
 
 def test_a_judge_that_now_says_the_opposite_is_named():
     name = sample_votes("clean_pairwise").judges[0]
     app = given(new(turned=name))
-    assert "1 judge of 24 moved" in answer_of(app)
-    moved = next(displayed(frame) for frame in app.dataframe if "share of" in frame.value)
+    assert "1 judge of 24 moved" in driver.answer_of(app)
+    moved = next(driver.displayed(frame) for frame in app.dataframe if "share of" in frame.value)
     assert moved["judge"][0] == name
     assert moved["share of"][0] == "agreement with the others"
 
@@ -85,14 +74,14 @@ def test_a_panel_that_is_no_longer_right_is_said():
     for old, own in zip(worse.judges, names, strict=True):
         head[head.index(old)] = own
     app = given("\n".join([",".join(head), *data[1:]]).replace("\nitem", "\nnew").encode())
-    assert answer_of(app).startswith("No: right on ")
+    assert driver.answer_of(app).startswith("No: right on ")
 
 
 def test_votes_of_nobody_in_the_panel_are_refused():
     app = given(b"item_id,x,y\nq1,1,0\nq2,0,1\n")
-    assert "none of the panel's judges is in this file" in htmls(app, "jp-problem")[0]
+    assert "none of the panel's judges is in this file" in driver.htmls(app, "jp-problem")[0]
 
 
 def test_items_that_were_there_before_are_not_added_twice():
     app = given(votes_csv(sample_votes("clean_pairwise")))
-    assert "200 items are in both files" in htmls(app, "jp-problem")[0]
+    assert "200 items are in both files" in driver.htmls(app, "jp-problem")[0]

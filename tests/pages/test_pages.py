@@ -15,13 +15,11 @@ from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.registry import ENTRIES
 from judgepanel.render.text import markdown_text
 from judgepanel.service.basics import NotFound, ServerProblem
-from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.curator import with_costs
 from judgepanel.ui import session
 from judgepanel.ui.pages import paper
 from judgepanel.ui.reporting import collected
-from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import SAMPLES, SimulationSpec, simulate
 from tests.pages.driver import (
     CONFIDENCE,
@@ -30,7 +28,9 @@ from tests.pages.driver import (
     RECOMMENDED,
     analysis_in,
     answer_of,
+    button,
     checked,
+    created,
     displayed,
     downloads_of,
     htmls,
@@ -62,9 +62,9 @@ def entries_with(run_chunk):
     return {**ENTRIES, PANEL_CURVE.name: replace(entry, study=study)}
 
 
-def form_button(app):
-    (result,) = [button for button in app.button if button.label == "Apply as a new analysis"]
-    return result
+def applied(app):
+    """The page after the form of settings was sent."""
+    return checked(button(app, "Apply as a new analysis").click().run())
 
 
 def test_start_shows_an_uploader_what_a_file_looks_like_and_every_sample():
@@ -141,18 +141,16 @@ def test_the_same_link_shows_the_same_answer_to_another_visitor():
 
 def test_another_aggregator_is_another_result():
     app = until_done(open_app(CURVE, analysis=prepared("clean_pairwise")))
-    before = displayed(app.dataframe[0])
-    after = displayed(
-        until_done(app.selectbox(key="aggregator").select("majority").run()).dataframe[0]
-    )
-    assert before["NLL"].tolist() != after["NLL"].tolist()
+    before = displayed(app.dataframe[0])["NLL"].tolist()
+    until_done(app.selectbox(key="aggregator").select("majority").run())
+    assert displayed(app.dataframe[0])["NLL"].tolist() != before
 
 
 def test_other_settings_make_a_new_analysis_and_keep_the_old_one():
     app = sample("clean_pairwise")
     before = analysis_in(app)
     next(box for box in app.number_input if box.label == "Splits").set_value(20)
-    checked(form_button(app).click().run())
+    applied(app)
     after = analysis_in(app)
     space = session.workspace()
     assert after != before
@@ -170,7 +168,7 @@ def test_there_are_as_many_splits_as_the_verdict_needs_where_none_are_given():
 def test_the_same_settings_make_no_new_analysis():
     app = sample("clean_pairwise")
     before = analysis_in(app)
-    checked(form_button(app).click().run())
+    applied(app)
     assert analysis_in(app) == before
 
 
@@ -178,7 +176,7 @@ def test_settings_that_do_not_fit_are_refused_in_one_sentence():
     app = sample("one_class")
     before = analysis_in(app)
     next(box for box in app.selectbox if box.label == "Orientation").select("as_given")
-    checked(form_button(app).click().run())
+    applied(app)
     (sentence,) = htmls(app, "jp-problem")
     assert "a constant prediction would look perfect" in sentence
     assert analysis_in(app) == before
@@ -190,7 +188,7 @@ def test_a_part_of_the_judges_can_be_analysed():
     chosen = list(space.votes(space.open(analysis_in(app)).votes_sha256).judges[:6])
     app.multiselect[0].set_value(chosen)
     next(box for box in app.number_input if box.label == "Splits").set_value(10)
-    checked(form_button(app).click().run())
+    applied(app)
     until_done(turn_to(app, CURVE))
     assert displayed(app.dataframe[0])["panel"].tolist()[0] == "all 6"
     assert "6" in answer_of(app)
@@ -202,25 +200,16 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch):
 
     analysis = prepared("sparse_humans", splits=12)
     app = open_app(analysis=analysis)
-    opened = session.workspace().open(analysis)
-    assert (
-        session.workspace().result(
-            PANEL_CURVE, opened.votes_sha256, PanelCurveSpec(opened.settings)
-        )
-        is None
-    )
+    space, opened = session.workspace(), session.workspace().open(analysis)
+    spec = PanelCurveSpec(opened.settings)
+    assert space.result(PANEL_CURVE, opened.votes_sha256, spec) is None
     with monkeypatch.context() as patch:
         patch.setattr("judgepanel.ui.pages.curve.ENTRIES", entries_with(broken))
         until_done(turn_to(app, CURVE))
         (sentence,) = htmls(app, "jp-problem")
         assert sentence.startswith("Something went wrong")
-    checked(again(app).click().run())
+    checked(button(app, "Run again").click().run())
     assert "60" in answer_of(until_done(app))
-
-
-def again(app):
-    (button,) = [button for button in app.button if button.label == "Run again"]
-    return button
 
 
 def test_pages_run_without_being_parsed_into_a_tree_first(monkeypatch):
@@ -262,12 +251,8 @@ def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link
 def test_the_recommended_panel_opens_with_two_cards_and_can_be_taken_away():
     app = until_done(open_app(RECOMMENDED, analysis=prepared("clean_pairwise", 2)))
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
-    assert downloads_of(app)[:4] == [
-        "Download panel.json",
-        "Download Python scorer",
-        "Download weights (CSV)",
-        "Download report (HTML)",
-    ]
+    files = ("panel.json", "Python scorer", "weights (CSV)", "report (HTML)")
+    assert downloads_of(app)[:4] == [f"Download {file}" for file in files]
     cards = htmls(app, "jp-badge")
     assert sum("Recommended" in card for card in cards) == 1
     uses = [text for text in htmls(app) if "of new items; at least 90 % sure on " in text]
@@ -348,9 +333,7 @@ def two_cards():
     frame = pd.DataFrame(votes.votes, columns=list(votes.judges))
     frame.insert(0, "label", votes.labels)
     frame.insert(0, "item_id", list(votes.item_ids))
-    file = frame.replace(-1, "").to_csv(index=False).encode()
-    loaded = load_votes(file, name="votes.csv", task="pairwise")
-    return session.workspace().create(loaded, Settings(splits=4), "votes").id
+    return created(frame.replace(-1, "").to_csv(index=False).encode(), task="pairwise")
 
 
 def test_costs_are_typed_into_an_analysis_and_open_a_new_one():
@@ -376,7 +359,7 @@ def costs_saved(app, title):
     """The page after its costs were saved as they stood."""
     next(toggle for toggle in app.toggle if toggle.label == title).set_value(True)
     app.run()
-    return next(b for b in app.button if b.label == "Save costs").click().run()
+    return button(app, "Save costs").click().run()
 
 
 def test_another_preference_or_candidate_is_read_from_the_same_run(monkeypatch):

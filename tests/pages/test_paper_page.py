@@ -10,34 +10,15 @@ import pytest
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.paper.claim import JOINT_TITLE
 from judgepanel.present.registry import STUDIES, entries_of
-from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.claim import CLAIM
 from judgepanel.studies.paper.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.ui.session import workspace
-from judgepanel.votes import load_votes
-from tests.pages.driver import (
-    answer_of,
-    displayed,
-    downloads_of,
-    htmls,
-    links,
-    open_app,
-    prepared,
-    text_of,
-    until,
-)
+from tests.pages import driver
 
 PAPER = PAPER_PAGE.file
 SECTIONS = (
-    "pipeline_ablation",
-    "calibrator_design",
-    "reliability_weighting",
-    "jury",
-    "distortion",
-    "narrow_band",
-    "fraction_sweep",
-    "variance_decomposition",
-    "permutation",
+    *("pipeline_ablation", "calibrator_design", "reliability_weighting", "jury", "distortion"),
+    *("narrow_band", "fraction_sweep", "variance_decomposition", "permutation"),
 )
 
 
@@ -58,19 +39,17 @@ def short(monkeypatch):
 
 @cache
 def analysis(name, splits=2):
-    return prepared(name, splits=splits)
+    return driver.prepared(name, splits=splits)
 
 
 def finished(name="one_class", **parameters):
-    app = open_app(PAPER, analysis=analysis(name), **parameters)
-    return until(app, lambda: len(downloads_of(app)) == 2)
+    return driver.with_downloads(PAPER, 2, analysis=analysis(name), **parameters)
 
 
 def opened(*sections, name="one_class", **parameters):
     """The page with these sections open and done, and the claim."""
-    open_sections = dict.fromkeys(sections, "true")
-    app = open_app(PAPER, analysis=analysis(name, 4), **open_sections, **parameters)
-    return until(app, lambda: len(downloads_of(app)) == 2 + 2 * len(sections))
+    parameters |= {"analysis": analysis(name, 4), **dict.fromkeys(sections, "true")}
+    return driver.with_downloads(PAPER, 2 + 2 * len(sections), **parameters)
 
 
 def commands_of(app):
@@ -83,7 +62,7 @@ def test_the_answer_the_sections_the_tables_and_the_command_are_there():
     match = re.match(
         r"With one-class coding NLL (\S+), which measures the coding, not the judges; with "
         r"honest labels (\S+) \[",
-        answer_of(app),
+        driver.answer_of(app),
     )
     assert match
     assert float(match[1]) < 0.05
@@ -93,20 +72,20 @@ def test_the_answer_the_sections_the_tables_and_the_command_are_there():
     parts = ["No judge at all", "Step by step", "The paper's tables", "Sources", JOINT_TITLE]
     labels = [html.unescape(section.label) for section in app.main.expander]
     assert set(parts) < set(labels)
-    coded, honest, published, joint = (displayed(frame) for frame in app.dataframe)
+    coded, honest, published, joint = (driver.displayed(frame) for frame in app.dataframe)
     assert set(coded["measures"]) == {"measures the coding, not the judges"}
     assert min(float(value) for value in honest["NLL, all"]) > 0.2
     assert len(published) == 9
     assert joint["step"].tolist()[1] == "joint in place of one-coin"
     assert any("study claim " in code.value for code in app.code)
-    assert links(app) == ["Next: which judges?"]
+    assert driver.links(app) == ["Next: which judges?"]
 
 
 def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatters():
     app = finished()
-    boxes = htmls(app, "Everything in this box measures the coding, not the judges.")
+    boxes = driver.htmls(app, "Everything in this box measures the coding, not the judges.")
     assert len(boxes) == 4
-    sentence = htmls(app, "jp-text")
+    sentence = driver.htmls(app, "jp-text")
     assert any("No judge is needed: a score that says one half" in text for text in sentence)
     assert any("arXiv 2310.07641" in text for text in sentence)
 
@@ -114,31 +93,29 @@ def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatt
 def test_a_sample_goes_through_the_same_study_in_place_of_the_votes():
     app = finished("one_class", votes="A clean pairwise panel")
     assert any("sample_data/clean_pairwise_votes.csv" in code.value for code in app.code)
-    own = answer_of(finished("clean_pairwise"))
-    assert answer_of(app) == f"Sample 'A clean pairwise panel': {own}"
+    own = driver.answer_of(finished("clean_pairwise"))
+    assert driver.answer_of(app) == f"Sample 'A clean pairwise panel': {own}"
 
 
 def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(tmp_path, monkeypatch):
     monkeypatch.setenv("JUDGEPANEL_HOME", str(tmp_path))
-    mine = prepared("one_class", splits=2)
+    mine = driver.prepared("one_class", splits=2)
     for who, chosen in (
         ({"analysis": mine}, "A clean pairwise panel"),
         ({"share": workspace().share(mine)}, "A hard panel"),
     ):
-        app = open_app(PAPER, votes=chosen, **who)
-        until(app, lambda app=app: len(downloads_of(app)) == 2)
+        app = driver.with_downloads(PAPER, 2, votes=chosen, **who)
         assert any("sample_data/" in code.value for code in app.code)
 
 
 def test_another_benchmark_can_stand_beside():
     app = finished("one_class", paper="LLMBar")
-    assert "the paper, 53 judges" in displayed(app.dataframe[2])
+    assert "the paper, 53 judges" in driver.displayed(app.dataframe[2])
 
 
 def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_computed():
-    name = prepared("one_class", splits=3)
-    app = open_app(PAPER, analysis=name)
-    until(app, lambda: len(downloads_of(app)) == 2)
+    name = driver.prepared("one_class", splits=3)
+    app = driver.with_downloads(PAPER, 2, analysis=name)
     studies = [STUDIES[section] for section in SECTIONS]
     labels = [expander.label for expander in app.main.expander]
     assert labels[-len(studies) :] == [f"**{study.title}** {study.question}" for study in studies]
@@ -150,10 +127,10 @@ def test_the_other_studies_are_closed_in_the_papers_order_and_nothing_is_compute
 
 def test_open_sections_have_answers_tables_downloads_and_commands():
     app = opened(*SECTIONS)
-    assert len(htmls(app, "jp-result")) >= len(SECTIONS)
+    assert len(driver.htmls(app, "jp-result")) >= len(SECTIONS)
     assert commands_of(app) == ["claim", *SECTIONS]
-    assert "nan" not in text_of(app).lower().replace("dominan", "")
-    answers = " ".join(htmls(app, "jp-text"))
+    assert "nan" not in driver.text_of(app).lower().replace("dominan", "")
+    answers = " ".join(driver.htmls(app, "jp-text"))
     assert re.search(r"\d+ % of the variance is between judges \[\d+ %, \d+ %\]", answers)
     assert "permuted labels" in answers
 
@@ -162,30 +139,27 @@ def test_a_sample_is_what_open_sections_show_too():
     app = opened("jury", votes="A clean pairwise panel")
     (command,) = [code.value for code in app.code if " study jury " in code.value]
     assert "sample_data/clean_pairwise_votes.csv" in command
-    assert "Each is computed on the sample 'A clean pairwise panel' when you open it." in htmls(
-        app, "jp-reading"
-    )
+    note = "Each is computed on the sample 'A clean pairwise panel' when you open it."
+    assert note in driver.htmls(app, "jp-reading")
 
 
 def test_another_aggregator_is_used_where_a_section_can_and_else_it_says_so():
     sections = ("calibrator_design", "narrow_band")
     before, after = opened(*sections), opened(*sections, aggregator="majority vote")
-    assert not displayed(after.dataframe[-2]).equals(displayed(before.dataframe[-2]))
-    assert "with majority vote" in " ".join(htmls(after, "jp-text"))
-    assert htmls(after, "This section shows") == ["This section shows one-coin + beta."]
-    assert not htmls(before, "This section shows")
+    assert not driver.displayed(after.dataframe[-2]).equals(driver.displayed(before.dataframe[-2]))
+    assert "with majority vote" in " ".join(driver.htmls(after, "jp-text"))
+    assert driver.htmls(after, "This section shows") == ["This section shows one-coin + beta."]
+    assert not driver.htmls(before, "This section shows")
 
 
 def test_too_few_labels_for_a_section_leave_the_rest_of_the_page():
-    header = "id,label," + ",".join(f"j{j}" for j in range(4))
-    rows = [
-        f"i{i},{i % 2}," + ",".join(str((i + (i + j) // 3) % 2) for j in range(4))
-        for i in range(14)
-    ]
-    loaded = load_votes("\n".join([header, *rows]).encode(), name="tiny.csv")
-    tiny = workspace().create(loaded, Settings(splits=4), "tiny").id
-    app = open_app(PAPER, analysis=tiny, fraction_sweep="true", jury="true")
-    until(app, lambda: htmls(app, "jp-problem"))
-    assert "too few labelled items for any of these" in htmls(app, "jp-problem")[0]
-    until(app, lambda: "jury" in commands_of(app))
-    until(app, lambda: htmls(app, "jp-answer"))
+    lines = ["id,label,j0,j1,j2,j3"]
+    for i in range(14):
+        votes = [(i + (i + j) // 3) % 2 for j in range(4)]
+        lines.append(",".join(map(str, (f"i{i}", i % 2, *votes))))
+    tiny = driver.created("\n".join(lines).encode())
+    app = driver.open_app(PAPER, analysis=tiny, fraction_sweep="true", jury="true")
+    driver.until(app, lambda: driver.htmls(app, "jp-problem"))
+    assert "too few labelled items for any of these" in driver.htmls(app, "jp-problem")[0]
+    driver.until(app, lambda: "jury" in commands_of(app))
+    driver.until(app, lambda: driver.htmls(app, "jp-answer"))

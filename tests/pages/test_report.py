@@ -10,7 +10,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES, RECOMMENDED_PAGE
 from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
@@ -29,28 +28,19 @@ from judgepanel.ui.reporting import LONGEST, collected, missing_words
 from judgepanel.ui.session import workspace
 from judgepanel.words.text import markdown
 from tests.helpers import make_votes
-from tests.pages.driver import CURVE, checked, htmls, open_app, prepared, until_done
+from tests.pages import driver
+from tests.pages.driver import CURVE, button, checked, htmls, open_app, prepared, until_done
 
 WHAT, BY, WHY = "Keep *all* <b>24</b>", "Ann [x](y)", "Nothing against it,\nsee the curve."
 
 
-def button(app: AppTest):
-    (result,) = [
-        one_button for one_button in app.button if one_button.label == "Record the decision"
-    ]
-    return result
-
-
 def decide(app: AppTest, what: str, by: str, why: str) -> AppTest:
-    """Fill in the form and send it."""
-    sentence, reason = (
-        text_area for text_area in app.text_area if text_area.label in ("What was decided", "Why")
-    )
-    (who,) = (text_input for text_input in app.text_input if text_input.label == "Who decided")
-    sentence.input(what)
-    reason.input(why)
-    who.input(by)
-    return checked(button(app).click().run())
+    """Fill in the form, as far as it asks, and send it."""
+    given = {"What was decided": what, "Why": why, "Who decided": by}
+    for field in (*app.text_area, *app.text_input):
+        if field.label in given:
+            field.input(given[field.label])
+    return checked(button(app, "Record the decision").click().run())
 
 
 def errors(app: AppTest) -> list[str]:
@@ -73,10 +63,7 @@ def test_a_decision_is_recorded_and_shown_on_every_page() -> None:
         assert made.made[:10] in html
     assert all(not text_area.value for text_area in app.text_area)
     decide(app, "Second thoughts", BY, WHY)
-    assert [decision.what for decision in workspace().decisions(analysis)] == [
-        WHAT,
-        "Second thoughts",
-    ]
+    assert [each.what for each in workspace().decisions(analysis)] == [WHAT, "Second thoughts"]
 
 
 @pytest.mark.parametrize(
@@ -111,9 +98,7 @@ def test_a_reader_sees_decisions_and_downloads_and_no_form() -> None:
     assert WHAT in html
     labels = [download_button.proto.label for download_button in app.get("download_button")]
     assert labels[:2] == ["Download report as HTML", "Download report as Markdown"]
-    assert not [
-        one_button for one_button in app.button if one_button.label == "Record the decision"
-    ]
+    assert "Record the decision" not in [button.label for button in app.button]
     assert not app.text_area
 
 
@@ -176,6 +161,18 @@ def test_a_new_link_stays_in_sight_when_an_older_one_is_revoked() -> None:
     assert not [code.value for code in app.code if "share=" in code.value]
 
 
+def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same() -> None:
+    analysis = prepared("one_class", splits=2)
+    space = workspace()
+    tokens = space.share(analysis), space.share(analysis, 0.0)
+    space.delete(analysis)
+    for token in (*tokens, "x" * 43, "<b>", ""):
+        app = open_app(CURVE, analysis=analysis, share=token)
+        assert "it is incomplete, has expired, or was revoked." in driver.text_of(app)
+        assert not htmls(app, "jp-answer")
+        assert "New analysis" not in [link.proto.label for link in app.get("page_link")]
+
+
 def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:
     analysis = prepared("one_class")
     space, token = workspace(), workspace().share(analysis)
@@ -187,18 +184,12 @@ def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:
         collected(readers, opened)
 
 
-def recommended() -> Recommendation:
-    """The recommendation of other votes: whether its pipeline suits these is of no concern."""
-    few = make_votes(3, 40, 3)
-    spec = RECOMMEND.spec(settings=Settings(splits=2), folds=2)
-    outcome: Recommendation = run(RECOMMEND, few, spec, jobs=1)
-    return outcome
-
-
 def test_every_study_but_those_ticked_by_hand_is_looked_for() -> None:
     opened = workspace().open(prepared("one_class", splits=2))
     votes = workspace().votes(opened.votes_sha256)
-    outcome = recommended()
+    # Of other votes: whether its pipeline suits these is of no concern.
+    spec = RECOMMEND.spec(settings=Settings(splits=2), folds=2)
+    outcome = run(RECOMMEND, make_votes(3, 40, 3), spec, jobs=1)
     before = default_specs(votes, opened.settings)
     after = default_specs(votes, opened.settings, outcome)
     assert set(after) == set(STUDIES) - {"what_if"}
@@ -275,11 +266,6 @@ def test_in_a_team_who_signed_in_decides_and_nobody_types_a_name(
     monkeypatch.setattr("judgepanel.ui.reporting.user", lambda: User("ann", "Ann <b>A.</b>"))
     analysis = prepared("one_class")
     app = open_app(CURVE, analysis=analysis)
-    assert not [text_input for text_input in app.text_input if text_input.label == "Who decided"]
-    sentence, reason = (
-        text_area for text_area in app.text_area if text_area.label in ("What was decided", "Why")
-    )
-    sentence.input(WHAT)
-    reason.input(WHY)
-    checked(button(app).click().run())
+    assert not [field for field in app.text_input if field.label == "Who decided"]
+    decide(app, WHAT, "nobody asks", WHY)
     assert [decision.by for decision in workspace().decisions(analysis)] == ["Ann <b>A.</b>"]

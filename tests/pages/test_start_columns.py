@@ -202,10 +202,8 @@ def test_errors_and_notes_name_the_place_on_the_page_and_no_option():
 def test_one_role_is_taken_over_and_all_judges_are_named_once_one_is():
     from judgepanel.intake.answer import ColumnPreview, Preview
 
-    columns = tuple(
-        ColumnPreview(name, role, "", ())
-        for name, role in (("a", "judge"), ("b", "judge"), ("y", "label"), ("z", "ignore"))
-    )
+    roles = {"a": "judge", "b": "judge", "y": "label", "z": "ignore"}
+    columns = tuple(ColumnPreview(name, role, "", ()) for name, role in roles.items())
     chosen = FileChoices()
     chosen.set_role("z", "judge", Preview(columns, 4, 9))
     assert chosen.choices().judge_columns == ("a", "b", "z")

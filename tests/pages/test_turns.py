@@ -11,23 +11,15 @@ from typing import Any
 import pytest
 
 from judgepanel.present.registry import ENTRIES
-from judgepanel.service.jobs import WATCHED_SECONDS
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.understand.judges import JUDGES as JUDGES_STUDY
 from judgepanel.studies.understand.method_grid import METHOD_GRID
 from judgepanel.ui import server as spaces
 from judgepanel.ui.session import workspace
 from tests.pages.driver import JUDGES, answer_of, htmls, open_app, prepared, turn_to, until
+from tests.service.counting import Clock
 
 METHODS = "pages/methods.py"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -67,7 +59,7 @@ def test_the_page_that_is_open_goes_first_and_the_one_that_was_left_goes_on_late
     try:
         app = open_app(METHODS, analysis=name)
         until(app, lambda: htmls(app, "jp-answer") and len(grid.started) == 2)
-        clock.now += WATCHED_SECONDS + 1
+        clock.everybody_leaves()
         turn_to(app, JUDGES)
         until(app, lambda: htmls(app, "jp-answer") and len(judges.started) == 2)
         grid.go.set()  # The chunk under way when the page was left is finished, and kept.

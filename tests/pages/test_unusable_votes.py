@@ -5,13 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.studies.contract import Settings
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pages.recommended import _costs
 from judgepanel.ui.session import workspace
 from judgepanel.ui.uploads import Upload
-from judgepanel.votes import load_votes
-from tests.pages.driver import analysis_in, htmls, open_app, prepared, text_of
+from tests.pages.driver import analysis_in, button, created, htmls, open_app, prepared, text_of
 
 JUDGES = "pages/judges.py"
 RECOMMENDED = "pages/recommended_panel.py"
@@ -23,11 +21,6 @@ def votes_of(cells):
     lines = [",".join(("item_id", *cells))]
     lines += [",".join((f"q{i}", *(str(cells[name][i]) for name in cells))) for i in range(n_items)]
     return "\n".join(lines).encode()
-
-
-def analysis(data, judge_table=None):
-    loaded = load_votes(data, name="votes.csv", judge_table=judge_table)
-    return workspace().create(loaded, Settings(splits=2), "votes").id
 
 
 def random_votes(*judges, n_items=40):
@@ -45,16 +38,14 @@ def problem_of(app):
 @pytest.mark.parametrize("cost", ["-1", "free"])
 def test_a_cost_that_is_no_price_is_refused_in_a_sentence(cost):
     table = f"judge,cost\nann,1\nbob,{cost}\neve,2\n".encode()
-    app = open_app(
-        RECOMMENDED, analysis=analysis(votes_of(random_votes("ann", "bob", "eve")), table)
-    )
-    assert "cost" in problem_of(app)
+    key = created(votes_of(random_votes("ann", "bob", "eve")), 2, judge_table=table)
+    assert "cost" in problem_of(open_app(RECOMMENDED, analysis=key))
 
 
 @pytest.mark.parametrize("page", [None, JUDGES, RECOMMENDED])
 def test_votes_of_constant_judges_are_refused_and_can_be_deleted(page):
     data = votes_of({"label": [1] * 40, "ann": [1] * 40, "bob": [1] * 40})
-    app = open_app(page, analysis=analysis(data))
+    app = open_app(page, analysis=created(data, 2))
     assert "set aside" in problem_of(app) or "judge" in problem_of(app)
     if page is None:
         assert any("Delete" in popover.proto.popover.label for popover in app.get("popover"))
@@ -63,7 +54,7 @@ def test_votes_of_constant_judges_are_refused_and_can_be_deleted(page):
 def test_a_cost_is_that_of_the_judge_of_this_name_where_another_is_set_aside():
     cells = {**random_votes("b", "c", "d"), "a": [""] * 40}
     table = b"judge,cost\na,7\nb,1\nc,100\nd,5\n"
-    opened = workspace().open(analysis(votes_of(cells), table))
+    opened = workspace().open(created(votes_of(cells), 2, judge_table=table))
     context = PageContext(opened, workspace().votes(opened.votes_sha256))
     np.testing.assert_equal(_costs(context, ("b", "c", "d")), [1.0, 100.0, 5.0])
 
@@ -87,7 +78,6 @@ def test_settings_that_the_form_does_not_show_are_kept():
     many = replace(opened.settings, protocol="paper", splits=2_000)
     app = open_app(analysis=workspace().with_settings(opened, many).id)
     before = analysis_in(app)
-    (button,) = [button for button in app.button if button.label == "Apply as a new analysis"]
-    button.click().run()
+    button(app, "Apply as a new analysis").click().run()
     assert not app.exception
     assert analysis_in(app) == before

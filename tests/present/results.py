@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.runner import run
@@ -37,6 +38,13 @@ def spec_of(name):
     """A quick spec of a study."""
     spec: Spec = ENTRIES[name].study.spec(settings=SETTINGS, **QUICK.get(name, {}))
     return spec
+
+
+@cache
+def recommended():
+    """What is recommended for 80 items and 6 judges: an average."""
+    votes = make_votes(3, 80, 6)
+    return run(RECOMMEND, votes, RecommendSpec(Settings(splits=3), folds=3), jobs=1)
 
 
 @cache

@@ -6,20 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.present.paper.pipeline import (
-    ablation_figure,
-    ablation_sentence,
-    ablation_table,
-)
+from judgepanel.present.paper.pipeline import ablation_figure, ablation_sentence, ablation_table
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.pipeline_ablation import (
-    PIPELINE_ABLATION,
-    PipelineAblationSpec,
-)
+from judgepanel.studies.paper.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.runner import run
-from judgepanel.words.sentences import CODING
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes, named
 
 
 @cache
@@ -68,9 +60,8 @@ def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure():
     assert "Without the correction" not in unsure
 
 
-def test_one_split_says_nothing_and_coding_is_named():
+def test_one_split_says_nothing():
     assert ablation_sentence(replace(result(), n_splits=1)) == "Not enough splits yet to say."
-    assert ablation_sentence(replace(result(), measures_coding=True)).endswith(CODING)
 
 
 def test_the_table_has_every_step_of_every_panel_and_sets_where_they_are():
@@ -84,28 +75,14 @@ def test_the_table_has_every_step_of_every_panel_and_sets_where_they_are():
     assert blank == (steps == "1").tolist()
 
 
-def named(figure, name):
-    (trace,) = [trace for trace in figure.data if trace.name == name]
-    return trace
-
-
 def test_all_judges_come_first_and_every_dot_is_where_the_result_says():
-    figure = ablation_figure(result((3, 5)))
-    assert [trace.name for trace in figure.data] == [
-        "all 8",
-        "top-5",
-        "top-3",
-        "base rate",
-    ]
-    for row, name in ((-1, "all 8"), (1, "top-5"), (0, "top-3")):
-        trace = named(figure, name)
-        assert list(trace.x) == result((3, 5)).nll.value[row].tolist()
-        np.testing.assert_allclose(
-            np.array(trace.x) + trace.error_x.array, result((3, 5)).nll.hi[row], rtol=1e-12
-        )
-        np.testing.assert_allclose(
-            np.array(trace.x) - trace.error_x.arrayminus, result((3, 5)).nll.lo[row], rtol=1e-12
-        )
+    *dots, base_rate = ablation_figure(result((3, 5))).data
+    assert [trace.name for trace in dots] == ["all 8", "top-5", "top-3"]
+    for row, trace in zip((-1, 1, 0), dots, strict=True):
+        ends = tuple(result((3, 5)).nll[row])
+        np.testing.assert_allclose(drawn(trace), ends, rtol=1e-12)
+    assert len({trace.marker.symbol for trace in dots}) == 3, "they differ without colour too"
+    assert base_rate.name == "base rate"
 
 
 def test_panels_of_a_step_lie_beside_each_other_near_its_label():
@@ -121,11 +98,6 @@ def test_the_base_rate_is_a_line_across_all_steps():
     assert list(line.x) == [result((3, 5)).null_nll] * 2
     assert line.y[0] <= -0.5
     assert line.y[1] >= len(result((3, 5)).steps) - 0.5
-
-
-def test_panels_differ_in_symbol_and_not_in_colour_alone():
-    figure = ablation_figure(result((3, 5)))
-    assert len({trace.marker.symbol for trace in figure.data[:3]}) == 3
 
 
 def test_more_panels_than_can_be_told_apart_leave_out_the_smallest():

@@ -1,15 +1,12 @@
 """What is said about agreement, and the labels that the panel contradicts."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from judgepanel.present.blocks import Table, flat
-from judgepanel.present.understand.judges import (
-    agreement_sentence,
-    doubt_sentence,
-    present_agreement,
-)
+from judgepanel.present.understand import judges
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand.agreement import AGREEMENT, AgreementSpec
@@ -27,16 +24,10 @@ def test_the_confusion_matrix_counts_votes_by_label():
     result = result_of(votes)
     for j, name in enumerate(result.judge):
         own = votes.votes[:, votes.judges.index(name)]
-        counts = [
-            int(((votes.labels == label) & (own == vote)).sum())
-            for label, vote in ((1, 1), (1, 0), (0, 1), (0, 0))
-        ]
-        given = (
-            *(result.label_1_vote_1[j], result.label_1_vote_0[j]),
-            *(result.label_0_vote_1[j], result.label_0_vote_0[j]),
-        )
-        assert list(given) == counts
-        assert result.items[j] == sum(counts)
+        for label, vote in product((0, 1), repeat=2):
+            count = ((votes.labels == label) & (own == vote)).sum()
+            assert getattr(result, f"label_{label}_vote_{vote}")[j] == count
+        assert result.items[j] == (own >= 0).sum()
 
 
 def test_under_symmetric_kappa_is_twice_the_accuracy_minus_one():
@@ -54,11 +45,10 @@ def test_a_wrong_label_is_the_first_in_doubt():
     labels[place] = 1 - labels[place]
     result = result_of(replace(votes, labels=labels))
     assert result.doubt[0] == votes.item_ids[place]
-    assert "contradict" in doubt_sentence(result)
-    tables = [
-        block for block in flat(present_agreement(result, AS_GIVEN)) if isinstance(block, Table)
-    ]
-    assert list(tables[1].columns) == ["item", "label", "panel", "votes for 1"]
+    assert "contradict" in judges.doubt_sentence(result)
+    blocks = flat(judges.present_agreement(result, AS_GIVEN))
+    _, doubts = (block for block in blocks if isinstance(block, Table))
+    assert list(doubts.columns) == ["item", "label", "panel", "votes for 1"]
 
 
 def test_labels_of_one_class_have_none_in_doubt_and_say_what_they_measure():
@@ -67,5 +57,5 @@ def test_labels_of_one_class_have_none_in_doubt_and_say_what_they_measure():
     assert result.orientation == "symmetric"
     np.testing.assert_allclose(result.base_rate, 0.5)
     assert not result.doubt
-    assert not doubt_sentence(result)
-    assert "Krippendorff's alpha of the judges is " in agreement_sentence(result)
+    assert not judges.doubt_sentence(result)
+    assert "Krippendorff's alpha of the judges is " in judges.agreement_sentence(result)

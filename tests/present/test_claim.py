@@ -8,27 +8,7 @@ import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Box, Heading, Table, flat
-from judgepanel.present.paper.claim import (
-    DATA_SETS,
-    MEASURES_CODING,
-    PUBLISHED,
-    ClaimView,
-    claim_sentence,
-    constant_sentence,
-    headline_size,
-    honest_constant_sentence,
-    joint_sentence,
-    looks_like,
-    map_sentence,
-    present,
-    published_of,
-    published_sentence,
-    published_table,
-    reversal_sentences,
-    step_sentences,
-    step_table,
-    tone,
-)
+from judgepanel.present.paper import claim
 from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -50,12 +30,8 @@ def with_differences(raw, paper, honest):
     changed = result()
     values = changed.against_all.value.copy()
     at = changed.sizes.tolist().index(5)
-    for step, value in (
-        ("raw_one_class", raw),
-        ("raw_honest", raw),
-        ("paper", paper),
-        ("honest", honest),
-    ):
+    changes = {"raw_one_class": raw, "raw_honest": raw, "paper": paper, "honest": honest}
+    for step, value in changes.items():
         values[changed.row(step), at] = value
     return replace(changed, against_all=Interval(values, values - 0.01, values + 0.01))
 
@@ -65,9 +41,9 @@ def levels(text):
 
 
 def test_the_answer_holds_both_codings_and_marks_the_one():
-    text = claim_sentence(result())
+    text = claim.claim_sentence(result())
     paper, honest = (float(result().nll.value[result().row(s), -1]) for s in ("paper", "honest"))
-    assert f"With one-class coding NLL {paper:.4f}, which {MEASURES_CODING}; " in text
+    assert f"With one-class coding NLL {paper:.4f}, which {claim.MEASURES_CODING}; " in text
     assert f"with honest labels {honest:.3f} [" in text
 
 
@@ -82,36 +58,36 @@ def test_the_answer_holds_both_codings_and_marks_the_one():
 )
 def test_the_answer_says_where_the_reversal_is(differences, says, colour):
     changed = with_differences(*differences)
-    assert f"The paper's reversal (top-5 against all) {says}" in claim_sentence(changed)
-    assert tone(changed) == colour
+    assert f"The paper's reversal (top-5 against all) {says}" in claim.claim_sentence(changed)
+    assert claim.tone(changed) == colour
 
 
 def test_one_judge_and_one_split_are_answered_in_words():
     alone = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
-    assert headline_size(alone) is None
-    assert claim_sentence(alone).endswith("only one judge, so there is nothing to reverse.")
-    assert reversal_sentences(alone, "honest") == ()
-    assert joint_sentence(alone) == ""
-    assert "nan" not in terminal_text(present(alone, ClaimSpec(Settings(splits=2)))).lower()
+    assert claim.headline_size(alone) is None
+    assert claim.claim_sentence(alone).endswith("only one judge, so there is nothing to reverse.")
+    assert claim.reversal_sentences(alone, "honest") == ()
+    assert claim.joint_sentence(alone) == ""
+    assert "nan" not in terminal_text(claim.present(alone, ClaimSpec(Settings(splits=2)))).lower()
     blank = np.full(result().nll.shape, np.nan)
     nll, change = (replace(part, lo=blank, hi=blank) for part in (result().nll, result().change))
     early = replace(result(), nll=nll, change=change)
-    assert claim_sentence(early).endswith("Not enough splits yet to say.")
+    assert claim.claim_sentence(early).endswith("Not enough splits yet to say.")
 
 
 def test_no_judge_at_all_is_said_with_both_yardsticks():
-    text = constant_sentence(result())
+    text = claim.constant_sentence(result())
     assert "gets NLL 0.0251 through the paper's calibrator, and the base rate alone" in text
     assert "it is worse than saying 'label 1' every time" in text
-    assert MEASURES_CODING in text
-    assert "gets NLL 0.693 and the base rate 0.693" in honest_constant_sentence(result())
+    assert claim.MEASURES_CODING in text
+    assert "gets NLL 0.693 and the base rate 0.693" in claim.honest_constant_sentence(result())
 
 
 def test_a_map_that_falls_is_said_to_fall_and_one_that_rises_to_rise():
-    assert "it falls before it rises" in map_sentence(result())
+    assert "it falls before it rises" in claim.map_sentence(result())
     rising = result().maps.copy()
     rising[1] = (1.0, -1.0, 0.0)
-    text = map_sentence(replace(result(), maps=rising))
+    text = claim.map_sentence(replace(result(), maps=rising))
     assert "rises throughout: where all judges together give label 1 a chance of 0.1 %" in text
     assert "the map says 0.100 %" in text
 
@@ -120,51 +96,42 @@ def test_a_step_that_sets_judges_aside_says_so():
     whole = result()
     counts = whole.n_judges.copy()
     counts[whole.row("honest_random")] -= 1
-    by_coin = dict(step_sentences(replace(whole, n_judges=counts), "honest"))
+    by_coin = dict(claim.step_sentences(replace(whole, n_judges=counts), "honest"))
     (sentence,) = [text for name, text in by_coin.items() if "by a coin" in name]
     assert sentence.endswith("1 judge is set aside here.")
 
 
 def test_every_step_has_a_sentence_with_what_it_changed():
-    sentences = [*step_sentences(result(), "one_class"), *step_sentences(result(), "honest")]
+    by_coding = [claim.step_sentences(result(), coding) for coding in ("one_class", "honest")]
+    names, sentences = zip(*by_coding[0], *by_coding[1], strict=True)
     assert len(sentences) == len(STEPS)
-    for name, sentence in sentences:
-        assert name[0].isupper()
-        assert re.match(r"All 9: NLL \d", sentence)
-    assert (
-        sum(
-            " against '" in sentence or "nearly the same as" in sentence
-            for _, sentence in sentences
-        )
-        == 12
-    )
+    assert all(name[0].isupper() for name in names)
+    assert all(re.match(r"All 9: NLL \d", sentence) for sentence in sentences)
+    compared = [text for text in sentences if re.search(" against '|nearly the same as", text)]
+    assert len(compared) == 12
 
 
 def test_a_judge_set_aside_is_said_to_leak():
     votes = make_votes(2, 60, 6, one_class=True)
     broken = np.array(votes.votes)
     broken[:, 0] = 0
-    changed = run(
-        CLAIM, replace(votes, votes=broken), ClaimSpec(Settings(splits=2), (3,), False), jobs=1
-    )
-    words = dict(step_sentences(changed, "one_class"))
-    assert "1 judge that honest labels set aside votes here" in words["One-class coding, raw"]
-    assert (
-        "1 judge is set aside here" in dict(step_sentences(changed, "honest"))["Honest labels, raw"]
-    )
+    spec = ClaimSpec(Settings(splits=2), (3,), False)
+    changed = run(CLAIM, replace(votes, votes=broken), spec, jobs=1)
+    coded, honest = (dict(claim.step_sentences(changed, name)) for name in ("one_class", "honest"))
+    assert "1 judge that honest labels set aside votes here" in coded["One-class coding, raw"]
+    assert "1 judge is set aside here" in honest["Honest labels, raw"]
 
 
 def test_joint_is_held_against_one_coin():
-    text = joint_sentence(result())
+    text = claim.joint_sentence(result())
     assert "under one-coin, which sees the sum of the votes; keeping all" in text
-    assert joint_sentence(result(joint=False)) == ""
+    assert claim.joint_sentence(result(joint=False)) == ""
 
 
 def test_tables_mark_every_row_of_one_class_coding():
-    coded, honest = (
-        step_table(result(), result().steps_for(coding)) for coding in ("one_class", "honest")
-    )
-    assert set(coded["measures"].texts()) == {MEASURES_CODING}
+    steps = (result().steps_for(coding) for coding in ("one_class", "honest"))
+    coded, honest = (claim.step_table(result(), some) for some in steps)
+    assert set(coded["measures"].texts()) == {claim.MEASURES_CODING}
     assert set(honest["measures"].texts()) == {"measures the judges"}
     assert (honest["NLL, all"].numbers > 0.1).all()
     assert coded["skill, all"].texts()[1] == "far below 0"
@@ -172,67 +139,61 @@ def test_tables_mark_every_row_of_one_class_coding():
 
 
 def test_the_papers_figures_stand_beside_ours():
-    bench = DATA_SETS[1]
-    table = Table(published_table(result(), bench)).texts()
-    assert len(table) == len(list(published_of("RewardBench"))) == 9
+    bench = claim.DATA_SETS[1]
+    table = Table(claim.published_table(result(), bench)).texts()
+    assert len(table) == len(list(claim.published_of("RewardBench"))) == 9
     row = table[(table["recipe"] == "beta (clipped)") & (table["panel"] == "top-5")].iloc[0]
     assert row["the paper, 104 judges"] == "0.007"
     at = result().row("paper"), result().sizes.tolist().index(5)
     assert row["ours, one-class coding"].startswith(f"{result().nll.value[at]:.4f} [")
     assert table.loc[table["panel"] == "top-10", "ours, honest labels"].tolist() == ["", ""]
-    assert "0.020 to 0.023 on four benchmarks" in published_sentence(result())
-    assert MEASURES_CODING in published_sentence(result())
+    assert "0.020 to 0.023 on four benchmarks" in claim.published_sentence(result())
+    assert claim.MEASURES_CODING in claim.published_sentence(result())
 
 
 def test_published_figures_belong_to_steps_panels_and_benchmarks_that_exist():
-    names = {data_set.name for data_set in DATA_SETS}
-    for figure in PUBLISHED:
+    names = {data_set.name for data_set in claim.DATA_SETS}
+    for figure in claim.PUBLISHED:
         assert figure.data in names
         assert STEPS[figure.step].coding == "one_class"
         assert figure.panel in {"top-3", "top-5", "top-10", "all"}
         assert 0.0 < figure.nll < 2.0
         assert figure.source
-    assert len(
-        {
-            (published_figure.data, published_figure.step, published_figure.panel)
-            for published_figure in PUBLISHED
-        }
-    ) == len(PUBLISHED)
-    assert looks_like(2985).name == "RewardBench"
-    assert looks_like(120) is None
+    keys = {(figure.data, figure.step, figure.panel) for figure in claim.PUBLISHED}
+    assert len(keys) == len(claim.PUBLISHED)
+    assert claim.looks_like(2985).name == "RewardBench"
+    assert claim.looks_like(120) is None
 
 
 def test_outside_the_boxes_of_one_class_coding_no_number_flatters_unmarked():
-    blocks = present(result(), SPEC, ClaimView(data=DATA_SETS[1]))
+    blocks = claim.present(result(), SPEC, claim.ClaimView(data=claim.DATA_SETS[1]))
     coded = [block for block in flat(blocks) if isinstance(block, Box) and block.coding]
     assert len(coded) == 4
-    assert all(f"Everything in this box {MEASURES_CODING}." in box.words for box in coded)
+    assert all(f"Everything in this box {claim.MEASURES_CODING}." in box.words for box in coded)
     inside = [block for box in coded for block in box.blocks]
     others = [block for block in flat(blocks) if block not in inside and block not in coded]
     stated = [line for block in others for line in getattr(block, "text", "").split(". ")]
     assert any(levels(line) for line in stated)
     for line in stated:
         if any(value < 0.05 for value in levels(line)):
-            assert MEASURES_CODING in line
+            assert claim.MEASURES_CODING in line
     honest = next(block.columns for block in others if isinstance(block, Table))
     assert (honest["NLL, all"].numbers > 0.1).all()
-    assert "nan" not in terminal_text(blocks).lower()
 
 
 def test_the_parts_of_a_page_make_up_the_whole():
-    whole, steps, joint = (
-        list(flat(present(result(), SPEC, ClaimView(part)))) for part in ("whole", "steps", "joint")
-    )
+    views = map(claim.ClaimView, ("whole", "steps", "joint"))
+    whole, steps, joint = (list(flat(claim.present(result(), SPEC, view))) for view in views)
     texts = [getattr(block, "text", "") for block in whole]
     assert {getattr(block, "text", "") for block in steps} <= set(texts)
-    assert joint_sentence(result()) in texts
-    assert joint[0].text == joint_sentence(result())
+    assert claim.joint_sentence(result()) in texts
+    assert joint[0].text == claim.joint_sentence(result())
     assert not [block for block in joint if isinstance(block, Heading)]
 
 
 def test_the_papers_tables_come_only_with_a_benchmark_to_compare_with():
-    heads = [block.text for block in present(result(), SPEC) if isinstance(block, Heading)]
+    heads = [block.text for block in claim.present(result(), SPEC) if isinstance(block, Heading)]
     assert "The paper's tables" not in heads
-    same_size = replace(result(), n_items=DATA_SETS[3].n_items)
-    heads = [block.text for block in present(same_size, SPEC) if isinstance(block, Heading)]
+    same_size = replace(result(), n_items=claim.DATA_SETS[3].n_items)
+    heads = [block.text for block in claim.present(same_size, SPEC) if isinstance(block, Heading)]
     assert "The paper's tables" in heads

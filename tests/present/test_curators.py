@@ -22,8 +22,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
-from judgepanel.words.sentences import CODING
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes, named
 
 
 @cache
@@ -61,9 +60,8 @@ def test_a_curator_that_keeps_everybody_is_called_the_same_panel():
 def test_curators_that_cost_are_counted():
     first, second, third, *others = result().curators
     worse = replace(third, band=Interval.single(0.3, 0.2, 0.4), margin=0.01)
-    second = replace(
-        second, nll=Interval.single(0.1, 0.0, 0.2), band=Interval.single(0.0, -0.4, 0.4)
-    )
+    nll, band = Interval.single(0.1, 0.0, 0.2), Interval.single(0.0, -0.4, 0.4)
+    second = replace(second, nll=nll, band=band)
     outcome = replace(result(), curators=(first, second, worse, *others))
     assert "are shown to cost NLL" in curators_sentence(outcome)
 
@@ -76,7 +74,6 @@ def test_nothing_is_claimed_where_nothing_can_be():
     assert "nothing to choose" in curators_sentence(replace(result(), n_judges=1))
     null = min(curator.nll.lo for curator in result().curators) - 0.01
     assert "beat the base rate" in curators_sentence(replace(result(), null_nll=null))
-    assert curators_sentence(replace(result(), measures_coding=True)).endswith(CODING)
 
 
 def test_optimism_stability_and_the_selector_are_said():
@@ -101,7 +98,7 @@ def test_the_table_has_a_row_a_curator_and_marks_the_oracle():
     assert Table(chosen_table(result())).n_rows == 6
 
 
-def test_it_is_all_presented_and_hostile_names_stay_on_their_line():
+def test_it_is_all_presented():
     text = terminal_text(present(result(), CuratorsSpec()))
     for part in (
         looked_best_sentence(result()),
@@ -110,10 +107,6 @@ def test_it_is_all_presented_and_hostile_names_stay_on_their_line():
         "Stability",
     ):
         assert part in text
-    hostile = replace(result(), judges=("a\x1b[31m\nb", *result().judges[1:]))
-    sentence = chosen_sentence(hostile, "random") + chosen_sentence(hostile, "forward")
-    assert "\x1b" not in sentence
-    assert "\n" not in sentence
 
 
 @pytest.mark.parametrize("n_judges", [1, 2])
@@ -124,28 +117,19 @@ def test_small_panels_have_words_too(n_judges):
 
 def test_a_refit_under_another_aggregator_is_told():
     refitted = replace(result(), refit="joint")
-    assert "compared under one-coin and refitted under joint" in terminal_text(
-        present(refitted, CuratorsSpec())
-    )
-
-
-def traces(figure):
-    return {trace.name: trace for trace in figure.data if trace.name}
+    text = terminal_text(present(refitted, CuratorsSpec()))
+    assert "compared under one-coin and refitted under joint" in text
 
 
 def test_every_curator_has_what_it_saw_and_what_it_got():
     figure = curators_figure(result())
-    outcome = traces(figure)
-    new, seen = outcome["on new items, 95 %"], outcome["where it chose"]
+    new, seen = named(figure, "on new items, 95 %"), named(figure, "where it chose")
     assert len(new.x) == len(result().curators) == 6
     assert list(new.x) == sorted(new.x, reverse=True)
     oracle = new.y.index("oracle k (not deployable)")
     assert np.isnan(seen.x[oracle])
-    for place, name in enumerate(new.y):
-        entry = next(
-            c for c in result().curators if c.title == name.removesuffix(" (not deployable)")
-        )
-        assert new.x[place] == entry.nll.value
-        assert new.x[place] + new.error_x.array[place] == pytest.approx(entry.nll.hi)
-    assert set(outcome["all judges"].x) == {result().everyone.nll.value}
-    assert set(outcome["base rate"].x) == {result().null_nll}
+    by_title = {curator.title: curator.nll for curator in result().curators}
+    levels = [by_title[name.removesuffix(" (not deployable)")] for name in new.y]
+    np.testing.assert_allclose(drawn(new), np.transpose([tuple(level) for level in levels]))
+    assert set(named(figure, "all judges").x) == {result().everyone.nll.value}
+    assert set(named(figure, "base rate").x) == {result().null_nll}

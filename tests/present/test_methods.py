@@ -8,28 +8,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.present.blocks import Figure, Table
 from judgepanel.present.decide.recommend import decision_sentence
 from judgepanel.present.paper.pipeline import design_figure, design_sentence, design_table
-from judgepanel.present.understand.method_grid import (
-    MethodGridView,
-    grid_choice_sentence,
-    grid_decision,
-    grid_sentence,
-    grid_table,
-    pair_name,
-    present,
-    ties_sentence,
-)
+from judgepanel.present.understand import method_grid
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.calibrator_design import (
-    CALIBRATOR_DESIGN,
-    CalibratorDesignSpec,
-)
+from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.words.sentences import CALIBRATOR_NAMES, in_words
@@ -41,9 +28,7 @@ CALIBRATED = ("none", "temperature", "beta", "isotonic")
 
 @cache
 def grid_of():
-    spec = MethodGridSpec(
-        settings=Settings(splits=6), aggregators=AGGREGATED, calibrators=CALIBRATED
-    )
+    spec = MethodGridSpec(Settings(splits=6), AGGREGATED, CALIBRATED)
     return run(METHOD_GRID, make_votes(1, 90, 6), spec, jobs=1)
 
 
@@ -71,7 +56,7 @@ def tied(*rows):
 
 
 def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence():
-    names = {pair_name(a, c) for a, c in product(AGGREGATORS, CALIBRATORS)}
+    names = {method_grid.pair_name(a, c) for a, c in product(AGGREGATORS, CALIBRATORS)}
     assert len(names) == len(AGGREGATORS) * len(CALIBRATORS)
     assert "joint" in names
     assert "one-coin with temperature scaling" in names
@@ -90,33 +75,32 @@ def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence():
     ],
 )
 def test_the_answer_names_the_lowest_pair_its_interval_the_base_rate_and_the_ties(rows, ending):
-    sentence = grid_sentence(tied(*rows))
+    sentence = method_grid.grid_sentence(tied(*rows))
     start = "Uncalibrated majority vote has the lowest NLL, 0.290 [0.240, 0.340] (base rate:"
     assert sentence.startswith(start)
     assert sentence.endswith(ending)
 
 
 def test_what_is_not_shown_to_beat_the_base_rate_is_not_called_lowest_without_saying_so():
-    sentence = grid_sentence(replace(tied("x...", "...."), null_nll=0.33))
+    sentence = method_grid.grid_sentence(replace(tied("x...", "...."), null_nll=0.33))
     assert sentence.startswith("Nothing here is shown to beat the base rate (NLL 0.330).")
     assert "The lowest is uncalibrated majority vote, 0.290 [0.240, 0.340]" in sentence
 
 
-def test_the_recommended_pipeline_is_placed_among_the_pairs():
-    votes = make_votes(3, 80, 6)
-    recommendation = run(RECOMMEND, votes, RecommendSpec(Settings(splits=2), folds=3), jobs=1)
-    main = recommendation.model.main
+def test_the_recommended_pipeline_is_placed_among_the_pairs(outcome):
+    main = outcome.model.main
     grid = tied("x..", "...", "...")
     calibrators = (main.calibrator, *(c for c in CALIBRATED if c != main.calibrator))[:3]
     aggregators = (main.aggregator, *(a for a in AGGREGATED if a != main.aggregator))[:3]
     lowest = replace(grid, aggregators=aggregators, calibrators=calibrators)
-    decision = decision_sentence(recommendation)
-    assert grid_decision(lowest, None) == ""
-    other = grid_decision(replace(lowest, aggregators=("stacking_monotone",) * 3), recommendation)
+    decision = decision_sentence(outcome)
+    assert method_grid.grid_decision(lowest, None) == ""
+    elsewhere = replace(lowest, aggregators=("stacking_monotone",) * 3)
+    other = method_grid.grid_decision(elsewhere, outcome)
     assert other.startswith(decision)
     assert other.endswith(" is not among the candidates of the recommendation.")
     texts = [
-        grid_decision(replace(lowest, best=best, tied=mask), recommendation)
+        method_grid.grid_decision(replace(lowest, best=best, tied=mask), outcome)
         for best, mask in (
             ((0, 0), lowest.tied),
             ((1, 1), np.ones_like(lowest.tied)),
@@ -131,8 +115,8 @@ def test_the_recommended_pipeline_is_placed_among_the_pairs():
 
 def test_a_single_split_claims_no_ties():
     result = replace(grid_of(), n_splits=1)
-    assert "tied" not in grid_sentence(result)
-    assert ties_sentence(result) == grid_choice_sentence(result) == ""
+    assert "tied" not in method_grid.grid_sentence(result)
+    assert method_grid.ties_sentence(result) == method_grid.grid_choice_sentence(result) == ""
 
 
 @pytest.mark.parametrize(
@@ -148,7 +132,7 @@ def test_a_single_split_claims_no_ties():
     ],
 )
 def test_ties_are_named_aggregator_by_aggregator(rows, text):
-    listed, _, at_once = ties_sentence(tied(*rows)).partition(" Here ")
+    listed, _, at_once = method_grid.ties_sentence(tied(*rows)).partition(" Here ")
     assert listed.startswith("Not told apart from the lowest: ")
     assert listed.endswith(text)
     assert at_once.startswith("12 pairs are compared at once")
@@ -156,20 +140,20 @@ def test_ties_are_named_aggregator_by_aggregator(rows, text):
 
 @pytest.mark.parametrize("rows", [("x...", "....", "...."), ("xxxx", "xxxx")])
 def test_one_pair_alone_or_all_of_them_need_no_list_of_ties(rows):
-    assert ties_sentence(tied(*rows)) == ""
+    assert method_grid.ties_sentence(tied(*rows)) == ""
 
 
 def test_the_choice_without_hindsight_stands_beside_the_lowest():
     grid = grid_of()
-    sentence = grid_choice_sentence(grid)
+    sentence = method_grid.grid_choice_sentence(grid)
     assert f"gets NLL {grid.chosen_nll.value:.3f} [" in sentence
     assert f"(base rate: {grid.null_nll:.3f})" in sentence
     a, c = np.unravel_index(grid.chosen_share.argmax(), grid.chosen_share.shape)
-    assert pair_name(grid.aggregators[a], grid.calibrators[c]) in sentence
+    assert method_grid.pair_name(grid.aggregators[a], grid.calibrators[c]) in sentence
 
 
 def test_the_table_holds_every_cell_lowest_first_with_numbers_that_sort():
-    table, grid = grid_table(grid_of()), grid_of()
+    table, grid = method_grid.grid_table(grid_of()), grid_of()
     assert table["NLL"].numbers.tolist() == sorted(grid.nll.value.ravel())
     assert table["against the lowest"].texts().index("lowest") == 0
     assert table["tied"].texts().count("yes") == grid.tied.sum()
@@ -180,7 +164,7 @@ def test_the_table_holds_every_cell_lowest_first_with_numbers_that_sort():
 
 def test_differences_are_rounded_as_their_intervals_are():
     pattern = re.compile(r"[+-]?(\d+\.\d+) \[[+-](\d+\.\d+), [+-](\d+\.\d+)\]")
-    for text in grid_table(grid_of())["against the lowest"].texts()[1:]:
+    for text in method_grid.grid_table(grid_of())["against the lowest"].texts()[1:]:
         match = pattern.fullmatch(text)
         assert match, text
         assert len({len(part.partition(".")[2]) for part in match.groups()}) == 1
@@ -194,13 +178,14 @@ def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same():
     ends = [end.copy() for end in grid.delta]
     for end in ends:
         end[a, other] = 0.0
-    against = grid_table(replace(grid, delta=Interval(*ends)))["against the lowest"]
+    against = method_grid.grid_table(replace(grid, delta=Interval(*ends)))["against the lowest"]
     assert against.texts().count("the same") == 1
 
 
 def test_the_metric_changes_the_heat_map_and_nothing_else():
     spec = MethodGridSpec(settings=Settings(splits=6))
-    nll, brier = (present(grid_of(), spec, MethodGridView(name)) for name in ("nll", "brier"))
+    views = map(method_grid.MethodGridView, ("nll", "brier"))
+    nll, brier = (method_grid.present(grid_of(), spec, view) for view in views)
     tables = [next(b.texts() for b in blocks if isinstance(b, Table)) for blocks in (nll, brier)]
     assert tables[0].equals(tables[1])
     heat_maps = [next(b for b in blocks if isinstance(b, Figure)) for blocks in (nll, brier)]
@@ -215,7 +200,7 @@ def test_the_metric_changes_the_heat_map_and_nothing_else():
 )
 def test_the_method_says_who_gets_which_labels(form, words):
     result = replace(grid_of(), form=form)
-    method = present(result, MethodGridSpec(settings=Settings(splits=6)))[-1]
+    method = method_grid.present(result, MethodGridSpec(settings=Settings(splits=6)))[-1]
     assert words in method.text
 
 
@@ -246,21 +231,19 @@ def test_the_table_of_calibrators_has_an_interval_beside_every_nll():
 
 
 def test_shares_are_told_from_scores_by_their_column():
-    columns = grid_table(grid_of()) | design_table(design_of())
+    columns = method_grid.grid_table(grid_of()) | design_table(design_of())
     shares = {name for name, column in columns.items() if column.form == "share"}
     assert shares == {"skill", "accuracy", "chosen in"}
 
 
 def test_warnings_name_calibrators_as_the_page_does():
     given = ("platt could not be fitted in 3 of 8 cases.", "Only 6 labels calibrate.")
-    assert in_words(given) == (
-        "Platt scaling could not be fitted in 3 of 8 cases.",
-        "Only 6 labels calibrate.",
-    )
+    platt = "Platt scaling could not be fitted in 3 of 8 cases."
+    assert in_words(given) == (platt, "Only 6 labels calibrate.")
 
 
 def test_no_number_is_missing_from_the_tables():
-    for table in (grid_table(grid_of()), design_table(design_of())):
+    for table in (method_grid.grid_table(grid_of()), design_table(design_of())):
         for name, column in table.items():
             assert column.numbers is None or np.isfinite(column.numbers).all(), name
 
@@ -299,11 +282,9 @@ def test_lines_that_lie_on_each_other_are_marked_in_different_places():
     figure = design_figure(design("symmetric"), ("temperature", "platt"))
     first, other = figure.data
     np.testing.assert_allclose(first.y, other.y, atol=1e-6)
-    places = [
-        {x for x, size in zip(t.x, t.marker.size, strict=True) if size} for t in (first, other)
-    ]
-    assert min(len(place) for place in places) >= 5
-    assert places[0].isdisjoint(places[1])
+    marked = [np.flatnonzero(line.marker.size) for line in (first, other)]
+    assert min(len(places) for places in marked) >= 5
+    assert not np.intersect1d(*marked).size
 
 
 def test_the_raw_score_is_smooth_where_it_rises():

@@ -12,17 +12,10 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import cards_of
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Answer, Facts, Paragraph
+from judgepanel.present.decide import recommend
 from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.present.decide.cards import rule_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView
-from judgepanel.present.decide.recommend import (
-    RecommendationView,
-    advice_sentence,
-    decision_sentence,
-    pipeline_sentence,
-    recommendation_sentence,
-    rival_sentence,
-)
 from judgepanel.present.decide.value import picked_spec, what_if_spec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import pipeline_of, study_blocks
@@ -95,8 +88,8 @@ def check(votes, splits=2):
     """Fail on two statements about which judges to keep that do not go together."""
     results = evidence(votes, splits)
     decided = results[RECOMMEND.name].result
-    decision = recommendation_sentence(decided)
-    panel = blocks_of(results[RECOMMEND.name], RecommendationView(votes))
+    decision = recommend.recommendation_sentence(decided)
+    panel = blocks_of(results[RECOMMEND.name], recommend.RecommendationView(votes))
     curve = blocks_of(results[PANEL_CURVE.name], PanelCurveView(recommendation=decided))
     scope = blocks_of(results[SCOPE.name], ScopeView(recommendation=decided))
     report = markdown_text(
@@ -110,7 +103,7 @@ def check(votes, splits=2):
     assert texts(panel)[0] == decision
     assert decision.split(";")[0] in terminal_text(panel)
     for page in (curve, scope):
-        assert any(text.startswith(decision_sentence(decided)) for text in texts(page))
+        assert any(text.startswith(recommend.decision_sentence(decided)) for text in texts(page))
     assert decision in plain(report)
     _both_cards_are_the_same_on_page_sheet_and_terminal(
         decided, panel, plain(report), terminal_text(panel)
@@ -145,12 +138,12 @@ def _both_cards_are_the_same_on_page_sheet_and_terminal(decided, panel, report, 
 
 def _notes_of_pages_say_the_decision(decided):
     """What stands above the answers of Confidence, Label budget, Scope and Robustness."""
-    decision, main = recommendation_sentence(decided), decided.model.main
-    assert pipeline_sentence(decided, AVERAGE, "none").endswith(decision)
-    other = pipeline_sentence(decided, "majority", "isotonic")
+    decision, main = recommend.recommendation_sentence(decided), decided.model.main
+    assert recommend.pipeline_sentence(decided, AVERAGE, "none").endswith(decision)
+    other = recommend.pipeline_sentence(decided, "majority", "isotonic")
     assert decision in other
-    heaviest = pipeline_sentence(decided, main.aggregator, main.calibrator)
-    advice = advice_sentence(decided)
+    heaviest = recommend.pipeline_sentence(decided, main.aggregator, main.calibrator)
+    advice = recommend.advice_sentence(decided)
     assert heaviest.endswith(advice)
     assert advice.rstrip(".").split(";")[0] in decision[:1].lower() + decision[1:].replace("O", "o")
     if decided.averages:
@@ -226,7 +219,7 @@ def _a_better_row_is_explained(decided):
     )
     if float(best.nll.value) < float(decided.chosen.nll.value) and decided.averages:
         assert decided.runner_up == best
-        assert "Its figure is flattered" in rival_sentence(decided)
+        assert "Its figure is flattered" in recommend.rival_sentence(decided)
 
 
 def _a_check_that_drops_judges_knows_of_the_decision(result, blocks, decided):

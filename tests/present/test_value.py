@@ -5,25 +5,12 @@ from functools import cache
 
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Table
-from judgepanel.present.decide.value import (
-    ValueView,
-    copies_sentence,
-    droppable_sentence,
-    group_table,
-    present,
-    removal_sentence,
-    removal_table,
-    roles_sentence,
-    shapley_sentence,
-    status_table,
-    value_sentence,
-)
+from judgepanel.present.decide import value
 from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.value import VALUE, ValueSpec
 from judgepanel.studies.runner import run
-from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 
@@ -59,42 +46,37 @@ def test_the_answer_counts_who_is_missed_and_who_helps():
     all_blank[0] = {"value": high, "shapley": low}
     all_blank[1] = {"value": low, "shapley": high}
     outcome = replace(result(), judges=judges(*all_blank), nll_all=panel(0.1), null_nll=0.69)
-    sentence = value_sentence(outcome)
+    sentence = value.value_sentence(outcome)
     assert sentence.startswith("Of 6 judges under one-coin, 1 is shown to be missed")
     assert "2 are shown to help then" in sentence
-    assert value_sentence(replace(outcome, measures_coding=True)).endswith(CODING)
-    assert "do not beat the base rate" in value_sentence(replace(outcome, nll_all=panel(0.7)))
+    assert "do not beat the base rate" in value.value_sentence(replace(outcome, nll_all=panel(0.7)))
 
 
 def test_removal_says_how_many_can_go_and_where_it_hurts():
     free = {"m": 1, "delta": Interval.single(0.001, -0.004, 0.006), "free": True}
     worse = {"m": 5, "band": Interval.single(0.1, 0.05, 0.15), "free": False}
-    sentence = removal_sentence(removed(free, worse))
+    sentence = value.removal_sentence(removed(free, worse))
     assert sentence == (
         "Leaving out the judge worth least shows no loss above 2.0 % of NLL: +0.0010 [-0.0040, "
         "+0.0060]. Leaving out 5 makes NLL worse: +0.10 [+0.05, +0.15]."
     )
-    sentence = removal_sentence(removed(replace_free(free)))
+    sentence = value.removal_sentence(removed({**free, "free": False}))
     assert sentence == (
         "No judge is shown to be dispensable: leaving out the one worth least may cost more than "
         "2.0 % of NLL."
     )
     many = removed(free, {**free, "m": 3})
-    assert removal_sentence(many).startswith("Leaving out the 3 judges worth least")
-    assert droppable_sentence(replace(many, droppable_judges=("a", "b", "c"))).endswith(
+    assert value.removal_sentence(many).startswith("Leaving out the 3 judges worth least")
+    assert value.droppable_sentence(replace(many, droppable_judges=("a", "b", "c"))).endswith(
         "'a', 'b', 'c'."
     )
-    assert droppable_sentence(replace(many, droppable_judges=())) == ""
-
-
-def replace_free(row):
-    return {**row, "free": False}
+    assert value.droppable_sentence(replace(many, droppable_judges=())) == ""
 
 
 def test_shapley_says_what_stands_in():
-    assert "too slow" not in shapley_sentence(result())
+    assert "too slow" not in value.shapley_sentence(result())
     outcome = replace(result(), aggregator="joint", calibrator="none")
-    sentence = shapley_sentence(outcome)
+    sentence = value.shapley_sentence(outcome)
     assert "compared under one-coin + temperature" in sentence
     assert "refitting joint thousands of times would be too slow" in sentence
 
@@ -102,63 +84,50 @@ def test_shapley_says_what_stands_in():
 def test_copies_count_twice_or_hardly_matter():
     copies = replace(result().copies[0], judge="a", delta=Interval.single(0.05, 0.03, 0.07))
     outcome = replace(result(), copies=(copies,), margin=0.01)
-    sentence = copies_sentence(outcome)
+    sentence = value.copies_sentence(outcome)
     assert sentence.startswith("Copies are counted again under one-coin + temperature: 4 more")
     assert "of a (most accurate) change NLL by +0.050 [+0.030, +0.070]." in sentence
     small = replace(copies, delta=Interval.single(0.001, -0.002, 0.004))
-    assert copies_sentence(replace(outcome, copies=(small,))).startswith("Copies hardly move")
+    assert value.copies_sentence(replace(outcome, copies=(small,))).startswith("Copies hardly move")
     open_ = replace(copies, delta=Interval.single(0.001, -0.02, 0.04))
-    assert "is undecided" in copies_sentence(replace(outcome, copies=(open_,)))
-    assert copies_sentence(replace(outcome, copies=())) == ""
+    assert "is undecided" in value.copies_sentence(replace(outcome, copies=(open_,)))
+    assert value.copies_sentence(replace(outcome, copies=())) == ""
 
 
 def test_roles_are_counted():
     rows = judges(*[{"role": role} for role in ("copy", "copy", "specialist")])
     rest = tuple(replace(row, role="ordinary") for row in rows[3:])
     outcome = replace(result(), judges=rows[:3] + rest)
-    assert roles_sentence(outcome) == "Roles: 2 copies of others, 1 specialist."
+    assert value.roles_sentence(outcome) == "Roles: 2 copies of others, 1 specialist."
     plain = tuple(replace(row, role="ordinary") for row in rows)
-    assert roles_sentence(replace(outcome, judges=plain)) == "No judge has a role of its own."
+    assert value.roles_sentence(replace(outcome, judges=plain)) == "No judge has a role of its own."
 
 
-def test_tables_have_a_row_each_and_names_on_one_line():
-    named = replace(result(), judges=judges({"judge": "bad\x1b[31m\nname"}))
-    table = status_table(named)
-    assert Table(table).n_rows == 6
-    assert not any(mark in name for name in table["judge"].texts() for mark in "\x1b\n")
-    failed = JudgeStatus("gone", "fails a check", "It fails the checks: always 1.", None)
-    given = tuple(JudgeStatus(judge.judge, "helps", "why", None) for judge in named.judges)
-    assert [column.texts()[-1] for column in status_table(named, (*given, failed)).values()] == [
-        "gone",
-        "fails a check",
-        "",
-        "",
-        "",
-        "It fails the checks: always 1.",
-    ]
-    assert removal_table(result())["without"].numbers.tolist() == [
-        row.m for row in result().removal
-    ]
-    assert Table(group_table(result())).n_rows == len(result().groups)
+def test_tables_have_a_row_each():
+    assert Table(value.status_table(result())).n_rows == 6
+    why = "It fails the checks: always 1."
+    given = [JudgeStatus(judge.judge, "helps", "why", None) for judge in result().judges]
+    given.append(JudgeStatus("gone", "fails a check", why, None))
+    last = [column.texts()[-1] for column in value.status_table(result(), tuple(given)).values()]
+    assert last == ["gone", "fails a check", "", "", "", why]
+    without = value.removal_table(result())["without"].numbers.tolist()
+    assert without == [row.m for row in result().removal]
+    assert Table(value.group_table(result())).n_rows == len(result().groups)
 
 
 def test_the_terminal_gets_all_of_it():
-    text = terminal_text(present(result(), ValueSpec()))
-    for part in (
-        value_sentence(result()),
-        shapley_sentence(result()),
-        copies_sentence(result()),
-        roles_sentence(result()),
-        "Statuses here leave out the scope checks of item order (P0) and parse rate (P1).",
-    ):
-        assert part in text
+    text = terminal_text(value.present(result(), ValueSpec()))
+    words = (value.value_sentence, value.shapley_sentence)
+    for sentence in (*words, value.copies_sentence, value.roles_sentence):
+        assert sentence(result()) in text
+    assert "Statuses here leave out the scope checks of item order (P0) and parse rate (P1)" in text
 
 
 def test_how_many_can_go_is_told_once_and_statuses_with_checks_need_no_reservation():
     statuses = tuple(JudgeStatus(row.judge, "helps", "why", None) for row in result().judges)
-    text = terminal_text(present(result(), ValueSpec(), ValueView(statuses)))
-    assert text.count(removal_sentence(result())) == 1
+    text = terminal_text(value.present(result(), ValueSpec(), value.ValueView(statuses)))
+    assert text.count(value.removal_sentence(result())) == 1
     assert "leave out the scope checks" not in text
     weak = replace(result(), nll_all=panel(0.9))
-    assert removal_sentence(weak) not in value_sentence(weak)
-    assert terminal_text(present(weak, ValueSpec())).count(removal_sentence(weak)) == 1
+    assert value.removal_sentence(weak) not in value.value_sentence(weak)
+    assert terminal_text(value.present(weak, ValueSpec())).count(value.removal_sentence(weak)) == 1

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Table
-from judgepanel.present.paper.theory import (
-    ability_figure,
-    ability_table,
-    share_figure,
-    variance_sentence,
-    variance_words,
-)
+from judgepanel.present.paper import theory
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.variance_decomposition import (
@@ -22,7 +16,7 @@ from judgepanel.studies.paper.variance_decomposition import (
     VarianceDecompositionSpec,
 )
 from judgepanel.studies.runner import run
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes
 
 
 @cache
@@ -40,22 +34,17 @@ def result():
     ],
 )
 def test_the_answer_follows_the_interval_and_gives_both_shares(share, lo, hi, start):
-    changed = replace(
-        result(),
-        judge_share=Interval(share, lo, hi),
-        logit_judges=0.8 * share,
-        logit_items=0.8 * (1.0 - share),
-    )
-    sentence = variance_sentence(changed)
+    parts = {"logit_judges": 0.8 * share, "logit_items": 0.8 * (1.0 - share)}
+    changed = replace(result(), judge_share=Interval(share, lo, hi), **parts)
+    sentence = theory.variance_sentence(changed)
     assert sentence.startswith(start)
-    assert f"[{100 * lo:.0f} %, {100 * hi:.0f} %], {100 - 100 * share:.0f} % between items." in (
-        sentence
-    )
+    ends = f"[{100 * lo:.0f} %, {100 * hi:.0f} %]"
+    assert f"{ends}, {100 - 100 * share:.0f} % between items." in sentence
 
 
 def test_a_share_of_next_to_nothing_is_no_exponent():
     changed = replace(result(), judge_share=Interval(0.95, 2e-11, 1.0))
-    assert "[0 %, 100 %]" in variance_sentence(changed)
+    assert "[0 %, 100 %]" in theory.variance_sentence(changed)
 
 
 def test_measures_that_disagree_are_said_to():
@@ -64,16 +53,15 @@ def test_measures_that_disagree_are_said_to():
     along = replace(judges, logit_judges=0.6, logit_items=0.3, logit_interaction=0.1)
     assert against.verdict == "undecided"
     assert along.verdict == "judges"
-    assert "depends on how it is counted" in variance_sentence(against)
-    assert "The two measures disagree" in variance_words(against)
-    assert "disagree" not in variance_words(along)
-    assert "60 % is due to judges, 30 % to items and 10 % to their interaction" in (
-        variance_words(along)
-    )
+    assert "depends on how it is counted" in theory.variance_sentence(against)
+    assert "The two measures disagree" in theory.variance_words(against)
+    assert "disagree" not in theory.variance_words(along)
+    parts = "60 % is due to judges, 30 % to items and 10 % to their interaction"
+    assert parts in theory.variance_words(along)
 
 
 def test_the_table_has_every_judge_most_able_first():
-    table = ability_table(result())
+    table = theory.ability_table(result())
     assert sorted(table["judge"].texts()) == sorted(result().judges)
     abilities = table["ability"].numbers.tolist()
     assert abilities == sorted(abilities, reverse=True)
@@ -81,41 +69,28 @@ def test_the_table_has_every_judge_most_able_first():
 
 
 def test_every_judge_is_a_point_with_its_limits():
-    (points,) = ability_figure(result()).data
-    np.testing.assert_allclose(points.x, result().ability.value)
-    np.testing.assert_allclose(points.y, result().discrimination.value)
-    np.testing.assert_allclose(points.x - points.error_x.arrayminus, result().ability.lo)
-    np.testing.assert_allclose(points.y + points.error_y.array, result().discrimination.hi)
-    np.testing.assert_allclose(points.y - points.error_y.arrayminus, result().discrimination.lo)
+    (points,) = theory.ability_figure(result()).data
+    np.testing.assert_allclose(drawn(points), tuple(result().ability))
+    np.testing.assert_allclose(drawn(points, "y"), tuple(result().discrimination))
     assert list(points.text) == list(result().judges)
 
 
-def test_both_bars_fill_the_whole():
-    bars = [trace for trace in share_figure(result()).data if trace.type == "bar"]
+def test_both_bars_fill_the_whole_and_parts_differ_by_more_than_colour():
+    bars = [trace for trace in theory.share_figure(result()).data if trace.type == "bar"]
     assert [bar.name for bar in bars] == ["judges", "items", "interaction"]
     np.testing.assert_allclose(np.sum([bar.x for bar in bars], axis=0), [1.0, 1.0])
+    assert len({bar.marker.pattern.shape for bar in bars}) == 3, "they differ without colour too"
 
 
 def test_the_interval_is_drawn_at_the_judges_share():
-    (mark,) = (trace for trace in share_figure(result()).data if trace.type == "scatter")
-    assert mark.x[0] == result().judge_share.value
-    assert mark.x[0] + mark.error_x.array[0] == pytest.approx(result().judge_share.hi)
-    assert mark.x[0] - mark.error_x.arrayminus[0] == pytest.approx(result().judge_share.lo)
-
-
-def test_colours_are_not_the_only_difference_between_the_parts():
-    bars = [trace for trace in share_figure(result()).data if trace.type == "bar"]
-    assert len({bar.marker.pattern.shape for bar in bars}) == 3
+    (mark,) = (trace for trace in theory.share_figure(result()).data if trace.type == "scatter")
+    np.testing.assert_allclose([end[0] for end in drawn(mark)], tuple(result().judge_share))
 
 
 def test_discriminations_over_many_decades_have_few_ticks():
     spread = np.geomspace(0.001, 10.0, 7)
-    figure = ability_figure(
-        replace(
-            result(),
-            discrimination=Interval(spread, spread / 2, spread * 2),
-        )
-    )
+    wide = replace(result(), discrimination=Interval(spread, spread / 2, spread * 2))
+    figure = theory.ability_figure(wide)
     assert 4 <= len(figure.layout.yaxis.tickvals) <= 10
 
 
@@ -128,7 +103,7 @@ def test_limits_of_many_judges_are_paler_than_their_points():
         discrimination=Interval(*(np.resize(end, n) for end in result().discrimination)),
         judges=tuple(f"j{i}" for i in range(n)),
     )
-    (few,), (points,) = ability_figure(result()).data, ability_figure(many).data
+    (few,), (points,) = theory.ability_figure(result()).data, theory.ability_figure(many).data
     assert few.error_x.color.endswith(",1.0)")
     assert points.error_x.color.endswith(",0.25)")
     assert points.error_y.color == points.error_x.color

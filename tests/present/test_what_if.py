@@ -9,22 +9,11 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.blocks import Answer, Caveat, Method, Paragraph
-from judgepanel.present.decide.value import (
-    BY_HAND,
-    compared_sentence,
-    editor_sentence,
-    picked_panel_sentence,
-    picked_spec,
-    present_what_if,
-    what_if_figure,
-    what_if_sentence,
-    what_if_spec,
-    what_if_table,
-)
+from judgepanel.present.decide import value
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.runner import run
-from tests.helpers import make_votes
+from tests.helpers import drawn, make_votes
 
 
 @cache
@@ -52,27 +41,26 @@ def result(*, one_class=False, costs=False):
 )
 def test_every_verdict_has_its_sentence(verdict, words):
     outcome = replace(result(), verdict=verdict)
-    assert words in what_if_sentence(outcome)
-    if verdict not in ("tie",):
-        assert "[" in what_if_sentence(outcome)
+    assert words in value.what_if_sentence(outcome)
+    assert verdict == "tie" or "[" in value.what_if_sentence(outcome)
 
 
 def test_the_table_has_both_panels_and_costs_where_they_are_known():
-    table = what_if_table(result())
+    table = value.what_if_table(result())
     assert table["judges"].texts() == ["2", "6"]
     assert "cost" not in table
-    assert what_if_table(result(costs=True))["cost"].texts() == ["3.00", "21.0"]
+    assert value.what_if_table(result(costs=True))["cost"].texts() == ["3.00", "21.0"]
 
 
 def test_that_picking_by_hand_flatters_limits_the_answer():
-    answer, limit, *_ = present_what_if(result(), WhatIfSpec(Settings(splits=3)))
-    assert answer == Answer(what_if_sentence(result()))
-    assert limit == Caveat(BY_HAND)
+    answer, limit, *_ = value.present_what_if(result(), WhatIfSpec(Settings(splits=3)))
+    assert answer == Answer(value.what_if_sentence(result()))
+    assert limit == Caveat(value.BY_HAND)
 
 
 def test_fewer_splits_than_elsewhere_are_told():
     def quiet(splits):
-        blocks = present_what_if(result(), WhatIfSpec(Settings(splits=splits)))
+        blocks = value.present_what_if(result(), WhatIfSpec(Settings(splits=splits)))
         return [block.text for block in blocks if isinstance(block, Paragraph) and block.quiet]
 
     assert quiet(3) == []
@@ -81,32 +69,27 @@ def test_fewer_splits_than_elsewhere_are_told():
 
 def test_both_levels_are_drawn_with_their_intervals():
     outcome = result()
-    figure = what_if_figure(outcome)
-    drawn = [trace for trace in figure.data if trace.mode == "markers"]
-    for trace, row in zip(drawn, (outcome.kept, outcome.against), strict=True):
-        assert trace.x[0] == row.nll.value
-        assert trace.x[0] + trace.error_x.array[0] == pytest.approx(row.nll.hi)
-        assert trace.x[0] - trace.error_x.arrayminus[0] == pytest.approx(row.nll.lo)
+    figure = value.what_if_figure(outcome)
+    marks = [trace for trace in figure.data if trace.mode == "markers"]
+    for mark, row in zip(marks, (outcome.kept, outcome.against), strict=True):
+        np.testing.assert_allclose([end[0] for end in drawn(mark)], tuple(row.nll))
     assert set(figure.data[-1].x) == {outcome.null_nll}
 
 
 def test_the_pipeline_of_both_panels_is_named():
-    under = compared_sentence(result())
+    under = value.compared_sentence(result())
     assert under == "Both panels are under one-coin + temperature."
-    averaged = compared_sentence(replace(result(), aggregator="average", calibrator="none"))
+    averaged = value.compared_sentence(replace(result(), aggregator="average", calibrator="none"))
     assert averaged.startswith("Each panel is what is recommended from its judges, an average")
-    blocks = present_what_if(result(), WhatIfSpec(Settings(splits=3)))
+    blocks = value.present_what_if(result(), WhatIfSpec(Settings(splits=3)))
     assert Paragraph(under) in blocks
 
 
 def test_an_average_has_no_constant_score():
     def method(outcome):
-        (block,) = (
-            block
-            for block in present_what_if(outcome, WhatIfSpec(Settings(splits=3)))
-            if isinstance(block, Method)
-        )
-        return block.text
+        blocks = value.present_what_if(outcome, WhatIfSpec(Settings(splits=3)))
+        (text,) = (block.text for block in blocks if isinstance(block, Method))
+        return text
 
     assert "A constant score" in method(result())
     averaged = method(replace(result(), aggregator="average", calibrator="none"))
@@ -123,30 +106,30 @@ def recommendation(prefer="nll", judges=None):
 
 def test_the_editor_compares_averages_where_an_average_is_recommended():
     votes, spec, recommended = recommendation()
-    asked = what_if_spec(spec, recommended, votes.judges)
+    asked = value.what_if_spec(spec, recommended, votes.judges)
     assert (asked.aggregator, asked.calibrator) == ("average", "none")
-    sentence = editor_sentence(spec, asked)
+    sentence = value.editor_sentence(spec, asked)
     assert "what is recommended from all judges" in sentence.lower()
     assert "default candidates" not in sentence
-    assert "default candidates" in editor_sentence(replace(spec, prefer="everyone"), asked)
+    assert "default candidates" in value.editor_sentence(replace(spec, prefer="everyone"), asked)
 
 
 def test_the_editor_refits_the_pipeline_that_was_chosen_instead():
     votes, spec, single = recommendation("single")
-    asked = what_if_spec(spec, single, votes.judges)
+    asked = value.what_if_spec(spec, single, votes.judges)
     main = single.model.main
     assert (asked.aggregator, asked.calibrator) == (main.aggregator, main.calibrator)
-    assert "since one pipeline is chosen above" in editor_sentence(spec, asked)
+    assert "since one pipeline is chosen above" in value.editor_sentence(spec, asked)
 
 
 def test_the_file_holds_what_is_compared_and_keeps_labels_held_out_for_sets():
     votes, spec, recommended = recommendation()
     picked = votes.judges[:3]
     held = replace(spec, conformal=0.2, budget=None, prefer="everyone", candidates="wide")
-    asked = replace(what_if_spec(spec, recommended, votes.judges), keep=picked)
+    asked = replace(value.what_if_spec(spec, recommended, votes.judges), keep=picked)
     of_three = replace(spec.settings, judges=picked)
-    assert picked_spec(votes, spec, asked) == RecommendSpec(of_three)
-    assert picked_spec(votes, held, asked) == RecommendSpec(of_three, conformal=0.2)
+    assert value.picked_spec(votes, spec, asked) == RecommendSpec(of_three)
+    assert value.picked_spec(votes, held, asked) == RecommendSpec(of_three, conformal=0.2)
 
 
 @pytest.mark.parametrize(
@@ -156,11 +139,11 @@ def test_the_file_holds_what_is_compared_and_keeps_labels_held_out_for_sets():
 def test_a_single_pipeline_is_exported_if_it_is_a_candidate(pipeline, candidate):
     votes, spec, _ = recommendation()
     asked = WhatIfSpec(spec.settings, votes.judges[:3], None, *pipeline)
-    assert picked_spec(votes, spec, asked).candidate == candidate
+    assert value.picked_spec(votes, spec, asked).candidate == candidate
 
 
 def test_a_file_that_uses_fewer_judges_than_were_picked_says_so():
     _, _, recommended = recommendation()
-    assert picked_panel_sentence(recommended).startswith("6 judges picked by hand, with ")
+    assert value.picked_panel_sentence(recommended).startswith("6 judges picked by hand, with ")
     more = replace(recommended, n_judges=7)
-    assert picked_panel_sentence(more).startswith("6 of 7 judges picked by hand, with ")
+    assert value.picked_panel_sentence(more).startswith("6 of 7 judges picked by hand, with ")

@@ -1,12 +1,9 @@
 """Reports as one self-contained HTML file and as Markdown; all text is untrusted."""
 
 import re
-from functools import cache
 
 import plotly.graph_objects as go
-import pytest
 
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.blocks import (
     Answer,
     Box,
@@ -23,14 +20,9 @@ from judgepanel.present.blocks import (
     drawing,
     flat,
 )
-from judgepanel.present.decide.recommend import recommendation_sentence
-from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text, terminal_text
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.runner import run
 from judgepanel.words.tables import numbers, text
-from tests.helpers import make_votes
 
 EVIL = "<script>alert(1)</script> | **bold** [x](javascript:1) `code` =1+1"
 
@@ -97,13 +89,12 @@ def test_a_figure_is_drawn_once_and_described_by_its_axes():
 
 def test_figures_are_inside_the_file_and_nothing_is_fetched():
     figure = go.Figure(go.Scatter(x=[1, 2], y=[3, 4]))
-    text = html_text(
-        Document("t", (Figure(lambda: figure, "a line"), Figure(lambda: figure, "again")))
-    )
+    line, again = (Figure(lambda: figure, alt) for alt in ("a line", "again"))
+    text = html_text(Document("t", (line, again)))
     assert text.count("* plotly.js v") == 1
     assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", text)
     assert "default-src 'none'" in text
-    assert "*a line*" in markdown_text(Document("t", (Figure(lambda: figure, "a line"),)))
+    assert "*a line*" in markdown_text(Document("t", (line,)))
     assert "<script>" not in html_text(Document("t", (Paragraph("no figure"),)))
 
 
@@ -117,30 +108,3 @@ def test_a_row_stands_in_documents_one_block_after_the_other():
     assert texts[0].count("data-figure=") == 2
     assert len(set(re.findall(r'data-figure="([^"]+)"', texts[0]))) == 2
     assert [block for block in flat((row,)) if block == figure] == [figure, figure]
-
-
-@cache
-def recommended():
-    votes = make_votes(3, 80, 6)
-    return votes, run(RECOMMEND, votes, RecommendSpec(Settings(splits=2), folds=3), jobs=1)
-
-
-@pytest.mark.parametrize("form", [html_text, markdown_text])
-def test_the_report_of_a_recommendation_says_what_it_rests_on_and_how_to_repeat_it(form):
-    votes, result = recommended()
-    document = recommendation_report(
-        "mine",
-        votes,
-        RecommendSpec(Settings(splits=2), folds=3),
-        result,
-        command="./run cli recommend votes.csv",
-    )
-    answer = Document("", (Paragraph(recommendation_sentence(result)),))
-    split = form(answer).split("\n\n")[-1] if form is markdown_text else None
-    text = form(document)
-    assert votes.sha256 in text
-    assert "./run cli recommend votes.csv" in text
-    assert "seed 0" in text
-    assert split is None or split.strip() in text
-    for judge in votes.judges:
-        assert judge in text

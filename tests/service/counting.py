@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from judgepanel.service.jobs import WATCHED_SECONDS
 from judgepanel.studies.contract import Settings, Study
 from judgepanel.studies.results import frozen, summed
 from judgepanel.votes import Loaded, VoteMatrix
@@ -38,6 +39,19 @@ class Count:
 
     def summary(self):
         return {"total": self.total}
+
+
+class Clock:
+    """Seconds that pass only where a test lets them."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+    def everybody_leaves(self):
+        self.now += WATCHED_SECONDS + 1
 
 
 def merge(votes: VoteMatrix, spec: CountSpec, partial: Total) -> Count:

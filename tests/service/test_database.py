@@ -18,16 +18,7 @@ from sqlalchemy import event, select, text
 from sqlalchemy.exc import IntegrityError
 
 from judgepanel.service import database as database_module
-from judgepanel.service.database import (
-    METADATA,
-    REVISION,
-    VERSION,
-    DatabaseProblem,
-    connect,
-    default_url,
-    prepare,
-    transaction,
-)
+from judgepanel.service.database import DatabaseProblem, connect, default_url, prepare, transaction
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import VoteMatrix
@@ -59,14 +50,16 @@ def tables(engine):
     """The names of all tables, and the revision."""
     with transaction(engine, write=False) as connection:
         names = set(connection.dialect.get_table_names(connection))
-        asked = VERSION.name in names
-        return names, connection.scalars(select(VERSION.c.version_num)).all() if asked else []
+        revision = database_module.VERSION
+        asked = select(revision.c.version_num)
+        return names, connection.scalars(asked).all() if revision.name in names else []
 
 
 def test_an_empty_database_gets_all_tables_once(engine):
     for _ in range(2):
         prepare(engine)
-        assert tables(engine) == ({VERSION.name, *METADATA.tables}, [REVISION])
+        names = {database_module.VERSION.name, *database_module.METADATA.tables}
+        assert tables(engine) == (names, [database_module.REVISION])
 
 
 @pytest.mark.parametrize(
@@ -173,11 +166,8 @@ def test_connections_that_were_cut_are_made_again(postgresql, votes):
     space = SqlWorkspace(url)
     made = space.create(loaded(votes), Settings(), "x")
     engine = connect(url)
-    ask(
-        engine,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
-    )
+    others = "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    ask(engine, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity {others}")  # noqa: S608
     assert space.open(made.id) == made
     space.close()
     engine.dispose()

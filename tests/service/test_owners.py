@@ -9,7 +9,7 @@ import pytest
 from judgepanel.service.basics import NotFound
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
-from tests.service.counting import LONG, SPEC, Counter, CountSpec, finish, held_at, loaded, worked
+from tests.service import counting
 
 TABLES = ("votes", "analyses", "results", "jobs", "partials", "shares", "decisions")
 HOSTILE = (
@@ -24,9 +24,9 @@ def rows(sql):
 
 def test_any_text_is_a_name_a_decision_and_no_sql(home, votes):
     space, again = home(), home()
-    other = space.create(loaded(votes), Settings(), "other")
+    other = space.create(counting.loaded(votes), Settings(), "other")
     for text in HOSTILE:
-        made = space.create(loaded(votes), Settings(), "before")
+        made = space.create(counting.loaded(votes), Settings(), "before")
         assert space.rename(made.id, text).name == text
         decided = space.decide(made.id, text, text, text)
         assert again.open(made.id).name == text
@@ -38,21 +38,20 @@ def test_any_text_is_a_name_a_decision_and_no_sql(home, votes):
 
 
 def test_renaming_changes_nothing_else(space, votes):
-    made = space.create(loaded(votes), Settings(seed=3), "before")
+    made = space.create(counting.loaded(votes), Settings(seed=3), "before")
     renamed = space.rename(made.id, "after")
     assert renamed == space.open(made.id)
     assert (renamed.created, renamed.settings) == (made.created, made.settings)
 
 
 def test_decisions_come_in_the_order_they_were_made(space, votes):
-    made = space.create(loaded(votes), Settings(), "x")
+    made = space.create(counting.loaded(votes), Settings(), "x")
     for number in range(5):
         space.decide(made.id, f"keep {number}", "me", "because")
     decisions = space.decisions(made.id)
     assert [decision.what for decision in decisions] == [f"keep {number}" for number in range(5)]
-    assert [decision.made for decision in decisions] == sorted(
-        decision.made for decision in decisions
-    )
+    made_at = [decision.made for decision in decisions]
+    assert made_at == sorted(made_at)
 
 
 def operations(space, analysis, analysis_id):
@@ -77,7 +76,7 @@ FORGED = (
 @pytest.mark.parametrize("operation", operations(None, None, None))
 def test_another_owner_has_no_such_analysis(space, votes, operation):
     alice = space.owned_by("alice")
-    made = alice.create(loaded(votes), Settings(), "secret")
+    made = alice.create(counting.loaded(votes), Settings(), "secret")
     alice.decide(made.id, "keep", "alice", "why")
     for other in map(space.owned_by, OTHERS):
         with pytest.raises(NotFound) as theirs:
@@ -93,7 +92,7 @@ def test_another_owner_has_no_such_analysis(space, votes, operation):
 
 @pytest.mark.parametrize("operation", ["rename", "delete", "decide", "decisions"])
 def test_a_forged_id_does_nothing(space, votes, operation):
-    made = space.create(loaded(votes), Settings(), "x")
+    made = space.create(counting.loaded(votes), Settings(), "x")
     for forged in FORGED:
         with pytest.raises(NotFound):
             operations(space, made, forged)[operation]()
@@ -102,18 +101,18 @@ def test_a_forged_id_does_nothing(space, votes, operation):
 
 def test_what_is_deleted_is_gone(home, votes, sql):
     space = home()
-    made = space.create(loaded(votes), Settings(splits=20), "x")
+    made = space.create(counting.loaded(votes), Settings(splits=20), "x")
     space.decide(made.id, "keep", "me", "why")
-    counter, _ = worked(space, votes)
-    worked(space, votes, error=ZeroDivisionError("x"), name="failed")
+    counter, _ = counting.worked(space, votes)
+    counting.worked(space, votes, error=ZeroDivisionError("x"), name="failed")
     once = {"votes", "analyses", "results", "jobs", "decisions"}
     assert {table for table, n in rows(sql).items() if n == 1} == once
     space.delete(made.id)
     assert set(rows(sql).values()) == {0}
     for look in (space, home()):
         assert look.list() == ()
-        assert look.result(counter.study, votes.sha256, SPEC) is None
-        assert look.partial(counter.study, votes.sha256, SPEC) is None
+        assert look.result(counter.study, votes.sha256, counting.SPEC) is None
+        assert look.partial(counter.study, votes.sha256, counting.SPEC) is None
         with pytest.raises(NotFound):
             look.votes(votes.sha256)
         with pytest.raises(NotFound):
@@ -122,13 +121,11 @@ def test_what_is_deleted_is_gone(home, votes, sql):
 
 def test_what_another_analysis_uses_stays(space, votes, sql):
     first, other = (space.owned_by(name) for name in ("alice", "bob"))
-    mine, same, seeded = (
-        first.create(loaded(votes), Settings(splits=20), "mine"),
-        other.create(loaded(votes), Settings(splits=20), "same"),
-        other.create(loaded(votes), Settings(splits=20, seed=5), "seeded"),
-    )
-    specs = [CountSpec(analysis.settings) for analysis in (mine, seeded)]
-    counters = [worked(space, votes, spec)[0] for spec in specs]
+    mine = first.create(counting.loaded(votes), Settings(splits=20), "mine")
+    same = other.create(counting.loaded(votes), Settings(splits=20), "same")
+    seeded = other.create(counting.loaded(votes), Settings(splits=20, seed=5), "seeded")
+    specs = [counting.CountSpec(analysis.settings) for analysis in (mine, seeded)]
+    counters = [counting.worked(space, votes, spec)[0] for spec in specs]
 
     def stored():
         asked = zip(counters, specs, strict=True)
@@ -145,8 +142,8 @@ def test_what_another_analysis_uses_stays(space, votes, sql):
 
 
 def test_running_work_of_a_deleted_analysis_leaves_nothing(space, votes, sql):
-    made = space.create(loaded(votes), Settings(splits=20), "x")
-    counter = held_at(space, votes, 2)
+    made = space.create(counting.loaded(votes), Settings(splits=20), "x")
+    counter = counting.held_at(space, votes, 2)
     assert rows(sql)["partials"] == 2
     space.delete(made.id)
     counter.gates[2].set()
@@ -156,8 +153,8 @@ def test_running_work_of_a_deleted_analysis_leaves_nothing(space, votes, sql):
 
 
 def test_work_that_ends_while_its_analysis_is_deleted_keeps_no_result(space, votes, sql):
-    space.create(loaded(votes), Settings(splits=20), "x")
-    counter = held_at(space, votes, 3)
+    space.create(counting.loaded(votes), Settings(splits=20), "x")
+    counter = counting.held_at(space, votes, 3)
     sql("DELETE FROM analyses")
     sql("DELETE FROM votes")
     counter.gates[3].set()
@@ -166,7 +163,7 @@ def test_work_that_ends_while_its_analysis_is_deleted_keeps_no_result(space, vot
 
 
 def test_the_shares_of_an_analysis_go_with_it(space, votes, sql):
-    made = space.create(loaded(votes), Settings(), "x")
+    made = space.create(counting.loaded(votes), Settings(), "x")
     sql(
         "INSERT INTO shares (token_sha256, analysis_id, signed_in_only, created) "
         "VALUES ('0', :id, false, 0)",
@@ -182,7 +179,7 @@ def test_deleting_and_bringing_the_same_votes_at_once_loses_none(home, votes):
 
     def bring_and_delete(number):
         space = spaces[number % 2]
-        made = space.create(loaded(votes), Settings(seed=number), f"n{number}")
+        made = space.create(counting.loaded(votes), Settings(seed=number), f"n{number}")
         if number % 3:
             space.delete(made.id)
         return made.id
@@ -200,7 +197,7 @@ def test_concurrent_writers_of_one_row_all_succeed(home):
     with ThreadPoolExecutor(8) as pool:
         hashes = list(pool.map(lambda n: spaces[n % 2].put_votes(made), range(32)))
     assert set(hashes) == {made.sha256}
-    analysis = spaces[0].create(loaded(made), Settings(), "x")
+    analysis = spaces[0].create(counting.loaded(made), Settings(), "x")
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: spaces[n % 2].rename(analysis.id, f"n{n}"), range(32)))
     assert spaces[0].open(analysis.id) == spaces[1].open(analysis.id)
@@ -212,33 +209,29 @@ def test_concurrent_writers_of_one_row_all_succeed(home):
 
 def test_what_was_deleted_does_not_come_back_with_a_page_that_is_still_open(home, votes, sql):
     space, other = home(), home()
-    made = space.create(loaded(votes), Settings(), "gone")
+    made = space.create(counting.loaded(votes), Settings(), "gone")
     for server in (space, other):
         server.votes(votes.sha256)
     space.delete(made.id)
     for server in (space, other):
         with pytest.raises(NotFound, match="no such votes"):
-            server.submit(Counter().study, votes, CountSpec())
+            server.submit(counting.Counter().study, votes, counting.CountSpec())
     assert rows(sql) == dict.fromkeys(TABLES, 0)
 
 
 def test_everybody_works_on_a_sample_whether_or_not_it_is_kept(home, votes):
-    space, sample, counter = home(), make_votes(9, 40, 4), Counter()
-    mine = space.create(loaded(votes), Settings(), "mine")
+    space, sample, counter = home(), make_votes(9, 40, 4), counting.Counter()
+    mine = space.create(counting.loaded(votes), Settings(), "mine")
     bob, reader = space.owned_by("bob"), space.for_readers(space.share(mine.id))
     for number, user in enumerate((reader, bob, space)):
-        spec = CountSpec(Settings(splits=20, seed=number))
+        spec = counting.CountSpec(Settings(splits=20, seed=number))
         with pytest.raises(NotFound, match="no such votes"):
             user.submit(counter.study, make_votes(8, 40, 4), spec)
         user.publish(sample)
-        user.submit(counter.study, sample, spec)
-        assert finish(user, counter.study, sample, spec).status == "done"
+        assert counting.completed(user, counter, sample, spec).status == "done"
         assert user.result(counter.study, sample.sha256, spec).current
-        copied = space.create(loaded(sample), Settings(), "a copy of my own")
+        copied = space.create(counting.loaded(sample), Settings(), "a copy of my own")
         space.delete(copied.id)
-    counter.hold(1)
-    bob.submit(counter.study, sample, CountSpec())
-    assert counter.started[1].wait(LONG)
-    bob.cancel(counter.study, sample.sha256, CountSpec())
-    counter.gates[1].set()
-    assert finish(bob, counter.study, sample, CountSpec()).status == "cancelled"
+    counter = counting.held_at(bob, sample, 1)
+    bob.cancel(counter.study, sample.sha256, counting.SPEC)
+    assert counting.let_go(bob, counter, sample).status == "cancelled"

@@ -14,17 +14,7 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
-from tests.service.counting import (
-    LONG,
-    SPEC,
-    Count,
-    Counter,
-    CountSpec,
-    completed,
-    finish,
-    held_at,
-    let_go,
-)
+from tests.service.counting import LONG, SPEC, Count, Counter, completed, finish, held_at, let_go
 
 ROOT = Path(__file__).resolve().parents[2]
 CURVE = PanelCurveSpec(settings=Settings(splits=12))
@@ -91,10 +81,8 @@ def test_after_kill_9_work_goes_on_to_the_same_bits(home, server, votes, sql):
     space.submit(study, votes, CURVE)
     assert finish(space, study, votes, CURVE).status == "done"
     assert calls == [3, 4, 5]
-    result, whole = (
-        home().result(small, votes.sha256, CURVE).result,
-        run(small, votes, CURVE, jobs=1),
-    )
+    result = home().result(small, votes.sha256, CURVE).result
+    whole = run(small, votes, CURVE, jobs=1)
     pd.testing.assert_frame_equal(result.frame(), whole.frame(), check_exact=True)
     assert json.dumps(result.summary()) == json.dumps(whole.summary())
     assert sql("SELECT count(*) FROM partials") == sql("SELECT count(*) FROM jobs") == [(0,)]
@@ -149,11 +137,9 @@ def test_work_of_one_server_is_called_off_from_another(home, votes):
 
 
 def test_what_was_called_off_or_failed_is_known_after_a_restart(home, votes):
-    counter, spec = Counter(error=ZeroDivisionError("x")), CountSpec()
-    space = home()
-    space.submit(counter.study, votes, spec)
-    failed = finish(space, counter.study, votes, spec)
-    again = home().partial(counter.study, votes.sha256, spec)
+    counter = Counter(error=ZeroDivisionError("x"))
+    failed = completed(home(), counter, votes)
+    again = home().partial(counter.study, votes.sha256, SPEC)
     assert (again.status, again.message, again.result) == ("failed", failed.message, None)
 
 
@@ -163,8 +149,7 @@ def test_a_server_that_lost_its_lease_leaves_the_work_to_the_other(home, votes, 
     slow = held_at(first, votes, 1)
     ended(sql)
     fast = Counter()
-    second.submit(fast.study, votes, SPEC)
-    assert finish(second, fast.study, votes, SPEC).result == Count(20, 20)
+    assert completed(second, fast, votes).result == Count(20, 20)
     assert fast.calls == [1, 2, 3]
     slow.gates[1].set()
     first.close()
@@ -245,13 +230,13 @@ def test_more_work_than_workers_is_held_by_leases_too(home, votes):
     counters = [Counter(f"work {number}") for number in range(3)]
     for counter in counters:
         counter.hold(0)
-        first.submit(counter.study, votes, CountSpec())
+        first.submit(counter.study, votes, SPEC)
     for counter in counters:
-        second.submit(counter.study, votes, CountSpec())
-        assert second.partial(counter.study, votes.sha256, CountSpec()).status == "running"
+        second.submit(counter.study, votes, SPEC)
+        assert second.partial(counter.study, votes.sha256, SPEC).status == "running"
         counter.gates[0].set()
     for counter in counters:
-        finish(first, counter.study, votes, CountSpec())
+        finish(first, counter.study, votes, SPEC)
         assert counter.calls == [0, 1, 2, 3]
 
 

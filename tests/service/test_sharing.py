@@ -5,6 +5,7 @@ import hashlib
 import pytest
 
 from judgepanel.service.basics import NotFound, SignInFirst
+from judgepanel.service.sql import id_of_token
 from judgepanel.studies.contract import Settings
 from tests.helpers import make_votes
 from tests.service.counting import Counter, CountSpec, completed, loaded
@@ -55,24 +56,25 @@ def test_neither_an_id_nor_a_hash_is_a_token(space, analysis):
 
 def test_a_revoked_link_opens_nothing_and_the_others_still_do(space, analysis):
     first, second = space.share(analysis.id), space.share(analysis.id)
-    gone = next(share for share in space.shares(analysis.id) if share.id == _id(first))
+    gone = next(share for share in space.shares(analysis.id) if share.id == id_of_token(first))
     space.revoke(analysis.id, gone.id)
     space.revoke(analysis.id, gone.id)
     with pytest.raises(NotFound, match="no such link"):
         space.shared(first)
     assert space.shared(second) == analysis
-    assert [share.id for share in space.shares(analysis.id)] == [_id(second)]
+    assert [share.id for share in space.shares(analysis.id)] == [id_of_token(second)]
 
 
 def test_a_link_expires_by_the_clock_of_the_database(space, analysis, sql):
     token, other = space.share(analysis.id, 3600), space.share(analysis.id)
-    (share,) = (one_share for one_share in space.shares(analysis.id) if one_share.id == _id(token))
+    (share,) = (share for share in space.shares(analysis.id) if share.expires is not None)
+    assert share.id == id_of_token(token)
     assert share.created < share.expires
     assert space.shared(token) == analysis
     sql("UPDATE shares SET expires = expires - 3601 WHERE expires IS NOT NULL")
     with pytest.raises(NotFound, match="no such link"):
         space.shared(token)
-    assert [one_share.id for one_share in space.shares(analysis.id)] == [_id(other)]
+    assert [share.id for share in space.shares(analysis.id)] == [id_of_token(other)]
 
 
 def test_a_link_for_the_signed_in_asks_others_to_sign_in(space, analysis):
@@ -108,7 +110,7 @@ def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes
         lambda: reader.decide(analysis.id, "what", "who", "why"),
         lambda: reader.share(analysis.id),
         lambda: reader.shares(analysis.id),
-        lambda: reader.revoke(analysis.id, _id(token)),
+        lambda: reader.revoke(analysis.id, id_of_token(token)),
         lambda: reader.put_votes(votes),
         lambda: reader.cancel(counter.study, votes.sha256, CountSpec()),
     ):
@@ -138,7 +140,7 @@ def test_a_page_that_is_open_ends_with_its_link(space, votes, analysis, sql, wha
     readers = [space.for_readers(entry) for entry in (token, expiring)]
     for reader in readers:
         reader.votes(votes.sha256)
-    space.revoke(analysis.id, _id(token))
+    space.revoke(analysis.id, id_of_token(token))
     sql("UPDATE shares SET expires = expires - 3601 WHERE expires IS NOT NULL")
     for reader in (*readers, space.for_readers("made up"), space.for_readers("x" * 43)):
         with pytest.raises(NotFound, match="no such link"):
@@ -185,7 +187,7 @@ def test_nobody_shares_lists_or_revokes_for_another(space, analysis, owner):
     for attempt in (
         lambda: other.share(analysis.id),
         lambda: other.shares(analysis.id),
-        lambda: other.revoke(analysis.id, _id(token)),
+        lambda: other.revoke(analysis.id, id_of_token(token)),
     ):
         with pytest.raises(NotFound):
             attempt()
@@ -196,7 +198,7 @@ def test_a_link_of_another_analysis_is_not_revoked_through_ones_own(space, votes
     token = space.share(analysis.id)
     eve = space.owned_by("eve")
     own = eve.create(loaded(votes), Settings(), "eve's")
-    for share_id in (_id(token), "%", "' OR ''='", ""):
+    for share_id in (id_of_token(token), "%", "' OR ''='", ""):
         eve.revoke(own.id, share_id)
     assert space.shared(token) == analysis
 
@@ -205,7 +207,3 @@ def test_an_analysis_that_is_not_there_cannot_be_shared(space):
     for forged in ("x" * 22, *FORGED):
         with pytest.raises(NotFound):
             space.share(forged)
-
-
-def _id(token):
-    return hashlib.sha256(token.encode()).hexdigest()

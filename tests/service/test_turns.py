@@ -11,23 +11,10 @@ from judgepanel.service.sql import SqlWorkspace, _key
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from tests.service.counting import LONG, Count, Counter, CountSpec, finish
+from tests.service.counting import LONG, Clock, Count, Counter, CountSpec, finish
 
 SPEC = CountSpec(Settings(splits=40))
 CHUNKS = list(range(8))
-
-
-class Clock:
-    """Seconds that pass only where a test lets them."""
-
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-    def everybody_leaves(self):
-        self.now += WATCHED_SECONDS + 1
 
 
 @pytest.fixture

@@ -45,14 +45,9 @@ class Environment:
 
     def run(self, name: str, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """Run one of its programs to its end; what it writes is text."""
-        return subprocess.run(
-            self.command(name, *arguments),
-            cwd=self.work,
-            env=self.environ() | environ,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
+        command, env = self.command(name, *arguments), self.environ() | environ
+        options = {"capture_output": True, "text": True}
+        return subprocess.run(command, cwd=self.work, env=env, check=False, **options)
 
     def output(self, name: str, *arguments: str) -> str:
         """What one of its programs writes, which must not fail."""

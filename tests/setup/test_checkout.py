@@ -1,21 +1,18 @@
 """What a fresh checkout contains."""
 
 import re
-import subprocess
 import sys
 import tomllib
 
 import pytest
 import yaml
 
-from tests.setup.scripts import ROOT
+from tests.setup.scripts import ROOT, output
 
 
 def committed_files():
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    listed = output("git", "ls-files", "-z").split("\0")
+    return [ROOT / name for name in listed if name and (ROOT / name).is_file()]
 
 
 def test_no_committed_file_names_a_machine_path_or_a_package_registry():
@@ -45,11 +42,10 @@ def test_streamlit_is_configured_to_keep_everything_on_this_machine():
 
 
 def test_streamlit_knows_every_setting_of_the_repository():
-    command = [sys.executable, "-m", "streamlit", "config", "show"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "not a valid config option" not in answer.stdout + answer.stderr
-    assert re.search(r"^maxUploadSize = 200$", answer.stdout, flags=re.MULTILINE)
-    assert re.search(r"^showSidebarNavigation = false$", answer.stdout, flags=re.MULTILINE)
+    answer = output(sys.executable, "-m", "streamlit", "config", "show")
+    assert "not a valid config option" not in answer
+    assert re.search(r"^maxUploadSize = 200$", answer, flags=re.MULTILINE)
+    assert re.search(r"^showSidebarNavigation = false$", answer, flags=re.MULTILINE)
 
 
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
@@ -58,11 +54,7 @@ WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(
 @pytest.mark.parametrize("job", WORKFLOW["jobs"])
 def test_the_workflow_runs_what_is_in_the_checkout(job):
     commands = [step["run"].split() for step in WORKFLOW["jobs"][job]["steps"] if "run" in step]
-    named = [
-        word
-        for command in commands
-        for word in command
-        if word.startswith(("tests/", "sample_data/", ".ci/", "./run"))
-    ]
+    ours = ("tests/", "sample_data/", ".ci/", "./run")
+    named = [word for command in commands for word in command if word.startswith(ours)]
     assert named
     assert [word for word in named if not (ROOT / word).exists()] == []

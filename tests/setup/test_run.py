@@ -27,24 +27,35 @@ def script(path, exit_code=0):
     return path
 
 
+@pytest.fixture
+def lock(run, tmp_path):
+    """A lock in a folder with a Python, where nothing is installed yet."""
+    script(run.python_of(tmp_path))
+    path = tmp_path / "requirements.lock"
+    path.write_text("a==1\n", encoding="utf-8")
+    return path
+
+
+def call(*arguments):
+    """What `./run` says and how it ends."""
+    command = [sys.executable, ROOT / "run", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def no_fetch():
     """Stand in for apt-get, which finds nothing."""
 
 
 @pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
 def test_help_names_every_command_and_needs_no_environment(run, arguments):
-    answer = subprocess.run(
-        [sys.executable, ROOT / "run", *arguments], capture_output=True, text=True, check=False
-    )
+    answer = call(*arguments)
     assert (answer.returncode, answer.stderr) == (0, "")
     for name in run.COMMANDS:
         assert f"./run {name}" in answer.stdout
 
 
 def test_an_unknown_command_is_refused_in_one_line_that_names_the_known_ones():
-    answer = subprocess.run(
-        [sys.executable, ROOT / "run", "tets"], capture_output=True, text=True, check=False
-    )
+    answer = call("tets")
     assert (answer.returncode, answer.stdout) == (2, "")
     assert len(answer.stderr.splitlines()) == 1
     assert "'tets'" in answer.stderr
@@ -58,10 +69,7 @@ def test_an_older_python_is_refused_in_one_sentence(monkeypatch):
         exec(compile(source, "run", "exec"), {"__file__": str(ROOT / "run")})  # noqa: S102
 
 
-def test_a_new_lock_makes_an_installed_one_stale(run, tmp_path):
-    lock = tmp_path / "requirements.lock"
-    lock.write_text("a==1\n", encoding="utf-8")
-    script(run.python_of(tmp_path))
+def test_a_new_lock_makes_an_installed_one_stale(run, lock, tmp_path):
     assert not run.is_installed(tmp_path, lock.name)
     run.stamp_of(tmp_path, lock.name).write_text(run.digest(lock), encoding="utf-8")
     assert run.is_installed(tmp_path, lock.name)
@@ -69,25 +77,19 @@ def test_a_new_lock_makes_an_installed_one_stale(run, tmp_path):
     assert not run.is_installed(tmp_path, lock.name)
 
 
-def test_a_prepared_environment_is_used_without_starting_anything(run, tmp_path, monkeypatch):
-    lock = tmp_path / "requirements.lock"
-    lock.write_text("a==1\n", encoding="utf-8")
-    python = script(run.python_of(tmp_path))
+def test_a_prepared_environment_is_used_without_starting_anything(run, lock, tmp_path, monkeypatch):
     run.stamp_of(tmp_path, lock.name).write_text(run.digest(lock), encoding="utf-8")
 
     def refuse(*_, **__):
         raise AssertionError("started a process")
 
     monkeypatch.setattr(run.subprocess, "run", refuse)
-    assert run.prepare(tmp_path, lock.name) == python
+    assert run.prepare(tmp_path, lock.name) == run.python_of(tmp_path)
 
 
 def test_a_failed_install_is_not_stamped_and_the_next_installer_is_tried(
-    run, tmp_path, monkeypatch
+    run, lock, tmp_path, monkeypatch
 ):
-    lock = tmp_path / "requirements.lock"
-    lock.write_text("a==1\n", encoding="utf-8")
-    script(run.python_of(tmp_path))
     broken, working = script(tmp_path / "broken", 1), script(tmp_path / "working")
     monkeypatch.setattr(run, "installers", lambda _: iter([("uv", [str(broken)])]))
     with pytest.raises(run.SetupError, match=r"requirements\.lock is not installed"):

@@ -1,7 +1,6 @@
 """The wheel is complete: command line, library, dashboard and samples, in an empty environment."""
 
 import json
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -13,7 +12,7 @@ from judgepanel import ENGINE, __version__
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import EXTRAS, require
 from tests.setup.environment import built, empty_workbook, installed
-from tests.setup.scripts import ROOT
+from tests.setup.scripts import output
 
 NOTEBOOK = """
 import sys
@@ -67,14 +66,8 @@ def test_the_wheel_names_its_command_and_holds_no_leftovers(wheel):
         assert "judgepanel = judgepanel.cli:main" in archive.read(entry).decode()
     assert {"judgepanel/votes/samples.toml", "judgepanel/collect/prompts/code.txt"} <= {*names}
     shipped = {name.removeprefix("judgepanel/_app/") for name in names if "/_app/" in name}
-    tracked = subprocess.run(
-        ["git", "ls-files", "app.py", "pages", "sample_data", ".streamlit"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert shipped == set(tracked.stdout.split())
+    tracked = output("git", "ls-files", "app.py", "pages", "sample_data", ".streamlit")
+    assert shipped == set(tracked.split())
     assert not [name for name in names if "__pycache__" in name or "secrets" in name]
 
 

@@ -43,39 +43,34 @@ def test_a_table_does_not_set_the_limit_of_another(monkeypatch, rows):
     assert pd.get_option("styler.render.max_elements") == before
 
 
-def test_a_number_that_is_not_known_is_a_blank_cell_and_comes_first(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(DeltaGenerator, "dataframe", lambda _, cells, **__: drawn.append(cells))
-    widgets.table(Table({"share": numbers([0.5, float("nan")], "share")}), key="blank")
-    (styler,) = drawn
-    assert [cell.text for cell in styler.data["share"]] == ["50.0 %", ""]
-    assert sorted(styler.data["share"])[0].text == ""
-
-
-def test_a_heading_says_what_its_column_holds(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(DeltaGenerator, "dataframe", lambda *_, **options: drawn.append(options))
-    columns = {
-        "judge": text(["a"]),
-        "skill": numbers([0.5], "share"),
-        "p": numbers([0.5], "p"),
-        "rest": text([""]),
-    }
-    abouts = {"judge": "Name of the judge.", "skill": "1 - NLL / null NLL.", "p": "The p-value."}
-    widgets.table(Table(columns, help=abouts), key="help")
-    config = drawn[0]["column_config"]
-    assert {name: config[name]["help"] for name in columns} == {**abouts, "rest": None}
-
-
 def drawn(monkeypatch, table, *, agent="", every=False):
     """The options with which a table is drawn, and what stands below it."""
     options, below, offered = [], [], []
-    place = SimpleNamespace(dataframe=lambda _, **given: options.append(given), html=below.append)
+
+    def dataframe(cells, **given):
+        options.append({"cells": cells, **given})
+
+    place = SimpleNamespace(dataframe=dataframe, html=below.append)
     monkeypatch.setattr(widgets.st, "container", lambda: place)
     monkeypatch.setattr(widgets.st, "context", SimpleNamespace(headers={"User-Agent": agent}))
     monkeypatch.setattr(widgets.st, "toggle", lambda label, **_: offered.append(label) or every)
     widgets.table(table, key="wide")
     return options[0], "".join(below + offered)
+
+
+def test_a_number_that_is_not_known_is_a_blank_cell_and_comes_first(monkeypatch):
+    options, _ = drawn(monkeypatch, Table({"share": numbers([0.5, float("nan")], "share")}))
+    cells = options["cells"].data["share"]
+    assert [cell.text for cell in cells] == ["50.0 %", ""]
+    assert sorted(cells)[0].text == ""
+
+
+def test_a_heading_says_what_its_column_holds(monkeypatch):
+    columns = {"judge": text(["a"]), "skill": numbers([0.5], "share"), "rest": text([""])}
+    abouts = {"judge": "Name of the judge.", "skill": "1 - NLL / null NLL."}
+    options, _ = drawn(monkeypatch, Table(columns, help=abouts))
+    config = options["column_config"]
+    assert {name: config[name]["help"] for name in columns} == {**abouts, "rest": None}
 
 
 def test_a_wide_table_says_that_it_goes_on_to_the_right(monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from html.parser import HTMLParser
 from typing import get_args
 
 import pytest
@@ -17,34 +16,9 @@ from judgepanel.studies.decide.value import Role
 from judgepanel.ui.glossary import TERMS, with_terms
 from judgepanel.votes.matrix import POLICIES
 from judgepanel.words.text import csv_name, in_html, markdown, plain
+from tests.helpers import NASTY, Tags
 
-# Text in which marks are as likely as letters.
-NASTY = st.text(
-    st.one_of(st.sampled_from("<>&\"'`*_[](){}!#|\\~:$@=+-./^\n\t\0\u202e\u200b"), st.characters())
-)
 REFERENCE = re.compile(r"&#\d+;")
-
-
-class Tags(HTMLParser):
-    """What a parser makes of HTML: tags, and text."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, list[tuple[str, str | None]]]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, attrs))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def parsed(source):
-    parser = Tags()
-    parser.feed(source)
-    parser.close()
-    return parser
 
 
 @given(NASTY, st.integers(2, 200))
@@ -57,14 +31,14 @@ def test_plain_text_is_one_line_of_bounded_length_without_controls(text, length)
 
 @given(NASTY)
 def test_text_in_html_is_only_text(text):
-    tags = parsed(f"<p>{in_html(text)}</p>")
+    tags = Tags(f"<p>{in_html(text)}</p>")
     assert tags.tags == [("p", [])]
     assert tags.text == plain(text, 400)
 
 
 @given(NASTY)
 def test_text_in_an_attribute_stays_in_it(text):
-    tags = parsed(f'<p title="{in_html(text)}">x</p>')
+    tags = Tags(f'<p title="{in_html(text)}">x</p>')
     assert tags.tags == [("p", [("title", plain(text, 400))])]
     assert tags.text == "x"
 

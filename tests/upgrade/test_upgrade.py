@@ -22,6 +22,8 @@ from judgepanel.votes import load_votes
 
 DATA = Path(__file__).parent / "data"
 RELEASES = ("0.1.0",)
+Opened = tuple[SqlWorkspace, dict[str, Any], Path]
+"""A workspace of today on the database of a release, what is in it, and its file."""
 CASES = [(release, kind) for release in RELEASES for kind in ("", "graded_")]
 
 
@@ -42,8 +44,7 @@ def test_a_panel_file_of_every_release_scores_as_it_did(release: str, kind: str)
 
 
 @pytest.fixture(params=RELEASES)
-def opened(request: Any, tmp_path: Path) -> Iterator[tuple[SqlWorkspace, dict[str, Any], Path]]:
-    """A workspace of today on the database of a release, what is in it, and its file."""
+def opened(request: Any, tmp_path: Path) -> Iterator[Opened]:
     database = tmp_path / "judgepanel.db"
     with closing(sqlite3.connect(database)) as connection:
         connection.executescript((DATA / f"{request.param}.sql").read_text())
@@ -52,9 +53,7 @@ def opened(request: Any, tmp_path: Path) -> Iterator[tuple[SqlWorkspace, dict[st
         yield space, about, database
 
 
-def test_a_database_of_every_release_opens_and_nothing_is_lost(
-    opened: tuple[SqlWorkspace, dict[str, Any], Path],
-) -> None:
+def test_a_database_of_every_release_opens_and_nothing_is_lost(opened: Opened) -> None:
     space, about, database = opened
     (analysis,) = space.list()
     assert analysis == space.open(about["id"])
@@ -72,9 +71,7 @@ REDONE = {"recommend": 15}
 """Studies whose results before an engine lack what their pages show: they are computed again."""
 
 
-def test_results_are_read_and_marked_if_an_older_engine_made_them(
-    opened: tuple[SqlWorkspace, dict[str, Any], Path],
-) -> None:
+def test_results_are_read_and_marked_if_an_older_engine_made_them(opened: Opened) -> None:
     space, about, _ = opened
     analysis = space.open(about["id"])
     for name in about["results"]:
@@ -90,9 +87,7 @@ def test_results_are_read_and_marked_if_an_older_engine_made_them(
         assert stored.result.frame().shape[0]
 
 
-def test_a_question_that_was_not_asked_has_no_result(
-    opened: tuple[SqlWorkspace, dict[str, Any], Path],
-) -> None:
+def test_a_question_that_was_not_asked_has_no_result(opened: Opened) -> None:
     space, about, _ = opened
     analysis = space.open(about["id"])
     study = ENTRIES["panel_curve"].study

@@ -17,13 +17,7 @@ from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.recommended import LISTS
 from judgepanel.votes import TASKS
 from judgepanel.votes.matrix import POLICIES, PROTOCOLS
-from judgepanel.words.sentences import (
-    inspect_command,
-    quoted,
-    recommend_command,
-    score_command,
-    study_command,
-)
+from judgepanel.words import sentences
 
 HOSTILE = (
     *("-votes.csv", "--out=x", "-", "a b.csv", "it's.csv", "$(touch x).csv", "`id`.csv", "a;b&c|d"),
@@ -94,7 +88,7 @@ def pairs(columns):
 @settings(max_examples=80)
 @given(FILES, CURVES, st.sampled_from(TASKS), COLUMNS)
 def test_a_curve_command_reads_back_to_its_spec(file, spec, task, columns):
-    options = parsed(study_command("panel_curve", file, spec, task=task, columns=columns))
+    options = parsed(sentences.study_command("panel_curve", file, spec, task=task, columns=columns))
     assert options.study is PANEL_CURVE
     assert str(options.votes) == file
     assert options.task == task
@@ -109,7 +103,7 @@ def test_a_recommend_command_reads_back_to_its_spec(file, shared, candidates, ta
         shared.orientation, "honest", shared.judges, shared.splits, shared.fraction, shared.seed
     )
     spec = RecommendSpec(honest, candidates)
-    command = recommend_command(file, spec, task=task, columns=columns)
+    command = sentences.recommend_command(file, spec, task=task, columns=columns)
     options = parsed(command)
     assert (str(options.votes), str(options.out)) == (file, "panel.json")
     assert columns_of(options) == pairs(columns)
@@ -118,10 +112,12 @@ def test_a_recommend_command_reads_back_to_its_spec(file, shared, candidates, ta
 
 @pytest.mark.parametrize("file", HOSTILE)
 def test_score_and_inspect_commands_name_the_file(file):
-    options = parsed(score_command(file))
+    options = parsed(sentences.score_command(file))
     assert (str(options.panel), str(options.votes)) == ("panel.json", file)
     columns = ("--id-column", file)
-    options = parsed(inspect_command(file, SYMMETRIC_AND_GROUPED, task="pairwise", columns=columns))
+    options = parsed(
+        sentences.inspect_command(file, SYMMETRIC_AND_GROUPED, task="pairwise", columns=columns)
+    )
     read = (str(options.votes), options.id_column, options.orientation)
     assert read == (file, [file], "symmetric")
     assert options.group_duplicates
@@ -129,12 +125,12 @@ def test_score_and_inspect_commands_name_the_file(file):
 
 @pytest.mark.parametrize("word", HOSTILE)
 def test_a_quoted_word_is_harmless_on_one_line(word):
-    assert quoted(word).isprintable()
+    assert sentences.quoted(word).isprintable()
 
 
 def test_a_plain_command_stays_plain():
     spec = PanelCurveSpec(ks=(), compare=(2, 3))
-    command = study_command("panel_curve", "votes.csv", spec, task="pairwise", columns=())
+    command = sentences.study_command("panel_curve", "votes.csv", spec, task="pairwise", columns=())
     assert command == (
         "./run cli study panel_curve votes.csv --task=pairwise --orientation=auto --splits=auto "
         "--seed=0 --k=every --top=2,3 --out=panel_curve.json"
@@ -143,6 +139,6 @@ def test_a_plain_command_stays_plain():
 
 def test_a_subset_of_judges_is_named_in_the_command():
     spec = RecommendSpec(Settings(judges=("b", "a"), fraction=0.3))
-    command = recommend_command("v.csv", spec, task="pointwise", columns=())
+    command = sentences.recommend_command("v.csv", spec, task="pointwise", columns=())
     assert "--judge=b --judge=a" in command
     assert "--fraction=0.3" in command

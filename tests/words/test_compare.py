@@ -105,11 +105,7 @@ def pair():
 @pytest.mark.parametrize(
     ("bounds", "start", "end"),
     [
-        (
-            (-0.2, -0.3, -0.1),
-            "Better: NLL changes by -0.20 [-0.30, -0.10]",
-            "of 4 before.",
-        ),
+        ((-0.2, -0.3, -0.1), "Better: NLL changes by -0.20 [-0.30, -0.10]", "of 4 before."),
         ((0.2, 0.1, 0.3), "Worse: NLL changes by +0.20", "of 4 before."),
         ((-0.1, -0.3, -0.001), "Better: ", "It may be less than 2 %."),
         ((-0.1, -0.3, 0.1), "No difference is shown: ", "of 4 before."),
@@ -162,25 +158,21 @@ def test_figures_that_measure_the_coding_are_marked_in_their_own_rows():
 def test_the_data_of_both_stand_side_by_side_as_bounded_text():
     name = "<script>\n" + "n" * 5000
     before, after = side(name=name), side(VOTES.with_judges(SIX[:1]), replace(QUICK, seed=3))
-    rows = {
-        row: (first, other)
-        for row, first, other in data_rows(before, after, relation(before, after))
-    }
+    rows = {row: both for row, *both in data_rows(before, after, relation(before, after))}
     assert len(rows["name"][0]) == 80
     assert "\n" not in rows["name"][0]
     assert rows["made, UTC"][0] == "2025-01-31 09:30"
-    assert rows["judges"] == ("6", "1")
-    assert rows["judges in both"] == ("1", "1")
-    assert rows["judges here only"] == ("judge001, judge002, judge003 and 2 more", "–")
-    assert rows["judge table"] == ("–", "–")
-    assert rows["order"] == ("as given", "as given")
-    assert rows["seed"] == ("0", "3")
+    assert rows["judges"] == ["6", "1"]
+    assert rows["judges in both"] == ["1", "1"]
+    assert rows["judges here only"] == ["judge001, judge002, judge003 and 2 more", "–"]
+    assert rows["judge table"] == ["–", "–"]
+    assert rows["order"] == ["as given", "as given"]
+    assert rows["seed"] == ["0", "3"]
     assert rows["data fingerprint"][0] == VOTES.sha256[:10]
 
 
 def test_settings_in_words_are_those_that_are_not_the_default():
     assert settings_words(Settings()) == ""
     settings = Settings("symmetric", "paper", ("a",), splits=1000, fraction=0.7, seed=7)
-    assert settings_words(settings) == (
-        "order symmetric, protocol paper, 1 chosen judge, 1,000 splits, 70 % calibrate, seed 7"
-    )
+    words = "order symmetric, protocol paper, 1 chosen judge, 1,000 splits, 70 % calibrate, seed 7"
+    assert settings_words(settings) == words
