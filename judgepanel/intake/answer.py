@@ -15,16 +15,13 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
 from judgepanel.studies.codec import unpack
-from judgepanel.votes import limits
+from judgepanel.votes import grades, layouts, limits, reading
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import Choices, roles_text
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.grades import GradedJudge, graded_judges
-from judgepanel.votes.layouts import Reader, settled
 from judgepanel.votes.load import Loaded, build_votes, open_table, prepared
 from judgepanel.votes.matrix import Task
-from judgepanel.votes.reading import TASK_NOT_SAID, label_levels, task_of, unknown_words
 from judgepanel.votes.roles import ColumnRole, RoleName, Roles, guess_roles
 from judgepanel.votes.table import Coverage, RawTable
 
@@ -126,7 +123,7 @@ class Preview:
     label_file: tuple[str, ...] = ()
     words: tuple[tuple[str, int], ...] = ()
     levels: tuple[tuple[float, int], ...] = ()
-    graded: tuple[GradedJudge, ...] = ()
+    graded: tuple[grades.GradedJudge, ...] = ()
     coverage: Coverage | None = None
 
 
@@ -187,7 +184,7 @@ def _loaded(ask: Ask, files: list[bytes], seen: list[Preview]) -> Loaded:
             seen.append(_read(table, roles, choices, labels))
         raise
     seen.append(_preview(table, roles, labels))
-    table, roles = settled(table, roles)
+    table, roles = layouts.settled(table, roles)
     seen.append(_read(table, roles, choices, labels))
     need, ids = ask.need_labels, ask.texts_of
     return build_votes(table, roles, choices, judge_table=judges, need_labels=need, texts_of=ids)
@@ -211,15 +208,15 @@ def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | No
     """Return a preview with what is asked about words, grades and the task."""
     preview = _preview(table, roles, labels)
     with suppress(InputError):
-        reader = Reader.of(table, roles, choices)
-        task, unsaid = task_of(reader, choices)
+        reader = layouts.Reader.of(table, roles, choices)
+        task, unsaid = reading.task_of(reader, choices)
         meant = {float(word) for word in reader.vocabulary.given if is_number(word)}
-        judges = graded_judges(table, roles, task)[:_MOST_JUDGES]
+        judges = grades.graded_judges(table, roles, task)[:_MOST_JUDGES]
         graded = tuple(judge for judge in judges if not meant.issuperset(dict(judge.values)))
         names = {judge.judge for judge in graded}
-        unknown = unknown_words(reader, but=names)
+        unknown = reading.unknown_words(reader, but=names)
         words = tuple((word, n) for word, n in unknown if len(word) <= limits.MAX_NAME)
-        sure, levels = unsaid != TASK_NOT_SAID, label_levels(reader)
+        sure, levels = unsaid != reading.TASK_NOT_SAID, reading.label_levels(reader)
         return replace(preview, task=task, sure=sure, words=words, levels=levels, graded=graded)
     return preview
 

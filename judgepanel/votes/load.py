@@ -19,23 +19,19 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from judgepanel.votes import attributes, cells, companions, errors, reading
-from judgepanel.votes.checks import reversal
+from judgepanel.votes import attributes, cells, checks, companions, errors, outputs, reading, texts
 from judgepanel.votes.choices import NO_CHOICES, SINGLE, Choices
 from judgepanel.votes.columns import Columns, with_choices_joined, without_header_rows
-from judgepanel.votes.companions import with_labels
 from judgepanel.votes.errors import PAIRWISE, InputError, listed, quote_value
 from judgepanel.votes.formats import check_bytes, read_table
 from judgepanel.votes.grades import DIFFERENCES, grade_notes, scales_of
 from judgepanel.votes.imports import read_source, recognised
 from judgepanel.votes.layouts import Reader, Verdicts, cut_column, read_verdicts, settled
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix, turned_around
-from judgepanel.votes.outputs import transcribed
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.roles import Roles, guess_roles
 from judgepanel.votes.sources import source_of
 from judgepanel.votes.table import Coverage, LabelSource, RawTable, column_names
-from judgepanel.votes.texts import texts_of_items
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +120,7 @@ def build_votes(
         *table.notes,
         unsaid if task == "pointwise" else "",
         *(() if table.coverage is None else table.coverage.notes),
-        reversal(votes),
+        checks.reversal(votes),
         *roles.notes,
         *verdicts.notes,
         *_rewritten(reader, graded),
@@ -147,7 +143,7 @@ def build_votes(
         labels=table.labels,
         choices=replace(choices, task=task, records=table.records or choices.records),
         group=hinted,
-        texts=texts_of_items(reader, verdicts, choices, texts_of) if texts_of else None,
+        texts=texts.texts_of_items(reader, verdicts, choices, texts_of) if texts_of else None,
     )
 
 
@@ -258,7 +254,7 @@ def prepared(
     another file are a new column.
     """
     table, notes = without_header_rows(table)
-    table = transcribed(replace(table, notes=(*table.notes, *notes)), choices)
+    table = outputs.transcribed(replace(table, notes=(*table.notes, *notes)), choices)
     gone = [name for name in SINGLE if getattr(choices, name) in table.as_outputs]
     unsaid: dict[str, Any] = dict.fromkeys(gone)
     choices = replace(choices, **unsaid)
@@ -275,7 +271,7 @@ def prepared(
         _refuse_people_as_rows(table, own)
     if labels is not None:
         votes = guess_roles(table, own, need_label=False)
-        table, label = with_labels(table, votes, labels, choices)
+        table, label = companions.with_labels(table, votes, labels, choices)
         choices = replace(choices, label_column=label)
     return table, choices
 

@@ -19,11 +19,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from judgepanel.votes import errors, limits
-from judgepanel.votes.delimited import parquet_in, readable
+from judgepanel.votes import delimited, errors, formats, limits, records
 from judgepanel.votes.errors import EXPORT_AGAIN, InputError, TooLarge, unopened
-from judgepanel.votes.formats import ZIP, read_table
-from judgepanel.votes.records import decoded, json_lines
 from judgepanel.votes.table import too_large_unpacked
 
 try:
@@ -146,7 +143,7 @@ def source_of(path: Path) -> Source:
 
 def source_in(name: str, data: bytes) -> Source:
     """The files in an upload; a log of Inspect AI is one file, although it is an archive."""
-    if data.startswith(ZIP) and not name.lower().endswith(".eval"):
+    if data.startswith(formats.ZIP) and not name.lower().endswith(".eval"):
         return Archive(name, data)
     return Files(name, (name,), lambda _: data)
 
@@ -198,13 +195,13 @@ def opened(source: Source, path: str) -> Document | None:
     file, data = member(source, path), source.read(path)
     ending = path.lower().rpartition(".")[2]
     if ending == "eval":
-        if not data.startswith(ZIP):
+        if not data.startswith(formats.ZIP):
             raise InputError("not a log of Inspect AI", "a whole .eval", EXPORT_AGAIN, file=file)
         inner = source.inside(path) if isinstance(source, Archive) else Archive(file, data)
         return Document(path, file, parts=inner)
     with errors.in_file(file):
         if ending == "json":
-            return Document(path, file, whole=decoded(data))
+            return Document(path, file, whole=records.decoded(data))
         if ending in _RECORDS:
             return Document(path, file, lines=tuple(_RECORDS[ending](data, file)))
     return None
@@ -223,13 +220,13 @@ def glimpsed(path: str, data: bytes) -> Document | None:
             if len(first) > _LONGEST_HEADER:
                 return None  # No tool writes so many columns.
             # A table has a row: here it is the header once more.
-            columns = list(read_table(first + b"\n" + first, path).columns)
+            columns = list(formats.read_table(first + b"\n" + first, path).columns)
         elif ending == "parquet":
             columns = pa.parquet.read_schema(pa.BufferReader(data)).names
         elif data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
             return Document(path, path, whole=[_first_of_list(data)])
         else:
-            return Document(path, path, lines=tuple(json_lines(first)))
+            return Document(path, path, lines=tuple(records.json_lines(first)))
     except (InputError, ValueError, RecursionError, pa.ArrowException, OSError):
         return None
     return Document(path, path, lines=((1, dict.fromkeys(columns, "")),))
@@ -243,7 +240,7 @@ def _first_of_list(data: bytes) -> Any:
 
 
 def _rows(data: bytes, file: str) -> Iterator[tuple[int, dict[str, str]]]:
-    table = read_table(data, file)
+    table = formats.read_table(data, file)
     columns = [table.frame[name].tolist() for name in table.columns]
     for number, cells in enumerate(zip(*columns, strict=True)):
         yield table.row(number), dict(zip(table.columns, cells, strict=True))
@@ -251,8 +248,8 @@ def _rows(data: bytes, file: str) -> Iterator[tuple[int, dict[str, str]]]:
 
 def _parquet(data: bytes, _: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows of a Parquet file; columns of lists of objects, such as conversations, are left out."""
-    with readable("Parquet"):
-        table = parquet_in(data)
+    with delimited.readable("Parquet"):
+        table = delimited.parquet_in(data)
         plain = [field.name for field in table.schema_arrow if not _of_objects(field.type)]
         batches = table.iter_batches(columns=plain, use_threads=False)
         yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1)
@@ -264,7 +261,7 @@ def _of_objects(kind: pa.DataType) -> bool:
 
 _RECORDS: Mapping[str, Callable[[bytes, str], Iterator[tuple[int, Any]]]] = MappingProxyType(
     {
-        **dict.fromkeys(("jsonl", "ndjson"), lambda data, _: json_lines(data)),
+        **dict.fromkeys(("jsonl", "ndjson"), lambda data, _: records.json_lines(data)),
         **dict.fromkeys(("csv", "tsv"), _rows),
         "parquet": _parquet,
     }
