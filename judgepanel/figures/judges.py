@@ -180,9 +180,10 @@ def _clusters(result: Judges) -> list[tuple[int, int, int]]:
 def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
     """Add a triangle at both ends of a judge's row or column, to not rely on colour alone."""
     ends, symbols = [0.0, m + 1.0], ["triangle-right", "triangle-left"]
-    x, y = ends, [place, place]
+    here: list[float] = [place, place]
+    x, y = ends, here
     if axis == "x":
-        x, y, symbols = [place, place], ends, ["triangle-up", "triangle-down"]
+        x, y, symbols = here, ends, ["triangle-up", "triangle-down"]
     figure.add_scatter(
         x=x,
         y=y,

@@ -214,8 +214,10 @@ def accuracy_table(frame: pd.DataFrame) -> dict[str, Column]:
     accuracy = frame["accuracy"].to_numpy()
     unknown = np.flatnonzero(np.isnan(accuracy)).tolist()
     kappa, ac1 = (
-        Interval(*(frame[f"{name}{end}"].to_numpy() for end in ("", "_lo", "_hi")), unit="")
-        for name in ("kappa", "ac1")
+        Interval(value.to_numpy(), lo.to_numpy(), hi.to_numpy(), unit="")
+        for value, lo, hi in (
+            (frame[name], frame[f"{name}_lo"], frame[f"{name}_hi"]) for name in ("kappa", "ac1")
+        )
     )
     return {
         "judge": text([txt.one_line(name) for name in frame["judge"]]),
