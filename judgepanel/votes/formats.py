@@ -266,10 +266,11 @@ def read_table(data: bytes, name: str, records: str | None = None) -> RawTable:
         if kind in ("csv", "jsonl"):
             data, western = from_western(data)
             notes += western
-        if kind == "jsonl" and (records is not None or is_document(data, extension)):
+        # With a list named, a file of any name may be one document.
+        if kind == "jsonl" and is_document(data, "json" if records is not None else extension):
             table = read_document(data, name, records)
         elif records is not None:
-            problem = "a list of records is named, but this is not JSON"
+            problem = "a list of records is named, but this is not one JSON document"
             remedy = f"name no list {errors.RECORDS}"
             raise InputError(problem, "a JSON document", remedy, value=records)
         else:

@@ -55,10 +55,11 @@ def test_the_path_is_kept_by_the_command_and_by_a_file_of_roles(tmp_path):
         (DATA, "v.json", "results", "there is no such list of records .found 'results'.*'run.st"),
         (DATA, "v.json", "", "there is no such list"),
         (json.dumps(ROWS).encode(), "v.json", "items", "no such list.*no object of this"),
-        (b"item_id,label,ann\nq1,1,1\n", "v.csv", "items", "named, but this is not JSON"),
+        (b"item_id,label,ann\nq1,1,1\n", "v.csv", "items", "not one JSON document"),
+        (b'{"x": [{"y": 1}]}\n{"x": []}', "v.jsonl", "x", "not one JSON document"),
         (b'{"x": {"y": []}}', "v.json", "x.y", "no such list.*no object of this"),
     ],
-    ids=["not a list", "no path", "a list itself", "CSV", "an empty list"],
+    ids=["not a list", "no path", "a list itself", "CSV", "JSON Lines", "an empty list"],
 )
 def test_a_path_to_no_list_is_refused_with_what_there_is(data, name, path, sentence):
     with pytest.raises(InputError, match=sentence):
