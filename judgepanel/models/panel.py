@@ -217,7 +217,7 @@ def _em(ballots: Ballots, judges: Ints, aggregator: Aggregator) -> DawidSkeneFit
 
 
 def _ridge(
-    ballots: Ballots, k: int, aggregator: Aggregator, ranking: prefixes.Ranking, seed: int
+    ballots: Ballots, k: int, aggregator: AnyAggregator, ranking: prefixes.Ranking, seed: int
 ) -> tuple[Ints, Rule]:
     (panel,) = RIDGES[aggregator].panels(ballots, [_whole(ballots, seed)], k, ranking)
     weights = _floats(panel.weights)
