@@ -233,9 +233,9 @@ def clusters(correlation: ErrorCorrelation) -> Clusters:
     )
     tree = scipy.cluster.hierarchy.linkage(apart, "average")
     height = 1.0 - cut - _TIE
-    labels = np.arange(len(judges))
+    labels: Ints = np.arange(len(judges))
     if np.isfinite(cut):
-        labels = scipy.cluster.hierarchy.fcluster(tree, height, "distance")
+        labels = scipy.cluster.hierarchy.fcluster(tree, height, "distance").astype(np.int64)
     # The same partition numbered by size, then by first member.
     _, first, codes, size = np.unique(
         labels, return_index=True, return_inverse=True, return_counts=True

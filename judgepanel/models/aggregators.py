@@ -32,43 +32,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from judgepanel.arrays import Floats, Votes
+from judgepanel.kernels import dawid_skene, graded, irt, prefixes
 from judgepanel.kernels.aggregation import RIDGES, Aggregator, panel_scores
 from judgepanel.kernels.ballots import Ballots, fraction_logits, signs_of, weighted_logits
-from judgepanel.kernels.dawid_skene import (
-    MAX_ITER,
-    SMOOTHING,
-    TOL,
-    Rules,
-    fit_and_score,
-    fit_many,
-    training,
-    two_coin_logits,
-)
-from judgepanel.kernels.graded import (
-    GradedPanel,
-    band_counts,
-    graded_panels,
-    level_weights,
-    levels_on,
-)
-from judgepanel.kernels.irt import (
-    MAX_ITERATIONS,
-    as_marks,
-    fit_two_pl,
-    item_posterior,
-    right_probability,
-    variance_shares,
-)
 from judgepanel.kernels.joint import CS, Form, JointPanel
 from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.prefixes import (
-    N_FOLDS,
-    ClosedForm,
-    Fit,
-    closed_form_weights,
-    counts,
-    prior_logit,
-)
 from judgepanel.models.panel import whole_of
 from judgepanel.scoring.splits import fold_of, folds
 from judgepanel.votes import MISSING, InputError
@@ -91,14 +59,14 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             Shapes that do not match, infinite votes, or a number of classes other than two.
         """
-        return self._fit(X, y)
+        return self._fit(self._ballots(X, y))
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the raw logit of class ``classes_[1]``, (n_items,)."""
         check_is_fitted(self)
         checked = self._checked(X)
         votes = self._verdicts(checked)
-        logits = self._logits_of(checked, votes)
+        logits = self._logits(checked, votes)
         return np.where((votes == MISSING).all(axis=1), self.prior_logit_, logits)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -123,14 +91,7 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fresh = clone(self)
         return np.asarray(fresh._left_out(fresh._ballots(X, y, groups)))
 
-    def _fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        groups: ArrayLike | None = None,
-        X_unlabelled: ArrayLike | None = None,
-    ) -> Self:
-        ballots = self._ballots(X, y, groups, X_unlabelled)
+    def _fit(self, ballots: Ballots) -> Self:
         right, wrong = np.sum(ballots.signs > 0), np.sum(ballots.signs < 0)
         prior = 0.0 if ballots.symmetric else float(np.log((right + 1.0) / (wrong + 1.0)))
         self.prior_logit_ = prior
@@ -157,11 +118,15 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         unlabelled = None
         if X_unlabelled is not None:
             unlabelled = signs_of(self._verdicts(self._checked(X_unlabelled)))
-        votes = signs_of(self._verdicts(checked))
+        votes, units = signs_of(self._verdicts(checked)), np.arange(len(codes))
+        if groups is not None:
+            units = np.unique(np.asarray(groups), return_inverse=True)[1]
+            if units.shape != (len(codes),):
+                raise ValueError(f"groups need one value for each of the {len(codes)} items")
         return Ballots(
             votes,
             (2 * codes - 1).astype(np.int8),
-            _units(groups, len(codes)),
+            units,
             symmetric=bool(getattr(self, "symmetric", False)),
             unlabelled=unlabelled,
             margins=self._margins(checked),
@@ -176,28 +141,23 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _verdicts(self, X: Floats) -> Votes:
         """Return verdicts (n_items, n_judges) in {0, 1, -1 missing} of the input."""
-        return verdicts(X)
+        return np.where(np.isnan(X), MISSING, X >= 0.5).astype(np.int8)
 
     def _margins(self, X: Floats) -> Floats | None:
         """Return distances of the input from its threshold, if the aggregator uses them."""
         return None
 
-    def _logits_of(self, X: Floats, votes: Votes) -> Floats:
-        """Return raw logits (n_items,) of the input and its verdicts."""
-        return self._logits(votes)
-
     def _learn(self, ballots: Ballots) -> None:
         """Set the fitted attributes."""
 
-    def _logits(self, votes: Votes) -> Floats:
-        """Return raw logits (n_items,) of verdicts in {0, 1, -1 missing}."""
+    def _logits(self, X: Floats, votes: Votes) -> Floats:
+        """Return raw logits (n_items,) of the input and its verdicts in {0, 1, -1 missing}."""
         raise NotImplementedError
 
     def _left_out(self, ballots: Ballots) -> Floats:
         """Return raw logits (n_items,) of training items without own labels; 0 without votes."""
-        scores = panel_scores(
-            ballots, whole_of(ballots), np.array([ballots.n_judges]), aggregator=self.kind
-        )
+        ks = np.array([ballots.n_judges])
+        scores = panel_scores(ballots, whole_of(ballots), ks, aggregator=self.kind)
         return np.where(scores.calibration_empty[0], 0.0, scores.calibration[0])
 
     def __sklearn_tags__(self) -> Any:
@@ -205,20 +165,6 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def verdicts(X: Floats) -> Votes:
-    """Return int8 verdicts: NaN is missing, .5 and above is 1."""
-    return np.where(np.isnan(X), MISSING, X >= 0.5).astype(np.int8)
-
-
-def _units(groups: ArrayLike | None, n_items: int) -> NDArray[np.int64]:
-    if groups is None:
-        return np.arange(n_items)
-    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
-    if codes.shape != (n_items,):
-        raise ValueError(f"groups need one value for each of the {n_items} items")
-    return codes
 
 
 class _ClosedForm(VoteAggregator):
@@ -230,18 +176,18 @@ class _ClosedForm(VoteAggregator):
     correct_, voted_ : float (n_judges,), right verdicts and all verdicts on the training items.
     """
 
-    kind: ClosedForm
+    kind: prefixes.ClosedForm
 
     def _learn(self, ballots: Ballots) -> None:
-        self.correct_, self.voted_ = counts(ballots, np.arange(ballots.n_items))
-        self.weights_ = closed_form_weights(self.kind, self.correct_, self.voted_)
+        self.correct_, self.voted_ = prefixes.counts(ballots, np.arange(ballots.n_items))
+        self.weights_ = prefixes.closed_form_weights(self.kind, self.correct_, self.voted_)
 
-    def _logits(self, votes: Votes) -> Floats:
+    def _logits(self, X: Floats, votes: Votes) -> Floats:
         return weighted_logits(votes, self.weights_)
 
 
 class _Fraction(_ClosedForm):
-    def _logits(self, votes: Votes) -> Floats:
+    def _logits(self, X: Floats, votes: Votes) -> Floats:
         return fraction_logits(votes, self.weights_)
 
     def __sklearn_tags__(self) -> Any:
@@ -258,7 +204,7 @@ class MajorityVote(_Fraction):
     vote would be an infinite logit. All judges have the same weight.
     """
 
-    kind: ClosedForm = "majority"
+    kind: prefixes.ClosedForm = "majority"
 
 
 class AccuracyWeighted(_Fraction):
@@ -268,7 +214,7 @@ class AccuracyWeighted(_Fraction):
     :class:`MajorityVote` for the ones.
     """
 
-    kind: ClosedForm = "accuracy_weighted"
+    kind: prefixes.ClosedForm = "accuracy_weighted"
 
 
 class LogOdds(_ClosedForm):
@@ -283,16 +229,16 @@ class LogOdds(_ClosedForm):
     symmetric : omit the label prior, because the order of a pair is arbitrary.
     """
 
-    kind: ClosedForm = "log_odds"
+    kind: prefixes.ClosedForm = "log_odds"
 
     def __init__(self, *, symmetric: bool = False) -> None:
         self.symmetric = symmetric
 
     def _learn(self, ballots: Ballots) -> None:
         super()._learn(ballots)
-        self.intercept_ = prior_logit(ballots, np.arange(ballots.n_items))
+        self.intercept_ = prefixes.prior_logit(ballots, np.arange(ballots.n_items))
 
-    def _logits(self, votes: Votes) -> Floats:
+    def _logits(self, X: Floats, votes: Votes) -> Floats:
         return weighted_logits(votes, self.weights_) + self.intercept_
 
 
@@ -302,7 +248,7 @@ class OneCoin(_ClosedForm):
     A judge with c of n votes right adds +-log((c + 1) / (n - c + 1)).
     """
 
-    kind: ClosedForm = "one_coin"
+    kind: prefixes.ClosedForm = "one_coin"
 
 
 class DawidSkene(VoteAggregator):
@@ -342,9 +288,9 @@ class DawidSkene(VoteAggregator):
         self,
         *,
         supervised: bool = False,
-        smoothing: float = SMOOTHING,
-        max_iter: int = MAX_ITER,
-        tol: float = TOL,
+        smoothing: float = dawid_skene.SMOOTHING,
+        max_iter: int = dawid_skene.MAX_ITER,
+        tol: float = dawid_skene.TOL,
         symmetric: bool = False,
     ) -> None:
         self.supervised = supervised
@@ -370,7 +316,7 @@ class DawidSkene(VoteAggregator):
             ``max_iter`` was reached before ``tol``.
         """
         if y is not None:
-            return self._fit(X, y, X_unlabelled=X_unlabelled)
+            return self._fit(self._ballots(X, y, X_unlabelled=X_unlabelled))
         if self.supervised:
             raise ValueError(
                 f"{type(self).__name__} with supervised=True requires y to be passed, but the "
@@ -379,20 +325,20 @@ class DawidSkene(VoteAggregator):
         tables = [self._checked(X, reset=True)]
         if X_unlabelled is not None:
             tables.append(self._checked(X_unlabelled))
-        every = signs_of(verdicts(np.concatenate(tables)))
+        every = signs_of(self._verdicts(np.concatenate(tables)))
         self.classes_ = np.array([0, 1])
         none = np.zeros(0, dtype=np.int8)
         self._learn(Ballots(every[:0], none, np.arange(0), bool(self.symmetric), every))
         return self
 
-    def _rules(self) -> Rules:
-        return Rules(self.smoothing, bool(self.symmetric), self.max_iter, self.tol)
+    def _rules(self) -> dawid_skene.Rules:
+        return dawid_skene.Rules(self.smoothing, bool(self.symmetric), self.max_iter, self.tol)
 
     def _learn(self, ballots: Ballots) -> None:
         everyone, judges = np.arange(ballots.n_items), np.arange(ballots.n_judges)
-        votes, labels = training(ballots, everyone, judges, clamp=bool(self.supervised))
+        votes, labels = dawid_skene.training(ballots, everyone, judges, clamp=bool(self.supervised))
         everybody = np.ones((ballots.n_judges, 1), dtype=bool)
-        fit = fit_many(votes, everybody, labels=labels, rules=self._rules())
+        fit = dawid_skene.fit_many(votes, everybody, labels=labels, rules=self._rules())
         given0, given1 = fit.pi0[:, 0], fit.pi1[:, 0]
         self.confusion_ = np.stack(
             [np.column_stack([1.0 - p, p]) for p in (given0, given1)], axis=1
@@ -411,24 +357,20 @@ class DawidSkene(VoteAggregator):
                 stacklevel=4,
             )
 
-    def _logits(self, votes: Votes) -> Floats:
+    def _logits(self, X: Floats, votes: Votes) -> Floats:
         zeros, ones = self.vote_logits_.T
-        return two_coin_logits(votes, ones, zeros, self.prior_logit_)
+        return dawid_skene.two_coin_logits(votes, ones, zeros, self.prior_logit_)
 
     def _left_out(self, ballots: Ballots) -> Floats:
-        everyone = np.arange(ballots.n_items)
-        all_judges = np.array([ballots.n_judges])
+        everyone, ks = np.arange(ballots.n_items), np.array([ballots.n_judges])
+        clamp, rules = bool(self.supervised), self._rules()
         logits = np.empty(ballots.n_items)
-        for piece in folds(ballots.units, everyone, N_FOLDS, seed=0, key=(0,)):
-            fit = Fit(piece.calibration, piece.evaluation, np.zeros(len(piece.calibration), int))
-            logits[piece.evaluation] = fit_and_score(
-                ballots,
-                fit,
-                all_judges,
-                "accuracy",
-                clamp=bool(self.supervised),
-                rules=self._rules(),
-            )[0]
+        for piece in folds(ballots.units, everyone, prefixes.N_FOLDS, seed=0, key=(0,)):
+            learn, score = piece.calibration, piece.evaluation
+            fit = prefixes.Fit(learn, score, np.zeros(len(learn), int))
+            (logits[score],) = dawid_skene.fit_and_score(
+                ballots, fit, ks, "accuracy", clamp=clamp, rules=rules
+            )
         return logits
 
     def __sklearn_tags__(self) -> Any:
@@ -465,7 +407,7 @@ class Stacking(VoteAggregator):
         self,
         *,
         Cs: Sequence[float] = CS,
-        n_folds: int = N_FOLDS,
+        n_folds: int = prefixes.N_FOLDS,
         seed: int = 0,
         symmetric: bool = False,
     ) -> None:
@@ -483,38 +425,36 @@ class Stacking(VoteAggregator):
             Shapes that do not match, infinite votes, a number of classes other than two, or a
             parameter out of range.
         """
-        return self._fit(X, y, groups)
+        return self._fit(self._ballots(X, y, groups))
 
     def _learn(self, ballots: Ballots) -> None:
-        self.panel_ = self._panels(ballots, [self._whole(ballots)])[0]
-        self.weights_ = np.empty(ballots.n_judges)
-        self.weights_[self.panel_.judges] = self.panel_.weights
-        self.intercept_ = self.panel_.intercept
+        self._learn_panel(ballots)
         self.C_weights_ = self.panel_.C_weights
         self.C_ = float(self.panel_.Cs[np.argmax(self.C_weights_)])
         self.cv_nll_ = self.panel_.cv_nll
 
-    def _logits(self, votes: Votes) -> Floats:
+    def _learn_panel(self, ballots: Ballots) -> None:
+        everyone = np.arange(ballots.n_items)
+        whole = prefixes.Fit(everyone, everyone[:0], self._fold(ballots))
+        (self.panel_,) = self._panels(ballots, [whole])
+        self.weights_ = np.empty(self.panel_.weights.shape)
+        self.weights_[..., self.panel_.judges] = self.panel_.weights
+        self.intercept_ = self.panel_.intercept
+        if self.kind not in ("stacking", "stacking_monotone"):
+            self.tau_ = self.panel_.tau
+
+    def _logits(self, X: Floats, votes: Votes) -> Floats:
         return self.panel_.logits(signs_of(votes))
 
     def _left_out(self, ballots: Ballots) -> Floats:
-        fits = self._fits(ballots)
-        logits = np.empty(ballots.n_items)
-        for fit, panel in zip(fits, self._panels(ballots, fits), strict=True):
-            logits[fit.score] = panel.logits(ballots.votes[fit.score])
-        return logits
-
-    def _whole(self, ballots: Ballots) -> Fit:
-        everyone = np.arange(ballots.n_items)
-        return Fit(everyone, everyone[:0], self._fold(ballots))
-
-    def _fits(self, ballots: Ballots) -> list[Fit]:
-        """Return fits without each fold, which score that fold."""
-        fold = self._fold(ballots)
-        return [
-            Fit(np.flatnonzero(fold != f), np.flatnonzero(fold == f), fold[fold != f])
+        fold, logits = self._fold(ballots), np.empty(ballots.n_items)
+        fits = [
+            prefixes.Fit(np.flatnonzero(fold != f), np.flatnonzero(fold == f), fold[fold != f])
             for f in range(int(fold.max()) + 1)
         ]
+        for fit, panel in zip(fits, self._panels(ballots, fits), strict=True):
+            logits[fit.score] = panel.scores(ballots, fit.score)
+        return logits
 
     def _fold(self, ballots: Ballots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         if self.n_folds < 2:
@@ -523,7 +463,7 @@ class Stacking(VoteAggregator):
         pieces = folds(ballots.units, everyone, self.n_folds, seed=self.seed, key=(0,))
         return fold_of(pieces, ballots.n_items)
 
-    def _panels(self, ballots: Ballots, fits: list[Fit]) -> list[JointPanel]:
+    def _panels(self, ballots: Ballots, fits: list[prefixes.Fit]) -> list[JointPanel]:
         return self._form().panels(ballots, fits, ballots.n_judges, Cs=self._ridges())
 
     def _ridges(self) -> list[float]:
@@ -563,16 +503,12 @@ class Joint(Stacking):
         *,
         agreement: bool = True,
         Cs: Sequence[float] = CS,
-        n_folds: int = N_FOLDS,
+        n_folds: int = prefixes.N_FOLDS,
         seed: int = 0,
         symmetric: bool = False,
     ) -> None:
         super().__init__(Cs=Cs, n_folds=n_folds, seed=seed, symmetric=symmetric)
         self.agreement = agreement
-
-    def _learn(self, ballots: Ballots) -> None:
-        super()._learn(ballots)
-        self.tau_ = self.panel_.tau
 
     def _form(self) -> Form:
         return replace(RIDGES[self.kind], agreement=bool(self.agreement))
@@ -605,10 +541,6 @@ class MonotoneJoint(MonotoneStacking):
     """
 
     kind: Aggregator = "joint_monotone"
-
-    def _learn(self, ballots: Ballots) -> None:
-        super()._learn(ballots)
-        self.tau_ = self.panel_.tau
 
 
 class _Graded(VoteAggregator):
@@ -645,12 +577,12 @@ class GradedOneCoin(_Graded):
         self.threshold = threshold
 
     def _learn(self, ballots: Ballots) -> None:
-        self.levels_ = levels_on(ballots, np.arange(ballots.n_items))
+        self.levels_ = graded.levels_on(ballots, np.arange(ballots.n_items))
         bands = self.levels_.bands(ballots.margins, ballots.n_items)
-        tally = band_counts(ballots.votes, ballots.signs, bands)
-        self.weights_ = level_weights(*tally, self.levels_.n_bands)
+        tally = graded.band_counts(ballots.votes, ballots.signs, bands)
+        self.weights_ = graded.level_weights(*tally, self.levels_.n_bands)
 
-    def _logits_of(self, X: Floats, votes: Votes) -> Floats:
+    def _logits(self, X: Floats, votes: Votes) -> Floats:
         bands = self.levels_.bands(self._margins(X), len(X))
         evidence = signs_of(votes) * self.weights_[bands, np.arange(votes.shape[1])]
         return np.asarray(evidence.sum(axis=1))
@@ -674,14 +606,14 @@ class GradedJoint(_Graded, Stacking):
     """
 
     kind: Literal["joint_graded"] = "joint_graded"  # type: ignore[assignment]
-    panel_: GradedPanel  # type: ignore[assignment]
+    panel_: graded.GradedPanel  # type: ignore[assignment]
 
     def __init__(
         self,
         *,
         threshold: float | ArrayLike = 0.5,
         Cs: Sequence[float] = CS,
-        n_folds: int = N_FOLDS,
+        n_folds: int = prefixes.N_FOLDS,
         seed: int = 0,
         symmetric: bool = False,
     ) -> None:
@@ -689,24 +621,15 @@ class GradedJoint(_Graded, Stacking):
         self.threshold = threshold
 
     def _learn(self, ballots: Ballots) -> None:
-        self.panel_ = self._fitted(ballots, [self._whole(ballots)])[0]
-        self.weights_ = np.empty(self.panel_.weights.shape)
-        self.weights_[:, self.panel_.judges] = self.panel_.weights
-        self.intercept_, self.tau_ = self.panel_.intercept, self.panel_.tau
+        self._learn_panel(ballots)
 
-    def _logits_of(self, X: Floats, votes: Votes) -> Floats:
+    def _logits(self, X: Floats, votes: Votes) -> Floats:
         return self.panel_.logits(signs_of(votes), self._margins(X))
 
-    def _left_out(self, ballots: Ballots) -> Floats:
-        fits = self._fits(ballots)
-        logits = np.empty(ballots.n_items)
-        for fit, panel in zip(fits, self._fitted(ballots, fits), strict=True):
-            margins = None if ballots.margins is None else ballots.margins[fit.score]
-            logits[fit.score] = panel.logits(ballots.votes[fit.score], margins)
-        return logits
-
-    def _fitted(self, ballots: Ballots, fits: list[Fit]) -> list[GradedPanel]:
-        return graded_panels(ballots, fits, ballots.n_judges, Cs=self._ridges())
+    def _panels(  # type: ignore[override]
+        self, ballots: Ballots, fits: list[prefixes.Fit]
+    ) -> list[graded.GradedPanel]:
+        return graded.graded_panels(ballots, fits, ballots.n_judges, Cs=self._ridges())
 
 
 class TwoPL(BaseEstimator):  # type: ignore[misc]
@@ -730,7 +653,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
     n_iter_, converged_, warnings_ : diagnostics of the fit.
     """
 
-    def __init__(self, max_iterations: int = MAX_ITERATIONS) -> None:
+    def __init__(self, max_iterations: int = irt.MAX_ITERATIONS) -> None:
         self.max_iterations = max_iterations
 
     def fit(self, correct: ArrayLike, y: None = None) -> Self:
@@ -744,14 +667,14 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
         marks = _marks(correct)
         if not marks.any():
             raise InputError("no judge has voted on any item", allowed="at least one 0 or 1")
-        self.fit_ = fit = fit_two_pl(marks, max_iterations=self.max_iterations)
+        self.fit_ = fit = irt.fit_two_pl(marks, max_iterations=self.max_iterations)
         self.theta_, self.theta_se_ = fit.theta, fit.theta_se
         self.alpha_ = fit.alpha
         self.log_alpha_, self.log_alpha_se_ = fit.log_alpha, fit.log_alpha_se
         self.beta_, self.beta_sd_ = fit.beta, fit.beta_sd
         self.mu_, self.sigma_ = fit.population.mu, fit.population.sigma
         self.m_, self.t_ = fit.population.m, fit.population.t
-        self.shares_ = variance_shares(fit)
+        self.shares_ = irt.variance_shares(fit)
         self.log_likelihood_ = fit.log_likelihood
         self.n_iter_, self.converged_ = fit.iterations, fit.converged
         self.warnings_ = fit.warnings
@@ -763,12 +686,12 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
 
         A mark in the table counts as given: set it to NaN to predict it.
         """
-        marks = as_marks(self._known(correct))
-        return right_probability(marks, self.theta_, self.alpha_)
+        marks = irt.as_marks(self._known(correct))
+        return irt.right_probability(marks, self.theta_, self.alpha_)
 
     def difficulty(self, correct: ArrayLike) -> tuple[Floats, Floats]:
         """Return posterior mean and standard deviation of beta, each (n_items,), for any items."""
-        items = item_posterior(as_marks(self._known(correct)), self.theta_, self.alpha_)
+        items = irt.item_posterior(irt.as_marks(self._known(correct)), self.theta_, self.alpha_)
         return items.mean, np.sqrt(items.variance)
 
     def _known(self, correct: ArrayLike) -> NDArray[np.int8]:

@@ -16,34 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from judgepanel.arrays import Floats
-from judgepanel.kernels.calibration import (
-    CALIBRATORS,
-    CalibrationFit,
-    Calibrator,
-    ChosenFit,
-    KnotShape,
-    MapShape,
-    Shape,
-    fit,
-)
+from judgepanel.kernels import calibration, residual
 from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.residual import (
-    FeatureEncoder,
-    Features,
-    ResidualFit,
-    feature_columns,
-    fit_encoder,
-    fit_residual,
-)
-from judgepanel.scoring.conformal import (
-    SetReport,
-    check_level,
-    group_thresholds,
-    nonconformity,
-    report_sets,
-    set_kinds,
-    too_few,
-)
+from judgepanel.scoring import conformal
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import listed, quote_value
 
@@ -86,9 +61,9 @@ class _KernelCalibrator(_LogitMap):
     """
 
     noun = "calibrator"
-    kind: Calibrator
-    shape_: Shape
-    _fit: CalibrationFit
+    kind: calibration.Calibrator
+    shape_: calibration.Shape
+    _fit: calibration.CalibrationFit
 
     def fit(
         self,
@@ -117,19 +92,19 @@ class _KernelCalibrator(_LogitMap):
             Invalid shapes, infinite logits, invalid labels, weights or folds, or no items.
         """
         scores, signs = self._checked(logits, y)
-        weights = None if sample_weight is None else _weights(sample_weight, len(scores))[None, :]
-        fitted = fit(
-            (self.kind,),
-            scores[None, :],
-            signs,
-            weights,
-            symmetric=self.symmetric,
-            fold=fold,
+        weights = None if sample_weight is None else np.array(sample_weight, dtype=np.float64)[None]
+        if weights is not None and not (
+            weights.shape == (1, len(scores))
+            and np.isfinite(weights).all()
+            and (weights >= 0).all()
+        ):
+            raise InputError("weights of a calibrator must be finite and at least 0, one per item")
+        self._fit = calibration.fit(
+            (self.kind,), scores[None, :], signs, weights, symmetric=self.symmetric, fold=fold
         )[self.kind]
-        self._fit = fitted
-        self.shape_ = fitted.shape(0)
-        self.replaced_ = bool(fitted.replaced[0])
-        self._expose(fitted)
+        self.shape_ = self._fit.shape(0)
+        self.replaced_ = bool(self._fit.replaced[0])
+        self._expose()
         return self
 
     def transform(self, logits: ArrayLike) -> Floats:
@@ -142,7 +117,7 @@ class _KernelCalibrator(_LogitMap):
         p = sigmoid(self.transform(logits))
         return np.column_stack([1.0 - p, p])
 
-    def _expose(self, fitted: CalibrationFit) -> None:
+    def _expose(self) -> None:
         """Set the additional attributes of this calibrator."""
 
 
@@ -154,10 +129,9 @@ class _MapCalibrator(_KernelCalibrator):
     params_ : float (3,), a, b and c of m = a log p + b log(1 - p) + c.
     """
 
-    def _expose(self, fitted: CalibrationFit) -> None:
-        shape = fitted.shape(0)
-        if isinstance(shape, MapShape):
-            self.params_ = np.array([shape.a, shape.b, shape.c])
+    def _expose(self) -> None:
+        if isinstance(self.shape_, calibration.MapShape):
+            self.params_ = np.array([self.shape_.a, self.shape_.b, self.shape_.c])
 
 
 class NoCalibrator(_MapCalibrator):
@@ -168,7 +142,7 @@ class NoCalibrator(_MapCalibrator):
     symmetric : fit on every item and its swap; the map is then odd.
     """
 
-    kind: Calibrator = "none"
+    kind: calibration.Calibrator = "none"
 
 
 class TemperatureCalibrator(_MapCalibrator):
@@ -179,7 +153,7 @@ class TemperatureCalibrator(_MapCalibrator):
     symmetric : fit on every item and its swap; the map is then odd.
     """
 
-    kind: Calibrator = "temperature"
+    kind: calibration.Calibrator = "temperature"
 
 
 class PlattCalibrator(_MapCalibrator):
@@ -190,7 +164,7 @@ class PlattCalibrator(_MapCalibrator):
     symmetric : fit on every item and its swap; the map is then odd.
     """
 
-    kind: Calibrator = "platt"
+    kind: calibration.Calibrator = "platt"
 
 
 class BetaCalibrator(_MapCalibrator):
@@ -201,7 +175,7 @@ class BetaCalibrator(_MapCalibrator):
     symmetric : fit on every item and its swap; the map is then odd.
     """
 
-    kind: Calibrator = "beta"
+    kind: calibration.Calibrator = "beta"
 
 
 class ClippedBetaCalibrator(_MapCalibrator):
@@ -215,7 +189,7 @@ class ClippedBetaCalibrator(_MapCalibrator):
     symmetric : fit on every item and its swap; the map is then odd.
     """
 
-    kind: Calibrator = "beta_clipped"
+    kind: calibration.Calibrator = "beta_clipped"
 
 
 class RidgeBetaCalibrator(_MapCalibrator):
@@ -226,7 +200,7 @@ class RidgeBetaCalibrator(_MapCalibrator):
     symmetric : fit on every item and its swap; the map is then odd.
     """
 
-    kind: Calibrator = "beta_l2"
+    kind: calibration.Calibrator = "beta_l2"
 
 
 class FreeBetaCalibrator(_MapCalibrator):
@@ -237,7 +211,7 @@ class FreeBetaCalibrator(_MapCalibrator):
     symmetric : fit on every item and its swap; the map is then odd.
     """
 
-    kind: Calibrator = "beta_free"
+    kind: calibration.Calibrator = "beta_free"
 
 
 class CrossValidatedBetaCalibrator(_MapCalibrator):
@@ -252,12 +226,12 @@ class CrossValidatedBetaCalibrator(_MapCalibrator):
     penalty_ : the chosen lambda, None after a fallback to temperature.
     """
 
-    kind: Calibrator = "beta_cv"
+    kind: calibration.Calibrator = "beta_cv"
 
-    def _expose(self, fitted: CalibrationFit) -> None:
-        super()._expose(fitted)
-        shape = fitted.shape(0)
-        self.penalty_ = shape.penalty if isinstance(shape, MapShape) else None
+    def _expose(self) -> None:
+        super()._expose()
+        shape = self.shape_
+        self.penalty_ = shape.penalty if isinstance(shape, calibration.MapShape) else None
 
 
 class IsotonicCalibrator(_KernelCalibrator):
@@ -273,13 +247,12 @@ class IsotonicCalibrator(_KernelCalibrator):
     fallback to temperature.
     """
 
-    kind: Calibrator = "isotonic"
+    kind: calibration.Calibrator = "isotonic"
 
-    def _expose(self, fitted: CalibrationFit) -> None:
-        shape = fitted.shape(0)
+    def _expose(self) -> None:
         self.knots_: Floats | None = None
-        if isinstance(shape, KnotShape):
-            self.knots_ = np.column_stack([np.array(shape.logits), np.array(shape.p)])
+        if isinstance(self.shape_, calibration.KnotShape):
+            self.knots_ = np.column_stack([self.shape_.logits, self.shape_.p])
 
 
 class AutoCalibrator(_KernelCalibrator):
@@ -294,11 +267,11 @@ class AutoCalibrator(_KernelCalibrator):
     chosen_ : name of the chosen calibrator.
     """
 
-    kind: Calibrator = "auto"
+    kind: calibration.Calibrator = "auto"
 
-    def _expose(self, fitted: CalibrationFit) -> None:
-        if isinstance(fitted, ChosenFit):
-            self.chosen_ = fitted.chosen[0]
+    def _expose(self) -> None:
+        if isinstance(self._fit, calibration.ChosenFit):
+            self.chosen_ = self._fit.chosen[0]
 
 
 _CLASSES: dict[str, type[_KernelCalibrator]] = {
@@ -336,15 +309,10 @@ def calibrator(name: str, *, symmetric: bool = False) -> _KernelCalibrator:
         An unknown name, with the known ones.
     """
     if name not in _CLASSES:
-        raise InputError("unknown calibrator", value=name, allowed=", ".join(CALIBRATORS))
+        raise InputError(
+            "unknown calibrator", value=name, allowed=", ".join(calibration.CALIBRATORS)
+        )
     return _CLASSES[name](symmetric=symmetric)
-
-
-def _weights(given: ArrayLike, n: int) -> Floats:
-    values = np.asarray(given, dtype=np.float64)
-    if values.shape != (n,) or not (np.isfinite(values) & (values >= 0.0)).all():
-        raise InputError("weights of a calibrator must be finite and at least 0, one per item")
-    return values
 
 
 class ResidualCorrection(_LogitMap):
@@ -372,7 +340,9 @@ class ResidualCorrection(_LogitMap):
 
     noun = "correction"
 
-    def fit(self, logits: ArrayLike, y: ArrayLike, features: Features | None = None) -> Self:
+    def fit(
+        self, logits: ArrayLike, y: ArrayLike, features: residual.Features | None = None
+    ) -> Self:
         """Fit to raw logits (n,), labels (n,) in {0, 1} and features of n rows.
 
         Raises
@@ -381,20 +351,16 @@ class ResidualCorrection(_LogitMap):
             Invalid shapes, infinite logits or features, invalid labels, or no items.
         """
         scores, signs = self._checked(logits, y)
-        columns = feature_columns(features)
-        self.encoder_: FeatureEncoder = fit_encoder(columns, len(scores))
-        fitted = fit_residual(
-            scores[None],
-            signs,
-            self.encoder_.encode(columns, len(scores)),
-            symmetric=self.symmetric,
-        )
+        columns = residual.feature_columns(features)
+        self.encoder_: residual.FeatureEncoder = residual.fit_encoder(columns, len(scores))
+        encoded = self.encoder_.encode(columns, len(scores))
+        fitted = residual.fit_residual(scores[None], signs, encoded, symmetric=self.symmetric)
         self.slope_, self.level_ = float(fitted.slope[0]), float(fitted.level[0])
         self.gamma_ = fitted.gamma[0]
         self.replaced_ = bool(fitted.replaced[0])
         return self
 
-    def transform(self, logits: ArrayLike, features: Features | None = None) -> Floats:
+    def transform(self, logits: ArrayLike, features: residual.Features | None = None) -> Floats:
         """Return corrected logits (n,).
 
         Raises
@@ -404,17 +370,17 @@ class ResidualCorrection(_LogitMap):
         """
         check_is_fitted(self)
         scores = self._logits(logits)
-        map_ = ResidualFit(
+        map_ = residual.ResidualFit(
             np.array([self.slope_]),
             np.array([self.level_]),
             self.gamma_[None],
             np.array([self.replaced_]),
             self.symmetric,
         )
-        encoded = self.encoder_.encode(feature_columns(features), len(scores))
+        encoded = self.encoder_.encode(residual.feature_columns(features), len(scores))
         return np.asarray(map_(scores[None], encoded)[0])
 
-    def predict_proba(self, logits: ArrayLike, features: Features | None = None) -> Floats:
+    def predict_proba(self, logits: ArrayLike, features: residual.Features | None = None) -> Floats:
         """Return corrected probabilities (n, 2) of labels 0 and 1."""
         p = sigmoid(self.transform(logits, features))
         return np.column_stack([1.0 - p, p])
@@ -472,14 +438,14 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
             codes, n_groups = self._codes(keys), len(self.strata_)
         elif self.mondrian == "class":
             codes, n_groups = labels, 2
-        scores = nonconformity(probabilities, labels)
-        limits = group_thresholds(scores, codes, n_groups, self.level)
+        scores = conformal.nonconformity(probabilities, labels)
+        limits = conformal.group_thresholds(scores, codes, n_groups, self.level)
         counts = np.bincount(codes, minlength=n_groups)
         by_class = self.mondrian == "class"
         seen_by = np.array([[0], [1]]) if by_class else np.tile(np.arange(n_groups), (2, 1))
         self.thresholds_, self.n_ = limits[seen_by], counts[seen_by]
         self.warnings_ = tuple(
-            too_few(int(counts[group]), self.level, *self._whose(int(group)))
+            conformal.too_few(int(counts[group]), self.level, *self._whose(int(group)))
             for group in np.flatnonzero(np.isinf(limits))
         )
         return self
@@ -490,10 +456,10 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         probabilities = _probabilities(p)
         keys = self._keys(strata, len(probabilities))
         if keys is None:
-            return set_kinds(probabilities, *self.thresholds_[:, 0])
+            return conformal.set_kinds(probabilities, *self.thresholds_[:, 0])
         # Strata without labels share one additional column of infinite thresholds.
         open_ended = np.column_stack([self.thresholds_, [np.inf, np.inf]])
-        return set_kinds(probabilities, *open_ended[:, self._codes(keys)])
+        return conformal.set_kinds(probabilities, *open_ended[:, self._codes(keys)])
 
     def predict_sets(self, p: ArrayLike, strata: ArrayLike | None = None) -> NDArray[np.bool_]:
         """Return whether label 0 and label 1 are in each set, (n, 2).
@@ -509,7 +475,9 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         known = set(self.strata_)
         return tuple(key for key in dict.fromkeys(_values(strata)) if key not in known)
 
-    def report(self, p: ArrayLike, y: ArrayLike, strata: ArrayLike | None = None) -> SetReport:
+    def report(
+        self, p: ArrayLike, y: ArrayLike, strata: ArrayLike | None = None
+    ) -> conformal.SetReport:
         """Return coverage, sizes and counts of the sets of labelled items."""
         kinds, labels = self.predict_kinds(p, strata), _labels(y, p)
         warnings = self.warnings_
@@ -519,10 +487,10 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
                 " the sets there are {0, 1}.",
             )
         n_slice = int(self.n_[:, 0].sum() if self.mondrian == "class" else self.n_[0].sum())
-        return report_sets(kinds, labels, self.level, n_slice, warnings)
+        return conformal.report_sets(kinds, labels, self.level, n_slice, warnings)
 
     def _check_parameters(self) -> None:
-        check_level(self.level)
+        conformal.check_level(self.level)
         if self.mondrian not in _MONDRIAN:
             raise InputError(
                 "unknown kind of Mondrian sets", value=self.mondrian, allowed="None, class, stratum"

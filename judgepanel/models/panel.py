@@ -36,6 +36,7 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints, Votes
+from judgepanel.kernels import graded, prefixes
 from judgepanel.kernels.aggregation import AGGREGATORS, RIDGES, Aggregator, AnyAggregator, Graded
 from judgepanel.kernels.ballots import (
     Ballots,
@@ -50,33 +51,11 @@ from judgepanel.kernels.ballots import (
     uncoded,
     weighted_logits,
 )
-from judgepanel.kernels.calibration import CalibrationFit, Calibrator, KnotShape, Shape, fit
+from judgepanel.kernels.calibration import Calibrator, KnotShape, Shape, fit
 from judgepanel.kernels.dawid_skene import DawidSkeneFit, Rules, fit_many, training, two_coin_logits
 from judgepanel.kernels.evaluation import Recipe, calibration_folds
-from judgepanel.kernels.graded import (
-    GradedPanel,
-    Levels,
-    band_counts,
-    graded_panels,
-    level_weights,
-    levels_on,
-)
-from judgepanel.kernels.joint import Agreement, JointPanel, joint
+from judgepanel.kernels.joint import Agreement, joint
 from judgepanel.kernels.maps import softplus
-from judgepanel.kernels.prefixes import (
-    FRACTIONS,
-    N_FOLDS,
-    ClosedForm,
-    Fit,
-    PrefixScores,
-    Ranking,
-    closed_form_weights,
-    counts,
-    counts_without_own,
-    one_coin_weight,
-    prior_logit,
-    rank,
-)
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.votes import MISSING
@@ -202,27 +181,30 @@ _MARKS = {sign: mark for mark, sign in _SIGNS.items()}
 
 
 def fit_rule(
-    ballots: Ballots, k: int, aggregator: AnyAggregator, ranking: Ranking, *, seed: int
+    ballots: Ballots, k: int, aggregator: AnyAggregator, ranking: prefixes.Ranking, *, seed: int
 ) -> tuple[Ints, Rule]:
     """Return the ``k`` best judges (k,) in panel order, and their rule, fitted on all rows.
 
     ``seed`` determines the folds in which ridge regressions choose their ridge.
     """
     everyone = np.arange(ballots.n_items)
-    order = rank(ballots, everyone, ranking)[:k]
+    order = prefixes.rank(ballots, everyone, ranking)[:k]
     if aggregator in ("dawid_skene", "dawid_skene_semi"):
-        return order, _two_coin(ballots, order, aggregator)
-    if aggregator == "one_coin_graded":
-        return order, _one_coin_on_levels(ballots, order)
-    if aggregator == "joint_graded":
-        return _joint_on_levels(ballots, k, ranking, seed)
+        fit = _em(ballots, order, aggregator)
+        kind = cast(Literal["dawid_skene"], aggregator)
+        ones, zeros = _floats(fit.ones[:, 0]), _floats(fit.zeros[:, 0])
+        return order, TwoCoin(kind, ones, zeros, float(fit.prior[0]))
+    if aggregator in ("one_coin_graded", "joint_graded"):
+        return _on_levels(ballots, order, aggregator, ranking, seed)
     if aggregator in RIDGES:
         return _ridge(ballots, k, aggregator, ranking, seed)
-    correct, voted = counts(ballots, everyone)
-    weights = _floats(closed_form_weights(cast(ClosedForm, aggregator), correct, voted)[order])
-    if aggregator in FRACTIONS:
+    correct, voted = prefixes.counts(ballots, everyone)
+    weights = _floats(
+        prefixes.closed_form_weights(cast(prefixes.ClosedForm, aggregator), correct, voted)[order]
+    )
+    if aggregator in prefixes.FRACTIONS:
         return order, VoteFraction(cast(Literal["majority"], aggregator), weights)
-    start = prior_logit(ballots, everyone) if aggregator == "log_odds" else 0.0
+    start = prefixes.prior_logit(ballots, everyone) if aggregator == "log_odds" else 0.0
     return order, VoteSum(cast(Literal["one_coin"], aggregator), weights, start)
 
 
@@ -234,65 +216,44 @@ def _em(ballots: Ballots, judges: Ints, aggregator: Aggregator) -> DawidSkeneFit
     return fit_many(votes, panel, labels=labels, rules=Rules(symmetric=ballots.symmetric))
 
 
-def _two_coin(ballots: Ballots, order: Ints, aggregator: Aggregator) -> TwoCoin:
-    fit = _em(ballots, order, aggregator)
-    return TwoCoin(
-        cast(Literal["dawid_skene"], aggregator),
-        _floats(fit.ones[:, 0]),
-        _floats(fit.zeros[:, 0]),
-        float(fit.prior[0]),
-    )
-
-
 def _ridge(
-    ballots: Ballots, k: int, aggregator: Aggregator, ranking: Ranking, seed: int
+    ballots: Ballots, k: int, aggregator: AnyAggregator, ranking: prefixes.Ranking, seed: int
 ) -> tuple[Ints, Rule]:
     (panel,) = RIDGES[aggregator].panels(ballots, [_whole(ballots, seed)], k, ranking)
     weights = _floats(panel.weights)
     if panel.agreement is None:
-        return panel.judges, VoteSum(
-            cast(Literal["stacking"], aggregator), weights, panel.intercept
-        )
-    return panel.judges, JointSum(
-        "joint", weights, panel.intercept, *_past(panel.agreement, panel.agreement_weights)
-    )
+        kind = cast(Literal["stacking"], aggregator)
+        return panel.judges, VoteSum(kind, weights, panel.intercept)
+    past = _past(panel.agreement, panel.agreement_weights)
+    return panel.judges, JointSum("joint", weights, panel.intercept, *past)
 
 
-def _one_coin_on_levels(ballots: Ballots, order: Ints) -> LevelSum:
-    cut = levels_on(ballots, np.arange(ballots.n_items))
-    bands = cut.bands(ballots.margins, ballots.n_items)
-    weights = level_weights(*band_counts(ballots.votes, ballots.signs, bands), cut.n_bands)
-    return _level_sum("one_coin_graded", cut, weights[:, order], order)
-
-
-def _joint_on_levels(
-    ballots: Ballots, k: int, ranking: Ranking, seed: int
+def _on_levels(
+    ballots: Ballots, order: Ints, kind: Graded, ranking: prefixes.Ranking, seed: int
 ) -> tuple[Ints, LevelSum]:
-    cut = levels_on(ballots, np.arange(ballots.n_items))
-    fit = _whole(ballots, seed)
-    panel: JointPanel | GradedPanel
-    if cut.several:
-        (panel,) = graded_panels(ballots, [fit], k, ranking)
+    cut = graded.levels_on(ballots, np.arange(ballots.n_items))
+    rest: tuple[Any, ...] = ()
+    if kind == "one_coin_graded":
+        judges, bands = order, cut.bands(ballots.margins, ballots.n_items)
+        tally = graded.band_counts(ballots.votes, ballots.signs, bands)
+        weights = graded.level_weights(*tally, cut.n_bands)[:, judges]
     else:
-        (panel,) = joint.panels(ballots, [fit], k, ranking)
-    weights = np.atleast_2d(panel.weights)
-    past = () if panel.agreement is None else _past(panel.agreement, panel.agreement_weights)
-    rule = _level_sum("joint_graded", cut, weights, panel.judges, panel.intercept, *past)
-    return panel.judges, rule
+        kernel = graded.graded_panels if cut.several else joint.panels
+        (panel,) = kernel(ballots, [_whole(ballots, seed)], len(order), ranking)
+        judges, weights = panel.judges, np.atleast_2d(panel.weights)
+        past = () if panel.agreement is None else _past(panel.agreement, panel.agreement_weights)
+        rest = (panel.intercept, *past)
+    n_bands = cut.n_bands[judges].tolist()
+    levels = tuple(_floats(weights[:n, place]) for place, n in enumerate(n_bands))
+    edges = tuple(_floats(cut.edges[judge]) for judge in judges)
+    return judges, LevelSum(kind, levels, edges, *rest)
 
 
-def _level_sum(kind: Graded, cut: Levels, weights: Floats, judges: Ints, *rest: Any) -> LevelSum:
-    """A rule from weights (n_bands, k) by band; ``judges`` (k,) are columns of ``cut``."""
-    n_bands = cut.n_bands[judges]
-    levels = tuple(_floats(weights[:n, place]) for place, n in enumerate(n_bands.tolist()))
-    return LevelSum(kind, levels, tuple(_floats(cut.edges[judge]) for judge in judges), *rest)
-
-
-def _whole(ballots: Ballots, seed: int) -> Fit:
+def _whole(ballots: Ballots, seed: int) -> prefixes.Fit:
     """A fit to all rows, with folds in which it chooses its ridge."""
     everyone = np.arange(ballots.n_items)
-    pieces = folds(ballots.units, everyone, N_FOLDS, seed=seed, key=(0,))
-    return Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
+    pieces = folds(ballots.units, everyone, prefixes.N_FOLDS, seed=seed, key=(0,))
+    return prefixes.Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
 
 
 def _past(agreement: Agreement, pull: Floats) -> tuple[Numbers, tuple[str, ...], Numbers]:
@@ -316,21 +277,21 @@ def judge_weights(
     of votes, so they are the weights in that fraction. For ``joint`` they are those of its linear
     form: the contribution of agreement with past items belongs to no single judge.
     """
-    return {name: _weights(ballots, name) for name in names}
-
-
-def _weights(ballots: Ballots, aggregator: Aggregator) -> Floats:
-    if aggregator in RIDGES:
-        linear = replace(RIDGES[aggregator], agreement=False)
-        (panel,) = linear.panels(ballots, [_whole(ballots, 0)], ballots.n_judges)
-        values = np.empty(ballots.n_judges)
-        values[panel.judges] = panel.weights
-        return values
-    if aggregator in ("dawid_skene", "dawid_skene_semi"):
-        fit = _em(ballots, np.arange(ballots.n_judges), aggregator)
-        return np.asarray((fit.ones - fit.zeros)[:, 0] / 2.0)
-    tally = counts(ballots, np.arange(ballots.n_items))
-    return closed_form_weights(cast(ClosedForm, aggregator), *tally)
+    weights: dict[Aggregator, Floats] = {}
+    for name in names:
+        if name in RIDGES:
+            linear = replace(RIDGES[name], agreement=False)
+            (panel,) = linear.panels(ballots, [_whole(ballots, 0)], ballots.n_judges)
+            weights[name] = np.empty(ballots.n_judges)
+            weights[name][panel.judges] = panel.weights
+        elif name in ("dawid_skene", "dawid_skene_semi"):
+            fit = _em(ballots, np.arange(ballots.n_judges), name)
+            weights[name] = np.asarray((fit.ones - fit.zeros)[:, 0] / 2.0)
+        else:
+            closed = cast(prefixes.ClosedForm, name)
+            tally = prefixes.counts(ballots, np.arange(ballots.n_items))
+            weights[name] = prefixes.closed_form_weights(closed, *tally)
+    return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +347,13 @@ class PanelModel:
 
     def probabilities(self, logits: Floats) -> Floats:
         """Return P(label = 1) of raw logits (n_items,), calibrated and clipped."""
-        return probabilities(_calibrated(logits, self.shape), CLIP)
+        shape = self.shape
+        if isinstance(shape, KnotShape):
+            knots, p = np.array(shape.logits), np.array(shape.p)
+            return probabilities(knot_logits(logits, knots, p, odd=shape.odd, clip=CLIP), CLIP)
+        if shape.clip is not None:
+            logits = np.clip(logits, -shape.clip, shape.clip)
+        return probabilities(map_logits(logits, shape.a, shape.b, shape.c), CLIP)
 
 
 def fit_panel(
@@ -396,7 +363,7 @@ def fit_panel(
     *,
     aggregator: AnyAggregator,
     calibrator: Calibrator,
-    ranking: Ranking = "accuracy",
+    ranking: prefixes.Ranking = "accuracy",
     seed: int = 0,
 ) -> PanelModel:
     """Fit the k best judges on all labelled items.
@@ -428,7 +395,7 @@ def fit_panels(
 
     Parameters and panels are those of :func:`fit_panel`.
     """
-    scores: PrefixScores | None = None
+    scores: prefixes.PrefixScores | None = None
     if set(recipe.calibrators) != {"none"}:
         scores = recipe.scores(ballots, whole_of(ballots), np.array([k]))
     return panels_of(ballots, names, k, scores, recipe)
@@ -444,7 +411,7 @@ def panels_of(
     ballots: Ballots,
     names: tuple[str, ...],
     k: int,
-    scores: PrefixScores | None,
+    scores: prefixes.PrefixScores | None,
     recipe: Recipe,
 ) -> list[PanelModel]:
     """Return the fitted panels of the k best judges of ``ballots``, one per calibrator.
@@ -452,10 +419,21 @@ def panels_of(
     ``scores`` has one column, to which calibrators are fitted; no item's own label may be in it.
     None will do for ``none``, which fits nothing.
     """
-    fits = _calibrators(ballots, scores, recipe.calibrators)
+    symmetric = ballots.symmetric
+    if scores is None:
+        fits = fit(recipe.calibrators, np.zeros((1, 1)), np.ones(1), symmetric=symmetric)
+    else:
+        fits = fit(
+            recipe.calibrators,
+            scores.calibration,
+            ballots.signs.astype(np.float64),
+            (~scores.calibration_empty).astype(np.float64),
+            symmetric=symmetric,
+            fold=calibration_folds(ballots, whole_of(ballots), scores, recipe.calibrators),
+        )
     chosen, rule = fit_rule(ballots, k, recipe.aggregator, recipe.ranking, seed=recipe.seed)
-    correct, voted = counts(ballots, np.arange(ballots.n_items))
-    rate = 0.5 if ballots.symmetric else float(np.mean(ballots.signs > 0))
+    correct, voted = prefixes.counts(ballots, np.arange(ballots.n_items))
+    rate = 0.5 if symmetric else float(np.mean(ballots.signs > 0))
     return [
         PanelModel(
             judges=tuple(names[j] for j in chosen),
@@ -470,32 +448,6 @@ def panels_of(
         )
         for calibrator in recipe.calibrators
     ]
-
-
-def _calibrators(
-    ballots: Ballots, scores: PrefixScores | None, names: tuple[Calibrator, ...]
-) -> dict[Calibrator, CalibrationFit]:
-    """Calibrators fitted to one column of scores; ``none`` needs no scores."""
-    if scores is None:
-        return fit(names, np.zeros((1, 1)), np.ones(1), symmetric=ballots.symmetric)
-    return fit(
-        names,
-        scores.calibration,
-        ballots.signs.astype(np.float64),
-        (~scores.calibration_empty).astype(np.float64),
-        symmetric=ballots.symmetric,
-        fold=calibration_folds(ballots, whole_of(ballots), scores, names),
-    )
-
-
-def _calibrated(logits: Floats, shape: Shape) -> Floats:
-    if isinstance(shape, KnotShape):
-        return knot_logits(
-            logits, np.array(shape.logits), np.array(shape.p), odd=shape.odd, clip=CLIP
-        )
-    if shape.clip is not None:
-        logits = np.clip(logits, -shape.clip, shape.clip)
-    return map_logits(logits, shape.a, shape.b, shape.c)
 
 
 COOLEST, HOTTEST = 0.05, 1e4
@@ -546,13 +498,13 @@ def fit_fallback(ballots: Ballots, absent: Bools, rows: Ints) -> Fallback | None
     Cost: rows x judges x arms.
     """
     everyone = np.arange(ballots.n_items)
-    correct, voted = counts(ballots, everyone)
-    weights = one_coin_weight(correct, voted)
+    correct, voted = prefixes.counts(ballots, everyone)
+    weights = prefixes.one_coin_weight(correct, voted)
     total = float(np.abs(weights).sum())
     if total == 0.0:
         return None
-    correct, voted, case = counts_without_own(ballots, everyone, correct, voted)
-    seen = one_coin_weight(correct, voted)[
+    correct, voted, case = prefixes.counts_without_own(ballots, everyone, correct, voted)
+    seen = prefixes.one_coin_weight(correct, voted)[
         case(rows, ballots.votes[rows]), np.arange(ballots.n_judges)
     ]
     there = ~absent.T.astype(bool)
@@ -578,9 +530,8 @@ def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
         return float(softplus(-m).mean()), gradient
 
     bounds = [(np.log(COOLEST), np.log(HOTTEST))] * 2
-    solution = scipy.optimize.minimize(
-        loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds
-    )
+    start = np.zeros(2)
+    solution = scipy.optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
     few, everybody = np.exp(solution.x).tolist()
     return few, everybody
 
@@ -692,15 +643,13 @@ class Mixture:
         ``votes`` (n_items, n_judges) in {0, 1, -1 missing} and ``margins``, distances of grades
         from thresholds of that shape or None without grades, are in the order of ``judges``.
         """
-        cut = Levels(tuple(np.array(edges) for edges in self.edges))
+        cut = graded.Levels(tuple(np.array(edges) for edges in self.edges))
         return coded(votes, cut.bands(margins, len(votes)))
 
     def score(self, codes: NDArray[np.int8]) -> Floats:
         """Return P(label = 1), in [.001, .999], of codes (n_items, n_judges) in panel order."""
-        weights = [member.weight for member in self.members]
-        p = pooled(
-            [member.model.score(codes[:, list(member.columns)]) for member in self.members], weights
-        )
+        scores = [member.model.score(codes[:, list(member.columns)]) for member in self.members]
+        p = pooled(scores, [member.weight for member in self.members])
         if self.fallback is not None:
             votes = uncoded(codes)
             instead = probabilities(self.fallback.logits(votes), CLIP)

@@ -6,8 +6,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from judgepanel.kernels.residual import fit_encoder, fit_residual
-from judgepanel.models.calibrators import ResidualCorrection, feature_columns
+from judgepanel.kernels.residual import feature_columns, fit_encoder, fit_residual
+from judgepanel.models.calibrators import ResidualCorrection
 from judgepanel.votes import InputError
 
 
