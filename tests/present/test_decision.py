@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.models.panel import mixture_of
 from judgepanel.present.decide.recommend import (
     advice_sentence,
@@ -11,12 +12,16 @@ from judgepanel.present.decide.recommend import (
     other_pipeline,
     other_way_sentence,
     pipeline_sentence,
+    rival_sentence,
 )
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import Pipeline
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper.distortion import DistortionSpec
+from judgepanel.studies.runner import run
 from judgepanel.studies.trust.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.trust.reliability import ReliabilitySpec
+from judgepanel.votes.simulate import sample_votes
 from judgepanel.words.sentences import panel_pipelines
 from judgepanel.words.text import with_interval
 
@@ -75,3 +80,18 @@ def test_a_study_that_cannot_show_the_recommended_average_says_why():
     assert other == f"one-coin under several calibrators, which is another, since {single}"
     alone = Pipeline("joint", "none")
     assert other_pipeline(DistortionSpec(aggregator="joint"), alone, single) == ""
+
+
+@pytest.mark.parametrize("name", ["clean_pairwise", "hard_panel", "one_class", "sparse_humans"])
+def test_no_row_of_the_table_beats_the_decision_without_the_sentence_that_says_why(name):
+    outcome = run(RECOMMEND, sample_votes(name), RecommendSpec(Settings(splits=2), folds=3), jobs=1)
+    chosen = float(outcome.chosen.nll.value)
+    leading = [row for row in outcome.candidates if row.allowed and float(row.nll.value) < chosen]
+    alone = outcome.members[0] if not outcome.averages else None
+    leading = [row for row in leading if row != alone]
+    if leading:
+        best = min(leading, key=lambda row: float(row.nll.value))
+        assert outcome.runner_up == best
+        assert "Its figure is flattered" in rival_sentence(outcome)
+    else:
+        assert "flattered" not in rival_sentence(outcome)
