@@ -70,7 +70,7 @@ class Planned:
     left_out: tuple[str, ...]
 
 
-def planned_budgets(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
+def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
     """Return the budgets that these votes allow; the last is always the whole calibration half."""
     fraction = spec.settings.fraction
     half = max(2, n_share(prepared.ballots.n_items, fraction))
@@ -671,7 +671,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     """Evaluate all budgets on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
-    budgets = planned_budgets(prepared, spec).values
+    budgets = planned(prepared, spec).values
     labels: list[list[Bits]] = []
 
     def scored() -> Iterator[tuple[Split, Arms]]:
@@ -717,7 +717,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     """Return levels, differences, labels needed and learning curves from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.scores
-    plan = planned_budgets(prepared, spec)
+    plan = planned(prepared, spec)
     sizes = spec.panel_sizes(ballots.n_judges)
     # Which items calibrate (n_budgets, S, n_items), in the order of the splits.
     calibrated = unpacked(partial.labels.swapaxes(0, 1), ballots.n_items)
