@@ -91,8 +91,8 @@ class Studied:
 
 def _study(name: str) -> Studied:
     ballots = prepare(real_votes(name), Settings()).ballots
-    everyone = ballots.n_judges
-    ks = np.array([k for k in SIZES if k < everyone] + [everyone])
+    n_judges = ballots.n_judges
+    ks = np.array([k for k in SIZES if k < n_judges] + [n_judges])
     coin = _items(
         ballots, lambda half: panel_scores(ballots, half, ks, aggregator="one_coin"), len(ks)
     )
@@ -104,7 +104,7 @@ def _study(name: str) -> Studied:
     best = min(cells, key=lambda cell: float(cells[cell].mean()))
     by_name, by_size = {}, {}
     for kind, kernel in KERNELS.items():
-        sizes = np.array([*JOINT_SIZES, everyone] if kind == "joint" else [everyone])
+        sizes = np.array([*JOINT_SIZES, n_judges] if kind == "joint" else [n_judges])
         items = _items(ballots, _cross_fitting(ballots, kernel, sizes), len(sizes))
         by_name[kind] = {calibrator: items[calibrator][-1] for calibrator in CALIBRATORS}
         if kind == "joint":

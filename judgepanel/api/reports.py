@@ -12,7 +12,7 @@ from judgepanel.api.studies import Workers, run_study, settings_from
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
-from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, study_named
+from judgepanel.present.registry import PRESENTATIONS, STUDIES, default_specs, study_named
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.options import similar_option, spec_options_of
 from judgepanel.studies.runner import AUTO
@@ -23,7 +23,7 @@ from judgepanel.words.outputs import check_output
 
 def reported() -> tuple[str, ...]:
     """Names of a report's studies: all except those that need judges picked by hand."""
-    return tuple(name for name, entry in ENTRIES.items() if not entry.by_hand)
+    return tuple(name for name, entry in PRESENTATIONS.items() if not entry.by_hand)
 
 
 def report(
@@ -174,7 +174,7 @@ def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
         raise InputError("a report cannot pick judges by hand", ", ".join(known), value=value)
     if not wanted:
         raise InputError("a report needs one study or more", allowed=", ".join(known))
-    if any(ENTRIES[name].after for name in wanted):
+    if any(PRESENTATIONS[name].after for name in wanted):
         wanted.add(RECOMMEND.name)
     # The recommendation comes first, since other studies use its pipeline.
     ordered = [name for name in known if name in wanted]

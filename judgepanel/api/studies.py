@@ -20,7 +20,7 @@ import plotly.graph_objects as go
 from judgepanel.api.show import blocks_html, first_figure
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.present.blocks import Block
-from judgepanel.present.registry import ENTRIES, study_named
+from judgepanel.present.registry import PRESENTATIONS, study_named
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.text import terminal_text
 from judgepanel.studies import runner
@@ -273,7 +273,7 @@ class StudyResult:
 
     def blocks(self) -> list[Block]:
         """The result as blocks: answer, caveats, figures, tables and method."""
-        entry = ENTRIES[self.study.name]
+        entry = PRESENTATIONS[self.study.name]
         view = None if entry.view is None else entry.view(self.votes.matrix, self.spec)
         blocks = study_blocks(entry, self.result, self.spec, view)
         return [*blocks, *caveats(self.run.notes)]

@@ -254,7 +254,7 @@ def figures_of(
     rule = (final[1:] - final[0] - rises).mean(axis=1)
     between, n_draws = np.mean(draws, axis=0)[1:], np.bincount(losses[0].owner)[1:] * len(losses)
     panels = np.array(of_panels)[:, 1:]
-    reach, df, item_sd = _spread(
+    reach, df, item_sd = _uncertainty(
         rises, panels, units[seen], draws=between, n_draws=n_draws, rule=rule
     )
     value = rises.mean(axis=1)
@@ -274,7 +274,7 @@ def figures_of(
     return figures, float(items[0].mean())
 
 
-def _spread(
+def _uncertainty(
     rises: Floats, of_panels: Floats, units: Ints, *, draws: Floats, n_draws: Ints, rule: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the uncertainty of rises, (n,) each.
@@ -478,8 +478,8 @@ def measure_absence(
     alone: list[Losses] = []
     together: list[Losses] = []
     one_by_one = [[], *([j] for j in range(len(names)))], np.arange(len(names) + 1)
-    everyone, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.most_splits)
-    for drawn in folds(ballots.units, everyone, n_folds, seed=settings.seed, key=(_STREAM,)):
+    all_rows, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.most_splits)
+    for drawn in folds(ballots.units, all_rows, n_folds, seed=settings.seed, key=(_STREAM,)):
         rng = stream(settings.seed, drawn.number, _STREAM)
         fitted = _fitted(ballots.of_items(drawn.calibration), panel, rng)
         for (absent, owner), losses in ((one_by_one, alone), (_at_once(panel, rng), together)):
@@ -560,10 +560,12 @@ def _fallback(ballots: Ballots, panel: _Panel, rng: np.random.Generator) -> mode
     masks = np.zeros((len(absent), n_judges), dtype=bool)
     for mask, positions in zip(masks, absent, strict=True):
         mask[positions] = True
-    return models.fit_fallback(ballots, masks, _some(np.arange(ballots.n_items), _FIT_ROWS, rng))
+    return models.fit_fallback(
+        ballots, masks, _sample_of_rows(np.arange(ballots.n_items), _FIT_ROWS, rng)
+    )
 
 
-def _some(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
+def _sample_of_rows(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
     """Return at most ``most`` rows at random."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
@@ -579,8 +581,8 @@ def _losses(
 ) -> Losses:
     """NLL of evaluation rows under every arm, by the panel's own rule and by the fallback."""
     most = max(_CELLS // len(absent), 50)
-    rows = _some(drawn.evaluation, most, rng)
-    shared = _some(np.arange(ballots.n_items), most, stream(0, FOLDS, _STREAM))
+    rows = _sample_of_rows(drawn.evaluation, most, rng)
+    shared = _sample_of_rows(np.arange(ballots.n_items), most, stream(0, FOLDS, _STREAM))
     all_rows = np.concatenate([rows, shared])
     place = {name: column for column, name in enumerate(fitted.judges)}
     columns = np.array(panel.places(fitted.judges))

@@ -66,7 +66,7 @@ from judgepanel.studies.panel.recommended import (
     FINAL,
     Averaged,
     Candidate,
-    Standing,
+    CrossValidated,
     absent_losses,
     average_losses,
     average_scores,
@@ -78,7 +78,7 @@ from judgepanel.studies.panel.recommended import (
     remember,
     stand,
 )
-from judgepanel.studies.results import absorb, by_split, frozen
+from judgepanel.studies.results import by_split, combine_into, frozen
 from judgepanel.studies.runner import one_thread
 from judgepanel.studies.trust.selective import SureSums, sure_decisions, sure_levels, sure_sums
 from judgepanel.votes import InputError, VoteMatrix
@@ -585,7 +585,7 @@ def run_chunk(
         return scores
     return replace(
         scores,
-        sure=absorb(into.sure, scores.sure),
+        sure=combine_into(into.sure, scores.sure),
         taken=np.concatenate([into.taken, scores.taken]),
         averages=into.averages + scores.averages,
     )
@@ -609,7 +609,11 @@ def large(votes: VoteMatrix, spec: RecommendSpec) -> bool:
 
 
 def _choose(
-    standing: Standing, rows: Ints, contest: Contest, spec: RecommendSpec, key: tuple[int, ...]
+    standing: CrossValidated,
+    rows: Ints,
+    contest: Contest,
+    spec: RecommendSpec,
+    key: tuple[int, ...],
 ) -> Choices:
     ballots, absent = contest.prepared.ballots, None
     if contest.families:
@@ -631,9 +635,9 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     """Return the final choice, cached by votes and spec so that partial results share it."""
     contest = contest_of(votes, spec)
     ballots = contest.prepared.ballots
-    everyone = np.arange(ballots.n_items)
-    standing = stand(ballots, everyone, contest.choices, contest.terms, FINAL)
-    choices = _choose(standing, everyone, contest, spec, FINAL)
+    all_rows = np.arange(ballots.n_items)
+    standing = stand(ballots, all_rows, contest.choices, contest.terms, FINAL)
+    choices = _choose(standing, all_rows, contest, spec, FINAL)
     losses = standing.losses
     averages = {
         prefer: float(average_losses(losses, choice.weights).mean())

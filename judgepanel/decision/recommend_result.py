@@ -57,14 +57,14 @@ from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.panel.curator import Rules, check_folds, known_judges
 from judgepanel.studies.panel.curator import affordable as is_affordable
 from judgepanel.studies.panel.recommended import (
+    ALL_JUDGES,
     AVERAGE,
-    EVERYONE,
     FEW_MEMBER,
     FOLDS,
     LISTS,
     Candidate,
     Candidates,
-    Terms,
+    ChoiceSettings,
     average_losses,
     average_weights,
     candidates_of,
@@ -194,8 +194,8 @@ def choose(
     prior = candidates.prior(allowed)
     if not prior.any():
         prior = (np.arange(len(prior)) == smoothed.argmin()).astype(np.float64)
-    priors = candidates.with_everyone(prior)
-    average, everyone = (
+    priors = candidates.with_all_judges(prior)
+    average, all_judges = (
         _within(weights, panels, costs, budget)
         for weights in average_weights(losses, units, priors, rng)
     )
@@ -209,7 +209,7 @@ def choose(
     choices: dict[Preference, Choice] = {
         "nll": Choice(average, None),
         "single": Choice(average, int(average.argmax())),
-        "everyone": Choice(everyone, None),
+        "everyone": Choice(all_judges, None),
     }
     if absent is not None:
         choices["robust"] = Choice(average, _least_absent(absent, average, best))
@@ -501,11 +501,11 @@ class Recommendation(Declared):
             row
             for row in self.candidates
             if (row.aggregator, row.calibrator) == (aggregator, calibrator)
-            and (row.panel == EVERYONE or row.panel.startswith("top"))
+            and (row.panel == ALL_JUDGES or row.panel.startswith("top"))
         ]
         return tuple(sorted(rows, key=lambda row: row.k))
 
-    def best(self, *, everyone: bool) -> CandidateFigures | None:
+    def best(self, *, all_judges: bool) -> CandidateFigures | None:
         """The single candidate of lowest NLL out of sample that keeps all judges, or that does not.
 
         None if there is none.
@@ -513,7 +513,7 @@ class Recommendation(Declared):
         rows = [
             row
             for row in self.candidates
-            if row.panel != AVERAGE and row.allowed and (row.k == self.n_judges) == everyone
+            if row.panel != AVERAGE and row.allowed and (row.k == self.n_judges) == all_judges
         ]
         return min(rows, key=lambda row: float(row.nll.value), default=None)
 
@@ -652,7 +652,7 @@ class Contest:
 
     prepared: Prepared
     choices: Candidates
-    terms: Terms
+    terms: ChoiceSettings
     costs: Floats | None
     families: tuple[tuple[int, ...], ...]
 
@@ -732,7 +732,7 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
             allowed="a judge table with a family for some judges, and not the same one for all",
             remedy="give a judge table with a column `family` or take another preference",
         )
-    terms = Terms(spec.folds, spec.settings.seed, known, rules)
+    terms = ChoiceSettings(spec.folds, spec.settings.seed, known, rules)
     return Contest(prepared, choices, terms, costs, absent)
 
 

@@ -18,9 +18,9 @@ from judgepanel.arrays import Bools, Floats
 from judgepanel.figures import style
 from judgepanel.scoring.interval import Interval
 
-Standing = Literal["recommended", "taken instead", "not told apart from it", "worse", "better"]
+RowStatus = Literal["recommended", "taken instead", "not told apart from it", "worse", "better"]
 
-_LOOKS: dict[Standing, tuple[style.Look, int]] = {
+_LOOKS: dict[RowStatus, tuple[style.Look, int]] = {
     "recommended": (style.RECOMMENDED, 15),
     "taken instead": (style.CHOSEN, 13),
     "not told apart from it": (style.Look(style.NEUTRAL, style.NEUTRAL, "circle-open"), 11),
@@ -40,7 +40,7 @@ class ForestRow:
 
     name: str
     nll: Interval
-    standing: Standing
+    standing: RowStatus
     note: str
 
 

@@ -361,7 +361,7 @@ def fit_many(
             starts = range(0, design.shape[1], n_judges)
             used = design[:, np.concatenate([start + present for start in starts])]
         fit = run(used, panel[present], labels, rules)
-        parts.append(_spread(fit, present, n_judges))
+        parts.append(_with_absent_judges(fit, present, n_judges))
     return DawidSkeneFit(
         *(
             np.concatenate([getattr(part, field.name) for part in parts], axis=-1)
@@ -375,7 +375,7 @@ def two_coin_logits(votes: Votes, ones: Floats, zeros: Floats, prior: float) -> 
     return vote_sums(votes, ones, zeros) + prior
 
 
-def _spread(fit: DawidSkeneFit, present: Ints, n_judges: int) -> DawidSkeneFit:
+def _with_absent_judges(fit: DawidSkeneFit, present: Ints, n_judges: int) -> DawidSkeneFit:
     """Return the same fit with columns added for judges that are in none of its panels."""
     if len(present) == n_judges:
         return fit

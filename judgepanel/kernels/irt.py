@@ -234,19 +234,19 @@ def _voted_part(marks: Marks, rows: slice, table: Floats) -> Floats:
     """Sum of the table's rows over the judges that voted, (n_rows, Q) or (1, Q)."""
     if not marks.inverted:
         return np.asarray(marks.mask[rows] @ table)
-    everyone = table.sum(axis=0)[None, :]
-    return everyone if marks.complete else np.asarray(everyone - marks.mask[rows] @ table)
+    total = table.sum(axis=0)[None, :]
+    return total if marks.complete else np.asarray(total - marks.mask[rows] @ table)
 
 
 def _voted_sums(marks: Marks, rows: slice, density: Floats, weight: Floats) -> Floats:
     """Weighted densities summed over the items each judge voted on, (n_judges, Q) or (1, Q)."""
-    everyone = (weight @ density)[None, :]
+    total = (weight @ density)[None, :]
     if marks.complete:
-        return everyone
+        return total
     mask = marks.mask[rows]
     weighted = mask.multiply(weight[:, None]).tocsr() if marks.is_sparse else mask * weight[:, None]
     part = np.asarray(weighted.T @ density)
-    return everyone - part if marks.inverted else part
+    return total - part if marks.inverted else part
 
 
 _NEWTON_STEPS = 3

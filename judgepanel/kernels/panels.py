@@ -38,7 +38,7 @@ A :data:`Panels` has panels fitted on the calibration rows of a split: calibrate
 other rows.
 
 Items on which no judge of a panel voted get the null prediction; K is the number of judges.
-``everyone`` (n_eval,) are all judges, ``without_each`` (K, n_eval) all but one, and ``of`` panels
+``all_judges`` (n_eval,) are all judges, ``without_each`` (K, n_eval) all but one, and ``of`` panels
 (B, K) chosen without labels. ``followed`` are panels (B, K) that were chosen on the calibration
 rows; ``inside`` (n_folds, B, K) are those chosen on the rows outside each fold of
 :func:`choice_folds`: calibrators see a row's score under the panels of its own fold. None if the
@@ -102,7 +102,7 @@ class HeldJoint:
     inverse: Floats
     adds: Floats
 
-    def everyone(self, rows: Ints) -> Floats:
+    def all_judges(self, rows: Ints) -> Floats:
         """Raw logits (n_rows,) of all judges; 0 where nobody voted."""
         theta = self.shares @ self.path
         return _logits(self.whole, theta, self.ballots.votes[rows])
@@ -440,7 +440,7 @@ class _ClosedPanels:
     def _trial(self) -> SubsetTrial:
         return subset_trial(self.ballots, self.split, self.aggregator, self.calibrator)
 
-    def everyone(self) -> Floats:
+    def all_judges(self) -> Floats:
         return np.asarray(self.of(np.ones((1, self.ballots.n_judges), dtype=bool))[0])
 
     def without_each(self) -> Floats:
@@ -466,7 +466,7 @@ class _ClosedPanels:
         return _calibrated(self, scores)
 
     def copied(self, judge: int, times: int) -> Floats:
-        return replace(self, ballots=_with_copies(self.ballots, judge, times)).everyone()
+        return replace(self, ballots=_with_copies(self.ballots, judge, times)).all_judges()
 
     def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:
         of_rows = partial(by_folds, self.ballots, rows, self.aggregator, self.calibrator)
@@ -496,10 +496,10 @@ class _JointPanels:
     def _held(self) -> list[HeldJoint]:
         return held_joints(self.ballots, self._plan)
 
-    def everyone(self) -> Floats:
+    def all_judges(self) -> Floats:
         pairs = zip(self._held, self._plan, strict=True)
         everybody = np.ones((1, self.ballots.n_judges), dtype=bool)
-        rows = [held.everyone(fit.score)[None] for held, fit in pairs]
+        rows = [held.all_judges(fit.score)[None] for held, fit in pairs]
         return np.asarray(self._joined(rows, everybody)[0])
 
     def without_each(self) -> Floats:
@@ -555,7 +555,7 @@ class _JointPanels:
             held = held_at(self.ballots, piece.calibration, ridge, np.ones(1))
             signs = self.ballots.signs[piece.evaluation].astype(np.float64)
             less = item_nll(held.without_each(piece.evaluation), signs)
-            total += (less - item_nll(held.everyone(piece.evaluation), signs)).sum(axis=1)
+            total += (less - item_nll(held.all_judges(piece.evaluation), signs)).sum(axis=1)
         return np.asarray(total / len(rows))
 
     def _joined(
@@ -615,15 +615,15 @@ class Sampled:
     """Gains of G players on the n evaluation rows of a split, in nats.
 
     ``items`` (G, n) are means over all orders; ``designs`` (2, G) are means over the rows and over
-    the orders of each design; ``null`` and ``everyone`` are mean NLLs without and with all players.
-    Summed over players and averaged over rows, ``items`` is ``null`` - ``everyone``. ``replaced``
+    the orders of each design; ``null`` and ``all_judges`` are mean NLLs without and with all
+    players. Summed over players and averaged over rows, ``items`` is ``null`` - ``all_judges``. ``replaced``
     of ``made`` calibrators could not be fitted.
     """
 
     items: Floats
     designs: Floats
     null: float
-    everyone: float
+    all_judges: float
     made: int
     replaced: int
 
@@ -659,7 +659,7 @@ def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Ints) -> Sampled:
     items = np.zeros((len(groups), len(signs)))
     means = np.empty(orders.shape)
     near: Floats | None = None
-    null = everyone = 0.0
+    null = all_judges = 0.0
     n_fits = replaced = 0
     for number, order in enumerate(orders):
         ks, judges = np.arange(1, len(order) + 1), np.arange(ballots.n_judges)
@@ -674,9 +674,9 @@ def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Ints) -> Sampled:
         gains = nll[:-1] - nll[1:]
         items[order] += gains
         means[number, order] = gains.mean(axis=1)
-        null, everyone = float(nll[0].mean()), float(nll[-1].mean())
+        null, all_judges = float(nll[0].mean()), float(nll[-1].mean())
     designs = means.reshape(2, -1, len(groups)).mean(axis=1)
-    return Sampled(items / len(orders), designs, null, everyone, n_fits, replaced)
+    return Sampled(items / len(orders), designs, null, all_judges, n_fits, replaced)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

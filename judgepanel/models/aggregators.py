@@ -335,8 +335,8 @@ class DawidSkene(VoteAggregator):
         return dawid_skene.Rules(self.smoothing, bool(self.symmetric), self.max_iter, self.tol)
 
     def _learn(self, ballots: Ballots) -> None:
-        everyone, judges = np.arange(ballots.n_items), np.arange(ballots.n_judges)
-        votes, labels = dawid_skene.training(ballots, everyone, judges, clamp=bool(self.supervised))
+        all_rows, judges = np.arange(ballots.n_items), np.arange(ballots.n_judges)
+        votes, labels = dawid_skene.training(ballots, all_rows, judges, clamp=bool(self.supervised))
         everybody = np.ones((ballots.n_judges, 1), dtype=bool)
         fit = dawid_skene.fit_many(votes, everybody, labels=labels, rules=self._rules())
         given0, given1 = fit.pi0[:, 0], fit.pi1[:, 0]
@@ -362,10 +362,10 @@ class DawidSkene(VoteAggregator):
         return dawid_skene.two_coin_logits(votes, ones, zeros, self.prior_logit_)
 
     def _left_out(self, ballots: Ballots) -> Floats:
-        everyone, ks = np.arange(ballots.n_items), np.array([ballots.n_judges])
+        all_rows, ks = np.arange(ballots.n_items), np.array([ballots.n_judges])
         clamp, rules = bool(self.supervised), self._rules()
         logits = np.empty(ballots.n_items)
-        for piece in folds(ballots.units, everyone, prefixes.N_FOLDS, seed=0, key=(0,)):
+        for piece in folds(ballots.units, all_rows, prefixes.N_FOLDS, seed=0, key=(0,)):
             learn, score = piece.calibration, piece.evaluation
             fit = prefixes.Fit(learn, score, np.zeros(len(learn), int))
             (logits[score],) = dawid_skene.fit_and_score(
@@ -434,8 +434,8 @@ class Stacking(VoteAggregator):
         self.cv_nll_ = self.panel_.cv_nll
 
     def _learn_panel(self, ballots: Ballots) -> None:
-        everyone = np.arange(ballots.n_items)
-        whole = prefixes.Fit(everyone, everyone[:0], self._fold(ballots))
+        all_rows = np.arange(ballots.n_items)
+        whole = prefixes.Fit(all_rows, all_rows[:0], self._fold(ballots))
         (self.panel_,) = self._panels(ballots, [whole])
         self.weights_ = np.empty(self.panel_.weights.shape)
         self.weights_[..., self.panel_.judges] = self.panel_.weights
@@ -459,8 +459,8 @@ class Stacking(VoteAggregator):
     def _fold(self, ballots: Ballots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         if self.n_folds < 2:
             raise ValueError(f"n_folds must be at least 2, this is {self.n_folds}.")
-        everyone = np.arange(ballots.n_items)
-        pieces = folds(ballots.units, everyone, self.n_folds, seed=self.seed, key=(0,))
+        all_rows = np.arange(ballots.n_items)
+        pieces = folds(ballots.units, all_rows, self.n_folds, seed=self.seed, key=(0,))
         return fold_of(pieces, ballots.n_items)
 
     def _panels(self, ballots: Ballots, fits: list[prefixes.Fit]) -> list[JointPanel]:

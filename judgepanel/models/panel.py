@@ -187,8 +187,8 @@ def fit_rule(
 
     ``seed`` determines the folds in which ridge regressions choose their ridge.
     """
-    everyone = np.arange(ballots.n_items)
-    order = prefixes.rank(ballots, everyone, ranking)[:k]
+    all_rows = np.arange(ballots.n_items)
+    order = prefixes.rank(ballots, all_rows, ranking)[:k]
     if aggregator in ("dawid_skene", "dawid_skene_semi"):
         fit = _em(ballots, order, aggregator)
         kind = cast(Literal["dawid_skene"], aggregator)
@@ -198,13 +198,13 @@ def fit_rule(
         return _on_levels(ballots, order, aggregator, ranking, seed)
     if aggregator in RIDGES:
         return _ridge(ballots, k, aggregator, ranking, seed)
-    correct, voted = prefixes.counts(ballots, everyone)
+    correct, voted = prefixes.counts(ballots, all_rows)
     weights = _floats(
         prefixes.closed_form_weights(cast(prefixes.ClosedForm, aggregator), correct, voted)[order]
     )
     if aggregator in prefixes.FRACTIONS:
         return order, VoteFraction(cast(Literal["majority"], aggregator), weights)
-    start = prefixes.prior_logit(ballots, everyone) if aggregator == "log_odds" else 0.0
+    start = prefixes.prior_logit(ballots, all_rows) if aggregator == "log_odds" else 0.0
     return order, VoteSum(cast(Literal["one_coin"], aggregator), weights, start)
 
 
@@ -251,9 +251,9 @@ def _on_levels(
 
 def _whole(ballots: Ballots, seed: int) -> prefixes.Fit:
     """A fit to all rows, with folds in which it chooses its ridge."""
-    everyone = np.arange(ballots.n_items)
-    pieces = folds(ballots.units, everyone, prefixes.N_FOLDS, seed=seed, key=(0,))
-    return prefixes.Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
+    all_rows = np.arange(ballots.n_items)
+    pieces = folds(ballots.units, all_rows, prefixes.N_FOLDS, seed=seed, key=(0,))
+    return prefixes.Fit(all_rows, all_rows[:0], fold_of(pieces, ballots.n_items))
 
 
 def _past(agreement: Agreement, pull: Floats) -> tuple[Numbers, tuple[str, ...], Numbers]:
@@ -403,8 +403,8 @@ def fit_panels(
 
 def whole_of(ballots: Ballots) -> Split:
     """Return a split in which all rows calibrate and none is held out."""
-    everyone = np.arange(ballots.n_items)
-    return Split(0, everyone, everyone[:0])
+    all_rows = np.arange(ballots.n_items)
+    return Split(0, all_rows, all_rows[:0])
 
 
 def panels_of(
@@ -497,13 +497,13 @@ def fit_fallback(ballots: Ballots, absent: Bools, rows: Ints) -> Fallback | None
     equally. Judges are in the order of the ballots, ``beyond`` is 1. None if all weights are 0.
     Cost: rows x judges x arms.
     """
-    everyone = np.arange(ballots.n_items)
-    correct, voted = prefixes.counts(ballots, everyone)
+    all_rows = np.arange(ballots.n_items)
+    correct, voted = prefixes.counts(ballots, all_rows)
     weights = prefixes.one_coin_weight(correct, voted)
     total = float(np.abs(weights).sum())
     if total == 0.0:
         return None
-    correct, voted, case = prefixes.counts_without_own(ballots, everyone, correct, voted)
+    correct, voted, case = prefixes.counts_without_own(ballots, all_rows, correct, voted)
     seen = prefixes.one_coin_weight(correct, voted)[
         case(rows, ballots.votes[rows]), np.arange(ballots.n_judges)
     ]

@@ -17,7 +17,7 @@ from judgepanel.present.decide.value import ValueView
 from judgepanel.present.outputs import outputs
 from judgepanel.present.pages import SUMMARIZED
 from judgepanel.present.recommendation_report import decision_sheet, empty_sheet
-from judgepanel.present.registry import ENTRIES, STUDIES, entries_of
+from judgepanel.present.registry import PRESENTATIONS, STUDIES, entries_of
 from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.present.understand.judges import view as judges_view
@@ -234,7 +234,7 @@ def _sections(report: AnalysisReport) -> Iterator[blocks.Block]:
     """Yield every study in page order, without repeating the sheet."""
     recommended = report.of(RECOMMEND)
     known: set[str] = set() if recommended is None else set(recommended.result.warnings)
-    for entry in ENTRIES.values():
+    for entry in PRESENTATIONS.values():
         finding = report.of(entry.study)
         if finding is None:
             continue
@@ -257,7 +257,7 @@ def _blocks(
 ) -> list[blocks.Block]:
     name = finding.study.name
     return study_blocks(
-        ENTRIES[name],
+        PRESENTATIONS[name],
         finding.result,
         finding.spec,
         _view(report, name),

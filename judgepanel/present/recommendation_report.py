@@ -19,7 +19,7 @@ from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.value import ValueView
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.decide.value import VALUE, Value, ValueSpec
 from judgepanel.votes import VoteMatrix
@@ -54,12 +54,12 @@ def recommendation_report(
     """Return the whole report; ``worth`` and ``statuses`` if the value of judges was computed."""
     view = RecommendationView(votes, statuses)
     first, evidence = blocks.opening(
-        study_blocks(ENTRIES[RECOMMEND.name], result, spec, view, command=command)
+        study_blocks(PRESENTATIONS[RECOMMEND.name], result, spec, view, command=command)
     )
     sheet, rest = decision_sheet(first, result, votes, command=command)
     content: list[blocks.Block] = [blocks.Heading("The evidence"), *rest, *evidence]
     if worth is not None:
-        entry, (value_spec, value) = ENTRIES[VALUE.name], worth
+        entry, (value_spec, value) = PRESENTATIONS[VALUE.name], worth
         view_of_value = ValueView(statuses or None)
         content.append(blocks.Heading(entry.study.title))
         content += study_blocks(entry, value, value_spec, view_of_value, known=result.warnings)

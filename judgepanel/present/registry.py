@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present import pages
-from judgepanel.present.study import Entry
+from judgepanel.present.study import Presentation
 from judgepanel.studies.contract import Settings, Spec, Study
 from judgepanel.studies.options import SpecOption, spec_options_of
 from judgepanel.studies.results import COMMON, own_columns
@@ -89,7 +89,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 class _ByName(Mapping[str, Value]):
     """What the registry holds of each study, by name; made of its entry when it is first used."""
 
-    def __init__(self, of: Callable[[Entry], Value]) -> None:
+    def __init__(self, of: Callable[[Presentation], Value]) -> None:
         self._of = of
 
     def __getitem__(self, name: str) -> Value:
@@ -104,21 +104,23 @@ class _ByName(Mapping[str, Value]):
         return len(_MODULES)
 
 
-ENTRIES: Mapping[str, Entry] = _ByName(lambda entry: entry)
+PRESENTATIONS: Mapping[str, Presentation] = _ByName(lambda entry: entry)
 """Studies by name, in the order of the pages and of their sections."""
 STUDIES: Mapping[str, Study[Any, Any, Any]] = _ByName(lambda entry: entry.study)
 
 
-def entries_of(page: pages.Page) -> tuple[Entry, ...]:
+def entries_of(page: pages.Page) -> tuple[Presentation, ...]:
     """Return the studies of a page, in order."""
-    return tuple(ENTRIES[_name(place)] for place in _PRESENTED.get(page, ()))
+    return tuple(PRESENTATIONS[_name(place)] for place in _PRESENTED.get(page, ()))
 
 
 def default_specs(
     votes: VoteMatrix, settings: Settings, recommendation: Recommendation | None = None
 ) -> dict[str, tuple[Spec, ...]]:
     """Return the specs to look for by study, those under the recommended pipeline first."""
-    specs = {name: entry.specs(votes, settings, recommendation) for name, entry in ENTRIES.items()}
+    specs = {
+        name: entry.specs(votes, settings, recommendation) for name, entry in PRESENTATIONS.items()
+    }
     return {name: some for name, some in specs.items() if some}
 
 

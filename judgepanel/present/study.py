@@ -63,8 +63,8 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
     if recommendation is None:
         return Pipeline()
     main = recommendation.model.main
-    everyone = len(main.judges) == recommendation.n_judges
-    panel = None if everyone else len(main.judges)
+    is_whole = len(main.judges) == recommendation.n_judges
+    panel = None if is_whole else len(main.judges)
     return Pipeline(
         of_votes(main.aggregator),
         main.calibrator,
@@ -141,7 +141,7 @@ View = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Presentation:
     """A study and its presentation.
 
     ``default`` returns the specs that pages request initially, by default those with the settings
@@ -186,7 +186,7 @@ class Entry:
 
 
 def study_blocks(
-    entry: Entry,
+    entry: Presentation,
     result: Any,
     spec: Spec,
     view: Any = None,

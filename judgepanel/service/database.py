@@ -679,7 +679,7 @@ def restore(backup: Path, database: Path) -> Copied:
     """
     database.parent.mkdir(parents=True, exist_ok=True)
     with _copied(backup, database) as (copy, copied), _held(database) as is_whole:
-        beside = _keep_beside(database, is_whole)
+        beside = _keep_second_name(database, is_whole)
         number = _number_of(copy)
         os.replace(copy, database)
     note_identity(database, number)
@@ -773,7 +773,7 @@ def _held(database: Path) -> Iterator[bool]:
         yield mode == ("delete",)
 
 
-def _keep_beside(database: Path, is_whole: bool) -> Path | None:
+def _keep_second_name(database: Path, is_whole: bool) -> Path | None:
     """Link the current file, whatever its state, to a second name; None if there is no file.
 
     Its log is moved there as well, even without a file: SQLite would add it to the next one.

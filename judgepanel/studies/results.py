@@ -111,7 +111,7 @@ def combine(left: T, right: T) -> T:
     return cast(T, _combined(left, right, add))
 
 
-def absorb(left: T, right: T) -> T:
+def combine_into(left: T, right: T) -> T:
     """Like :func:`combine`, but reuses the memory of ``left``, which must not be used again."""
     return cast(T, _combined(left, right, iadd))
 

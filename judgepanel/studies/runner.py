@@ -55,7 +55,7 @@ from judgepanel.studies.contract import (
     WorkersEnded,
     grouped_votes,
 )
-from judgepanel.studies.results import absorb, combine
+from judgepanel.studies.results import combine, combine_into
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import SCHEDULER_ADDRESS, require
 
@@ -416,7 +416,7 @@ class Work(Generic[SpecT, PartialT, ResultT]):
                 chunks = chunks[1:]
             if is_address(backend):
                 with closing(Cluster(backend)) as cluster:
-                    yield from self._again(
+                    yield from self._retried(
                         chunks, lambda t: cluster.spread([self], t, Work.run_apart, gate), gate
                     )
             elif jobs == 1 or len(chunks) < 2:
@@ -425,11 +425,11 @@ class Work(Generic[SpecT, PartialT, ResultT]):
                     yield self.run(chunk)
             else:
                 chosen = _chosen(backend, (pace or 0.0) * len(chunks))
-                yield from self._again(
-                    chunks, lambda tasks: self._spread(tasks, jobs, chosen, gate), gate
+                yield from self._retried(
+                    chunks, lambda tasks: self._distributed(tasks, jobs, chosen, gate), gate
                 )
 
-    def _again(
+    def _retried(
         self,
         chunks: Sequence[Chunk],
         spread: Callable[[Iterator[Task]], Generator[tuple[Chunk, PartialT, Entries], None, None]],
@@ -465,7 +465,7 @@ class Work(Generic[SpecT, PartialT, ResultT]):
             numbers = range(chunk.first, chunk.first + chunk.count)
             yield chunk, SHARED.of_splits(self.votes.sha256, numbers)
 
-    def _spread(
+    def _distributed(
         self, tasks: Iterator[Task], jobs: int, backend: str, gate: Gate
     ) -> Generator[tuple[Chunk, PartialT, Entries], None, None]:
         """Partials of the tasks as workers finish them; one of ``_PROCESSES_GONE`` if they die.
@@ -608,7 +608,7 @@ def _added(
             if partial is None:
                 partial = piece
             elif ours:
-                partial = absorb(partial, piece)
+                partial = combine_into(partial, piece)
             else:
                 partial, ours = combine(partial, piece), True
             del piece  # A partial may be large, and the next one is computed while we wait.

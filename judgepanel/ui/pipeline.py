@@ -17,7 +17,7 @@ from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.kernels.aggregation import AGGREGATORS, Graded
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.decide import recommend
-from judgepanel.present.study import OFFERED, Entry, Pipeline, pipeline_of
+from judgepanel.present.study import OFFERED, Pipeline, Presentation, pipeline_of
 from judgepanel.service.workspace import Analysis, Job
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.panel.recommended import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
@@ -73,7 +73,7 @@ def in_use(context: PageContext, general: Recommendation) -> Recommendation:
     return as_asked(context.votes, panel_in_use(context.analysis), general)
 
 
-def recommend_beside(context: PageContext) -> None:
+def recommend_below(context: PageContext) -> None:
     """Compute the recommendation below the page's content; the page is redrawn with it."""
     result, job = _known(context)
     if result is None and job is None:
@@ -239,7 +239,7 @@ def folded(label: str = "Another pipeline") -> DeltaGenerator:
     return st.expander(label)
 
 
-def note_other(entry: Entry, spec: Spec, pipeline: Pipeline) -> None:
+def note_other(entry: Presentation, spec: Spec, pipeline: Pipeline) -> None:
     """Say which pipeline a section shows, and why, if it is not that of the page."""
     if another := recommend.other_pipeline(spec, pipeline, entry.single):
         caption(f"This section shows {another}.")

@@ -25,7 +25,7 @@ from judgepanel.figures.style import text_on
 from judgepanel.present import blocks
 from judgepanel.present.pages import Page
 from judgepanel.present.registry import entries_of
-from judgepanel.present.study import Entry, study_blocks
+from judgepanel.present.study import Presentation, study_blocks
 from judgepanel.studies.codec import result_content
 from judgepanel.studies.contract import AnyStudy, Spec
 from judgepanel.studies.understand.judge_table import JudgeTable
@@ -343,7 +343,7 @@ class Caveats:
 
 
 def show_study(
-    entry: Entry,
+    entry: Presentation,
     context: PageContext,
     spec: Spec,
     view: Any = None,
@@ -370,7 +370,7 @@ def show_closed(
     drawn: Collection[str],
     *,
     caveats: Caveats,
-    ask: Callable[[Entry], tuple[Spec, Any]] | None = None,
+    ask: Callable[[Presentation], tuple[Spec, Any]] | None = None,
 ) -> None:
     """List the studies of a page except those in ``drawn``; each is computed when it is opened.
 
@@ -379,7 +379,7 @@ def show_closed(
     pipeline if that is known.
     """
 
-    def show(entry: Entry, default: Spec) -> None:
+    def show(entry: Presentation, default: Spec) -> None:
         spec, view = (default, None) if ask is None else ask(entry)
         show_study(entry, context, spec, view, caveats=caveats)
 
@@ -391,7 +391,7 @@ def show_closed(
                 closed(section_title(entry), partial(show, entry, default), key=entry.name)
 
 
-def section_title(entry: Entry) -> str:
+def section_title(entry: Presentation) -> str:
     """The title of a study's closed section, as Markdown."""
     return f"**{entry.study.title}** {entry.study.question}"
 
@@ -405,7 +405,7 @@ def closed(title: str, draw: Callable[[], object], *, key: str) -> None:
 
 
 def draw_study(  # noqa: PLR0913
-    entry: Entry,
+    entry: Presentation,
     context: PageContext,
     spec: Spec,
     result: Any,
@@ -483,7 +483,13 @@ def _is_open(head: str, opened: Collection[str] | None) -> bool:
 
 
 def page_blocks(
-    entry: Entry, context: PageContext, spec: Spec, result: Any, view: Any, *, caveats: Caveats
+    entry: Presentation,
+    context: PageContext,
+    spec: Spec,
+    result: Any,
+    view: Any,
+    *,
+    caveats: Caveats,
 ) -> tuple[list[blocks.Block], list[blocks.Block]]:
     """A study's blocks, and separately its method and command."""
     command, known = command_of(context, entry.name, spec), caveats.before(entry.name)

@@ -27,7 +27,7 @@ from streamlit.delta_generator import DeltaGenerator
 from judgepanel.decision.recommend import RECOMMEND, as_asked
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Document
-from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
+from judgepanel.present.registry import PRESENTATIONS, STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text
 from judgepanel.service.sql import SqlWorkspace, id_of_token
@@ -182,7 +182,7 @@ def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
             if stored is not None and name not in outdated:
                 outdated.append(name)
 
-    look(RECOMMEND.name, ENTRIES[RECOMMEND.name].specs(votes, settings))
+    look(RECOMMEND.name, PRESENTATIONS[RECOMMEND.name].specs(votes, settings))
     recommended = findings.get(RECOMMEND.name)
     recommendation = None
     if recommended is not None:
@@ -193,7 +193,7 @@ def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
         if name != RECOMMEND.name:
             look(name, specs)
     old = tuple(name for name in outdated if name not in findings)
-    gone = {*findings, *old, *(name for name, entry in ENTRIES.items() if entry.by_hand)}
+    gone = {*findings, *old, *(name for name, entry in PRESENTATIONS.items() if entry.by_hand)}
     return AnalysisReport(
         name=analysis.name,
         file=analysis.file,

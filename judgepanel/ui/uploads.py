@@ -164,7 +164,7 @@ def kept_source(sha256: str) -> Source | None:
     return source if source is not None and source.sha256 == sha256 else None
 
 
-def texts_again(source: Source, ids: Sequence[str]) -> pd.DataFrame | None:
+def reread_texts(source: Source, ids: Sequence[str]) -> pd.DataFrame | None:
     """The texts of items, None where they cannot be read; needs no session."""
     wanted: dict[str, Any] = {"need_labels": False, "texts_of": tuple(ids)}
     ask = _asked(source.votes, source.labels, None, source.choices, **wanted)

@@ -28,7 +28,7 @@ from judgepanel.votes.cells import SCORE_NAMES, find_column
 from judgepanel.votes.choices import NO_CHOICES, Choices
 from judgepanel.votes.columns import Column, Columns, first_shown, order_column, says_orders
 from judgepanel.votes.errors import CORRECT_CELL, REMOVE_ROW, InputError, listed, quote_value
-from judgepanel.votes.roles import judges_beside
+from judgepanel.votes.roles import judge_columns_of
 from judgepanel.votes.table import (
     LEVELS,
     REASONS,
@@ -476,7 +476,7 @@ def columns_of(table: RawTable, choices: Choices = NO_CHOICES) -> OutputColumns 
     if of_votes and not table.frame[item].duplicated().any():
         return None  # One row per item and only verdicts: these are judges with such names.
     # One response per row and a column per judge: the text is what was judged, not a verdict.
-    return None if len(judges_beside(table, item, {*columns.dropped(table)})) > 1 else columns
+    return None if len(judge_columns_of(table, item, {*columns.dropped(table)})) > 1 else columns
 
 
 def _is_output(column: Column) -> bool:

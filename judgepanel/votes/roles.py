@@ -180,7 +180,7 @@ def _check_choices(table: RawTable, choices: Choices) -> None:
             seen.add(name)
 
 
-def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
+def judge_columns_of(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
     """Return the verdict columns of a file with one row per item; () if items repeat.
 
     Columns whose name is a role name or typical of a long file are left out, as are ``others`` and

@@ -337,9 +337,12 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
         ("rarer label", (txt.percent(side.votes.minority_share) for side in sides)),
         ("judges", (f"{len(side.judges):,}" for side in sides)),
         ("judges in both", (f"{len(overlap.judges_both):,}" for _ in sides)),
-        ("judges here only", (_some(n) for n in (overlap.judges_before, overlap.judges_after))),
+        (
+            "judges here only",
+            (_first_names(n) for n in (overlap.judges_before, overlap.judges_after)),
+        ),
         ("judge table", (_judge_columns(side.votes) for side in sides)),
-        ("judges set aside", (_some(votes.set_aside) for votes in oriented)),
+        ("judges set aside", (_first_names(votes.set_aside) for votes in oriented)),
         ("order", (votes.policy.replace("_", " ") for votes in oriented)),
         ("protocol", (side.settings.protocol for side in sides)),
         ("splits", (side.settings.splits_text for side in sides)),
@@ -352,7 +355,9 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
 
 def _judge_columns(votes: VoteMatrix) -> str:
     """Return what the judge table says of the judges; a dash without one."""
-    return _some([] if votes.judge_table is None else list(map(str, votes.judge_table.columns)))
+    return _first_names(
+        [] if votes.judge_table is None else list(map(str, votes.judge_table.columns))
+    )
 
 
 def compared_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Column]:
@@ -392,7 +397,7 @@ def _counts(overlap: Relation) -> str:
     return ", ".join(parts)
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     """Return the first few names, and how many more; a dash if there are none."""
     displayed = [txt.plain(name, 40) for name in names[:_NAMES]]
     more = len(names) - len(displayed)

@@ -12,7 +12,7 @@ import pytest
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.present.pages import PAPER_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.render.text import markdown_text
 from judgepanel.service.basics import NotFound, ServerProblem
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -57,9 +57,9 @@ def is_in(block, kind):
 
 def entries_with(run_chunk):
     """The registry with another way to compute the panel curve."""
-    entry = ENTRIES[PANEL_CURVE.name]
+    entry = PRESENTATIONS[PANEL_CURVE.name]
     study = replace(PANEL_CURVE, run_chunk=run_chunk)
-    return {**ENTRIES, PANEL_CURVE.name: replace(entry, study=study)}
+    return {**PRESENTATIONS, PANEL_CURVE.name: replace(entry, study=study)}
 
 
 def applied(app):

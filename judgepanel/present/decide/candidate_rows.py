@@ -20,12 +20,12 @@ from judgepanel.decision.absence import AbsenceFigures, GroupAbsence
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.decision.statuses import JudgeStatus, reasons_of
-from judgepanel.figures.candidates import ForestRow, Standing, forest, pareto
+from judgepanel.figures.candidates import ForestRow, RowStatus, forest, pareto
 from judgepanel.figures.style import CHOSEN, RECOMMENDED
 from judgepanel.kernels.aggregation import Graded
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.panel.recommended import AVERAGE, EVERYONE, LEAD
+from judgepanel.studies.panel.recommended import ALL_JUDGES, AVERAGE, LEAD
 from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import quote_value
@@ -76,7 +76,7 @@ def candidate_name(candidate: CandidateFigures) -> str:
     if candidate.panel == AVERAGE:
         return f"the {_AVERAGED}"
     pipeline = pipeline_name(candidate.aggregator, candidate.calibrator)
-    if candidate.panel == EVERYONE:
+    if candidate.panel == ALL_JUDGES:
         return f"{txt.all_judges(candidate.k)} with {pipeline}"
     if candidate.panel.startswith("top"):  # The name contains the number.
         return f"{candidate.panel} with {pipeline}"
@@ -113,8 +113,8 @@ def rivals(result: Recommendation) -> list[CandidateFigures]:
     first = (
         result.chosen,
         result.runner_up,
-        result.best(everyone=True),
-        result.best(everyone=False),
+        result.best(all_judges=True),
+        result.best(all_judges=False),
         result.candidates[-1],
         result.reference,
     )
@@ -148,7 +148,7 @@ def pareto_figure(result: Recommendation) -> go.Figure:
 
 
 def _forest_row(result: Recommendation, row: CandidateFigures) -> ForestRow:
-    standing: Standing = "not told apart from it"
+    standing: RowStatus = "not told apart from it"
     if row.name == result.chosen.name:
         standing = "taken instead"
     elif row.behind.above():
@@ -162,13 +162,13 @@ def _row_name(row: CandidateFigures) -> str:
     """Return a candidate's judges and pipeline as a row label."""
     if row.panel == AVERAGE:
         return _AVERAGED
-    panel = f"{EVERYONE} {row.k}" if row.panel == EVERYONE else row.panel
+    panel = f"{ALL_JUDGES} {row.k}" if row.panel == ALL_JUDGES else row.panel
     return f"{panel}, {pipeline_name(row.aggregator, row.calibrator)}"
 
 
 def _size(row: CandidateFigures) -> str:
     """Return the number of judges, unless the panel's name contains it, and their cost."""
-    known = row.panel == EVERYONE or row.panel.startswith("top")
+    known = row.panel == ALL_JUDGES or row.panel.startswith("top")
     parts = [] if known else [txt.counted(row.k, "judge")]
     return ", ".join(parts if row.cost is None else [*parts, f"cost {txt.sig(row.cost)}"])
 
@@ -258,7 +258,7 @@ def _favourites(result: Recommendation) -> str:
 
 
 def shared_lead(result: Recommendation) -> str:
-    """Return who shares the prior weight of joint over everyone; empty if nobody does."""
+    """Return who shares the prior weight of joint over all judges; empty if nobody does."""
     return ", on votes and on grades together" if _reads_grades(result) else ""
 
 

@@ -15,7 +15,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures import style
 from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, note, paragraphs
-from judgepanel.present.study import Entry
+from judgepanel.present.study import Presentation
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.cost import COST, Cost, CostPoint, CostSpec
 from judgepanel.studies.decide.escalation import (
@@ -58,7 +58,7 @@ def cost_sentence(result: Cost) -> str:
 
 
 def _answer(result: Cost) -> str:
-    everyone = f"all {result.n_judges} judges ({amount(result.full_cost, result.unit)})"
+    whole = f"all {result.n_judges} judges ({amount(result.full_cost, result.unit)})"
     if result.asked is not None:
         outcome = {
             "keep all": "all judges are better",
@@ -72,7 +72,7 @@ def _answer(result: Cost) -> str:
         return (
             f"Under {amount(result.budget, result.unit)} an item, {judges} "
             f"({amount(result.asked.panel_cost, result.unit)}) have an expected NLL of "
-            f"{txt.level(*scores.nll)}: {_change(result.asked)} against {everyone}, {outcome}."
+            f"{txt.level(*scores.nll)}: {_change(result.asked)} against {whole}, {outcome}."
         )
     together = "all budgets taken together"
     enough = result.cheapest_without_loss
@@ -80,17 +80,17 @@ def _answer(result: Cost) -> str:
         less = txt.percent(1.0 - enough.share)
         return (
             f"{amount(float(enough.cost.value), result.unit)} an item is about as good as "
-            f"{everyone} at {less} less: NLL changes by {_change(enough, band=True)}, {together}."
+            f"{whole} at {less} less: NLL changes by {_change(enough, band=True)}, {together}."
         )
     cheaper = [
         point for point in result.points if point.cost.value < result.full_cost * (1.0 - 1e-9)
     ]
     if not cheaper:
-        return f"Every budget pays for {everyone}."
+        return f"Every budget pays for {whole}."
     nearest = min(cheaper, key=lambda point: point.figures.band.hi - point.figures.margin)
     cost = f"{amount(float(nearest.cost.value), result.unit)} ({txt.percent(nearest.share)})"
     return (
-        f"No budget is shown to lose at most 2 % of NLL against {everyone}. The nearest to it, "
+        f"No budget is shown to lose at most 2 % of NLL against {whole}. The nearest to it, "
         f"{cost} an item, changes NLL by {_change(nearest, band=True)}, {together}."
     )
 
@@ -494,7 +494,7 @@ def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> Esca
 
 _BUDGETS = "every budget would need recommendations of its own"
 _FOLDS = "every fold on which a threshold is chosen would need recommendations of its own"
-ENTRIES = (
-    Entry(COST, present, after=cost_spec, single=_BUDGETS),
-    Entry(ESCALATION, present_escalation, after=escalation_spec, single=_FOLDS),
+PRESENTATIONS = (
+    Presentation(COST, present, after=cost_spec, single=_BUDGETS),
+    Presentation(ESCALATION, present_escalation, after=escalation_spec, single=_FOLDS),
 )

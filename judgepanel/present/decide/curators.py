@@ -19,7 +19,7 @@ from judgepanel.figures.style import (
     stroke,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.present.study import Entry, under_honest_protocol
+from judgepanel.present.study import Presentation, under_honest_protocol
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide import curators
 from judgepanel.words import text as txt
@@ -198,9 +198,9 @@ def curators_figure(result: curators.Curators) -> go.Figure:
     chose, new = replace(CHOSEN, dash="", size=10), replace(ALL_JUDGES, dash="", size=10)
     add_series(figure, seen, names, chose, "where it chose", "%{y}<br>where it chose: %{x:.3f}")
     add_series(figure, nll, names, new, "on new items, 95 %", "%{y}<br>on new items: %{x:.3f}")
-    ends, everyone = [names[0], names[-1]], float(result.everyone.nll.value)
+    ends, whole = [names[0], names[-1]], float(result.everyone.nll.value)
     look = stroke(INCLUDE, "dash", 1.5)
-    add_series(figure, [everyone, everyone], ends, look, "all judges", "all judges: %{x:.3f}")
+    add_series(figure, [whole, whole], ends, look, "all judges", "all judges: %{x:.3f}")
     add_base_rate(figure, [result.null_nll, result.null_nll], ends, "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=130 + 30 * len(names))
     figure.update_yaxes(categoryorder="array", categoryarray=names)
@@ -240,4 +240,4 @@ def _method(result: curators.Curators) -> str:
 
 _WAYS = "every way of choosing would need recommendations of its own"
 _SPECS = under_honest_protocol(curators.CuratorsSpec)
-ENTRY = Entry(curators.CURATORS_STUDY, present, _SPECS, single=_WAYS)
+PRESENTATION = Presentation(curators.CURATORS_STUDY, present, _SPECS, single=_WAYS)

@@ -7,7 +7,7 @@ import numpy as np
 from judgepanel.arrays import Ints
 from judgepanel.figures.dots import groups_figure
 from judgepanel.present import blocks
-from judgepanel.present.study import Entry, Pipeline, Specs
+from judgepanel.present.study import Pipeline, Presentation, Specs
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.estimate import ESTIMATE, REACH, UNFAIR, Estimates, EstimateSpec
@@ -423,7 +423,7 @@ def present_worth(result: PanelWorth, spec: EstimateSpec) -> list[blocks.Block]:
     ]
 
 
-ENTRIES = (
-    Entry(ESTIMATE, present, default_specs),
-    Entry(PANEL_WORTH, present_worth, default_specs),
+PRESENTATIONS = (
+    Presentation(ESTIMATE, present, default_specs),
+    Presentation(PANEL_WORTH, present_worth, default_specs),
 )

@@ -16,7 +16,7 @@ from judgepanel.figures import style
 from judgepanel.kernels.aggregation import cross_fits
 from judgepanel.present import blocks
 from judgepanel.present.decide import recommend
-from judgepanel.present.study import Entry
+from judgepanel.present.study import Presentation
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import CHOSEN, Comparison
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
@@ -376,4 +376,4 @@ def _own_label(result: PanelCurve) -> str:
     )
 
 
-ENTRY = Entry(PANEL_CURVE, present)
+PRESENTATION = Presentation(PANEL_CURVE, present)

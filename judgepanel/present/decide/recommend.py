@@ -30,11 +30,11 @@ from judgepanel.present.decide.candidate_rows import (
     weight_note,
 )
 from judgepanel.present.decide.cards import cards_block, ways_table
-from judgepanel.present.study import Entry, Pipeline, under_honest_protocol
+from judgepanel.present.study import Pipeline, Presentation, under_honest_protocol
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.panel.curator import prices_of
-from judgepanel.studies.panel.recommended import AVERAGE, DRAWS, EVERYONE, FEW_MEMBER, LEAD
+from judgepanel.studies.panel.recommended import ALL_JUDGES, AVERAGE, DRAWS, FEW_MEMBER, LEAD
 from judgepanel.studies.understand.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
@@ -156,7 +156,7 @@ def curating_is_safe(result: Recommendation) -> bool:
     main = result.members[0]
     for candidate in result.candidates:
         same = (candidate.aggregator, candidate.calibrator) == (main.aggregator, main.calibrator)
-        if candidate.panel == EVERYONE and same:
+        if candidate.panel == ALL_JUDGES and same:
             return candidate.stands in ("keep all", "no loss from keeping", "tie")
     return result.verdict in ("curate", "no loss from curating", "tie")
 
@@ -202,8 +202,8 @@ def prices_sentence(result: Recommendation) -> str:
     """
     parts = []
     for who, row in (
-        ("With all judges", result.best(everyone=True)),
-        ("With fewer judges", result.best(everyone=False)),
+        ("With all judges", result.best(all_judges=True)),
+        ("With fewer judges", result.best(all_judges=False)),
     ):
         if row is not None and row != result.runner_up and not same_panel(result, row):
             change = txt.with_interval(*row.behind, sign=True)
@@ -408,7 +408,7 @@ def view(votes: VoteMatrix, _spec: RecommendSpec) -> RecommendationView:
 
 
 default_specs = under_honest_protocol(RecommendSpec)
-ENTRY = Entry(RECOMMEND, present, default_specs, view=view)
+PRESENTATION = Presentation(RECOMMEND, present, default_specs, view=view)
 
 
 def decision_sentence(result: Recommendation) -> str:
@@ -483,7 +483,7 @@ def _role(result: Recommendation) -> str:
 
 def other_way_sentence(result: Recommendation) -> str:
     """Describe the alternative: fewer judges if all are kept, else all judges."""
-    row = result.best(everyone=not result.keeps_all)
+    row = result.best(all_judges=not result.keeps_all)
     if row is None:
         return ""
     who = "Fewer judges" if result.keeps_all else "Everyone"
@@ -499,14 +499,14 @@ def panels_sentence(result: Recommendation) -> str:
     """Compare all judges with the best fewer under the main pipeline; empty without both."""
     main = result.model.main
     rows = result.panels(main.aggregator, main.calibrator)
-    everyone = [row for row in rows if row.k == result.n_judges]
+    all_judges = [row for row in rows if row.k == result.n_judges]
     fewer = [row for row in rows if row.k < result.n_judges]
-    if not everyone or not fewer:
+    if not all_judges or not fewer:
         return ""
     best = min(fewer, key=lambda row: float(row.nll.value))
     return (
         f"Under {main_pipeline(result)}, all {result.n_judges} judges "
-        f"have NLL {txt.level(*everyone[0].nll)} and {best.panel} {txt.level(*best.nll)}."
+        f"have NLL {txt.level(*all_judges[0].nll)} and {best.panel} {txt.level(*best.nll)}."
     )
 
 

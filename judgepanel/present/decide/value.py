@@ -16,12 +16,12 @@ from judgepanel.figures.dots import removal_figure, value_figure
 from judgepanel.kernels.aggregation import AnyAggregator, of_votes
 from judgepanel.kernels.panels import VALUED
 from judgepanel.present import blocks
-from judgepanel.present.study import Entry
+from judgepanel.present.study import Presentation
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.value import VALUE, Copied, Value, ValueSpec
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIf, WhatIfSpec
-from judgepanel.studies.panel.recommended import AVERAGE, EVERYONE, Candidate
+from judgepanel.studies.panel.recommended import ALL_JUDGES, AVERAGE, Candidate
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import listed
 from judgepanel.words import sentences
@@ -348,7 +348,7 @@ def picked_spec(votes: VoteMatrix, spec: RecommendSpec, asked: WhatIfSpec) -> Re
     if asked.aggregator == AVERAGE:
         return RecommendSpec(settings, conformal=spec.conformal)
     general = RecommendSpec(settings, spec.candidates, conformal=spec.conformal)
-    title = Candidate(EVERYONE, 0, asked.aggregator, asked.calibrator).title
+    title = Candidate(ALL_JUDGES, 0, asked.aggregator, asked.calibrator).title
     known = {candidate.title for candidate in contest_of(votes, general).choices.all()}
     return replace(general, candidate=title if title in known else "")
 
@@ -436,7 +436,7 @@ def _fit_sentence(result: WhatIf) -> str:
 
 
 _LEFT_OUT = "every judge left out would need recommendations of its own"
-ENTRIES = (
-    Entry(VALUE, present, after=value_spec, single=_LEFT_OUT),
-    Entry(WHAT_IF, present_what_if, by_hand=True),
+PRESENTATIONS = (
+    Presentation(VALUE, present, after=value_spec, single=_LEFT_OUT),
+    Presentation(WHAT_IF, present_what_if, by_hand=True),
 )

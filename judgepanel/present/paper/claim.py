@@ -38,7 +38,7 @@ from judgepanel.figures.style import (
     stroke,
 )
 from judgepanel.present import blocks
-from judgepanel.present.study import Entry, Pipeline, Specs
+from judgepanel.present.study import Pipeline, Presentation, Specs
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Settings
@@ -728,4 +728,4 @@ def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> 
     return claim.ClaimSpec(settings=settings), claim.ClaimSpec(settings=settings, joint=False)
 
 
-ENTRY = Entry(claim.CLAIM, present, default_specs)
+PRESENTATION = Presentation(claim.CLAIM, present, default_specs)

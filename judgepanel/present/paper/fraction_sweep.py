@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.style import ALL_JUDGES, CHOSEN, NEUTRAL, add_base_rate, laid_out
 from judgepanel.present import blocks
-from judgepanel.present.study import Entry, Pipeline, Specs
+from judgepanel.present.study import Pipeline, Presentation, Specs
 from judgepanel.present.trust import label_budget
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE, compared_name
@@ -119,13 +119,13 @@ def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = N
     add_base_rate(figure, shares, result.null_nll, "base rate with %{x:.0f} %: %{y:.3f}")
     counts = np.stack([result.labels, result.evaluated], axis=1)
     what = "%{x:.0f} % (%{customdata[0]:,.0f} calibrate, %{customdata[1]:,.0f} evaluate)"
-    everyone = result.arms[-1]
-    for arm in (everyone,) if panel is None else (panel, everyone):
-        nll, listed = result.nll[c, result.arms.index(arm)], arm == everyone
+    whole_panel = result.arms[-1]
+    for arm in (whole_panel,) if panel is None else (panel, whole_panel):
+        nll, listed = result.nll[c, result.arms.index(arm)], arm == whole_panel
         look = ALL_JUDGES if listed else CHOSEN
         label_budget.add_line(figure, shares, nll, arm, look, what, listed=listed)
         figure.data[-1].customdata = counts
-    needed = result.needed_for(calibrator, everyone)
+    needed = result.needed_for(calibrator, whole_panel)
     if needed is not None and np.isfinite(needed.share.value):
         mark = {"color": NEUTRAL, "width": 1, "dash": "dash"}
         figure.add_vline(x=100.0 * float(needed.share.value), line=mark)
@@ -206,4 +206,4 @@ def sweep_spec(budget: LabelBudgetSpec) -> FractionSweepSpec:
     )
 
 
-ENTRY = Entry(FRACTION_SWEEP, present, default_specs)
+PRESENTATION = Presentation(FRACTION_SWEEP, present, default_specs)

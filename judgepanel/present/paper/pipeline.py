@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from judgepanel.figures import style
 from judgepanel.figures.dots import MOST_PANELS, dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, note, paragraphs
-from judgepanel.present.study import Entry, under_pipeline
+from judgepanel.present.study import Presentation, under_pipeline
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.paper import reliability_weighting
 from judgepanel.studies.paper.calibrator_design import (
@@ -306,10 +306,10 @@ def design_sentence(result: CalibratorDesign) -> str:
 
 def design_table(result: CalibratorDesign) -> dict[str, Column]:
     """Return every calibrator: figures on all judges, then the NLL of smaller panels."""
-    *smaller, everyone = result.k
+    *smaller, largest = result.k
     columns = {
         "calibrator": text([CALIBRATOR_NAMES[name] for name in result.calibrators]),
-        f"NLL, all {everyone}": levels(result.nll[:, -1], of="nll"),
+        f"NLL, all {largest}": levels(result.nll[:, -1], of="nll"),
         "skill": numbers(1.0 - result.nll.value[:, -1] / result.null_nll, "share"),
         "constant score": numbers(result.constant_nll, of="constant_nll"),
         "Spearman ρ": numbers(result.rho.value[:, -1], of="rho"),
@@ -488,9 +488,9 @@ def present_distortion(
 
 _DISTORTED = under_pipeline(DistortionSpec, average=False)
 _NO_SCORE = "an average has no single score to distort"
-ENTRIES = (
-    Entry(PIPELINE_ABLATION, present_ablation),
-    Entry(reliability_weighting.RELIABILITY_WEIGHTING, present_weighting),
-    Entry(CALIBRATOR_DESIGN, present_design),
-    Entry(DISTORTION, present_distortion, _DISTORTED, single=_NO_SCORE),
+PRESENTATIONS = (
+    Presentation(PIPELINE_ABLATION, present_ablation),
+    Presentation(reliability_weighting.RELIABILITY_WEIGHTING, present_weighting),
+    Presentation(CALIBRATOR_DESIGN, present_design),
+    Presentation(DISTORTION, present_distortion, _DISTORTED, single=_NO_SCORE),
 )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from judgepanel.figures import style
 from judgepanel.kernels.aggregation import cross_fits
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, note
-from judgepanel.present.study import Entry, Pipeline, Specs, spec_under
+from judgepanel.present.study import Pipeline, Presentation, Specs, spec_under
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -477,9 +477,9 @@ def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> 
 
 
 _PERMUTED = "every permutation would need recommendations of its own"
-ENTRIES = (
-    Entry(JURY, present_jury),
-    Entry(NARROW_BAND, present_band, single="its judges are simulated"),
-    Entry(VARIANCE_DECOMPOSITION, present_variance),
-    Entry(PERMUTATION, present_permutation, default_specs, single=_PERMUTED),
+PRESENTATIONS = (
+    Presentation(JURY, present_jury),
+    Presentation(NARROW_BAND, present_band, single="its judges are simulated"),
+    Presentation(VARIANCE_DECOMPOSITION, present_variance),
+    Presentation(PERMUTATION, present_permutation, default_specs, single=_PERMUTED),
 )

@@ -12,7 +12,7 @@ from judgepanel.arrays import Floats
 from judgepanel.figures import style
 from judgepanel.figures.dots import groups_figure
 from judgepanel.present import blocks
-from judgepanel.present.study import Entry, panel_spec
+from judgepanel.present.study import Presentation, panel_spec
 from judgepanel.present.trust import reliability
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.scoring.interval import Interval
@@ -446,8 +446,8 @@ def _items_method(result: Items) -> blocks.Method:
     )
 
 
-ENTRIES = (
-    Entry(SELECTIVE, present_selective, panel_spec(SELECTIVE.spec)),
-    Entry(CONFORMAL, present_conformal, panel_spec(CONFORMAL.spec)),
-    Entry(ITEMS, present_items, panel_spec(ITEMS.spec)),
+PRESENTATIONS = (
+    Presentation(SELECTIVE, present_selective, panel_spec(SELECTIVE.spec)),
+    Presentation(CONFORMAL, present_conformal, panel_spec(CONFORMAL.spec)),
+    Presentation(ITEMS, present_items, panel_spec(ITEMS.spec)),
 )

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from judgepanel.figures import style
 from judgepanel.present import blocks
-from judgepanel.present.study import Entry, under_pipeline
+from judgepanel.present.study import Presentation, under_pipeline
 from judgepanel.studies.panel.recommended import AVERAGE, COMPARED
 from judgepanel.studies.trust import corruption
 from judgepanel.words.sentences import CODING, pipeline_name
@@ -50,7 +50,7 @@ def corruption_sentence(result: corruption.Corruption, scenario: str, panel: int
     place = int(result.of(scenario)[-1])
     damage = _DAMAGE[scenario].format(share=percent(result.concentrated))
     start = f"The worst case: {percent(float(result.levels[place]))} {damage}. "
-    start += capital(_everyone(result, "go"))
+    start += capital(_all_judges(result, "go"))
     text = f"{start} from NLL {_nll(result, -1, 0)} to {level(*result.nll[-1, place])}"
     null = f"The base rate alone has NLL {fixed(result.null_nll, 3)}."
     if len(result.panels) == 1:
@@ -64,16 +64,16 @@ def corruption_sentence(result: corruption.Corruption, scenario: str, panel: int
 
 def _slower(result: corruption.Corruption, panel: int, place: int) -> str:
     gap = result.gap[panel, place]
-    arm, everyone = result.arms[panel], result.arms[-1]
+    arm, whole = result.arms[panel], result.arms[-1]
     if gap.above():
-        return f"{capital(arm)} loses {with_interval(*gap)} more than {everyone}."
+        return f"{capital(arm)} loses {with_interval(*gap)} more than {whole}."
     if gap.below():
-        return f"{capital(_everyone(result, 'lose'))} {with_interval(*-gap)} more than {arm}."
+        return f"{capital(_all_judges(result, 'lose'))} {with_interval(*-gap)} more than {arm}."
     between = with_interval(*gap, sign=True)
-    return f"Which of the two loses more is not shown ({arm} - {everyone}: {between})."
+    return f"Which of the two loses more is not shown ({arm} - {whole}: {between})."
 
 
-def _everyone(result: corruption.Corruption, verb: str) -> str:
+def _all_judges(result: corruption.Corruption, verb: str) -> str:
     """Return ``all 65 go`` or ``the recommended panel goes``."""
     singular = "goes" if verb == "go" else f"{verb}s"
     return f"{result.arms[-1]} {singular if result.aggregator == AVERAGE else verb}"
@@ -86,12 +86,13 @@ def degrades_sentence(result: corruption.Corruption, panel: int = 0) -> str:
     places = [i for i, name in enumerate(result.scenarios) if name != corruption.CLEAN]
     gap = result.gap[panel, places]
     slower, faster = int(gap.above().sum()), int(gap.below().sum())
-    arm, everyone = result.arms[panel], result.arms[-1]
+    arm, whole = result.arms[panel], result.arms[-1]
     ahead = int(np.count_nonzero(result.delta.value[panel, places] > 0))
     return (
-        f"{capital(_everyone(result, 'degrade'))} slower than {arm} in {slower} of the conditions "
-        f"and faster in {faster}. Undecided: {len(places) - slower - faster} of {len(places)}. "
-        f"The panel that starts better has more to lose: the NLL of {everyone} is the lower one in "
+        f"{capital(_all_judges(result, 'degrade'))} slower than {arm} in {slower} of the "
+        f"conditions and faster in {faster}. "
+        f"Undecided: {len(places) - slower - faster} of {len(places)}. "
+        f"The panel that starts better has more to lose: the NLL of {whole} is the lower one in "
         f"{ahead} of them."
     )
 
@@ -100,12 +101,12 @@ def corruption_table(result: corruption.Corruption, scenario: str) -> dict[str, 
     """Return all judges and every panel at every level of a scenario."""
     places = result.of(scenario)
     damaged = np.array(result.scenarios)[places] != corruption.CLEAN
-    everyone = len(result.panels) - 1
+    whole = len(result.panels) - 1
     columns = {
         "damage": numbers(result.levels[places], "share", of="level"),
         "votes changed": numbers(result.changed[places], "share", of="changed"),
     }
-    for p in (everyone, *range(everyone)):
+    for p in (whole, *range(whole)):
         arm = result.arms[p]
         rise, drop = (figure[p, places].where(damaged) for figure in (result.rise, result.drop))
         columns |= {
@@ -114,7 +115,7 @@ def corruption_table(result: corruption.Corruption, scenario: str) -> dict[str, 
             f"accuracy, {arm}": levels(result.accuracy[p, places], of="accuracy"),
             f"accuracy points lost, {arm}": differences(drop.scaled(100.0, "points"), of="drop"),
         }
-    for p in range(everyone):
+    for p in range(whole):
         arm, gap = result.arms[p], result.gap[p, places].where(damaged)
         columns |= {
             f"{arm} loses more": differences(gap, of="gap"),
@@ -135,10 +136,10 @@ def corruption_figure(result: corruption.Corruption, scenario: str) -> go.Figure
     width = float(np.diff(share).min()) if len(share) > 1 else 0.0
     figure = go.Figure()
     for p, name in enumerate(result.arms):
-        everyone = p == len(result.arms) - 1
-        look = style.ALL_JUDGES if everyone else style.CHOSEN
+        whole = p == len(result.arms) - 1
+        look = style.ALL_JUDGES if whole else style.CHOSEN
         # Offset slightly, so that error bars do not overlap.
-        x = share + 0.06 * width * (1 if everyone else -1)
+        x = share + 0.06 * width * (1 if whole else -1)
         hover = f"{name}, %{{customdata:.0f}} %: %{{y:.3f}}"
         style.add_series(figure, x, result.nll[p, places], look, name, hover, customdata=share)
     ends = [share.min() - 0.06 * width, share.max() + 0.06 * width]
@@ -194,4 +195,6 @@ def _method(result: corruption.Corruption) -> blocks.Method:
     )
 
 
-ENTRY = Entry(corruption.CORRUPTION, present, under_pipeline(corruption.CorruptionSpec))
+PRESENTATION = Presentation(
+    corruption.CORRUPTION, present, under_pipeline(corruption.CorruptionSpec)
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from judgepanel.figures.dots import dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.present.study import Entry, Pipeline, Specs
+from judgepanel.present.study import Pipeline, Presentation, Specs
 from judgepanel.present.trust import scope
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -125,4 +125,4 @@ def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) ->
     )
 
 
-ENTRY = Entry(GROUP_CHANGE, present, default_specs)
+PRESENTATION = Presentation(GROUP_CHANGE, present, default_specs)

@@ -27,7 +27,7 @@ from judgepanel.figures.style import (
 )
 from judgepanel.kernels.aggregation import Aggregator, cross_fits
 from judgepanel.present import blocks
-from judgepanel.present.study import OFFERED, Entry, Pipeline, Specs, affordable_splits
+from judgepanel.present.study import OFFERED, Pipeline, Presentation, Specs, affordable_splits
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import (
@@ -146,10 +146,10 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
 
 
 def _with_pipeline(result: LabelBudget, calibrator: str) -> str:
-    everyone = result.arms[-1]
+    whole_panel = result.arms[-1]
     if result.aggregator == AVERAGE:
-        return everyone
-    return f"{everyone} with {sentences.pipeline_name(result.aggregator, calibrator)}"
+        return whole_panel
+    return f"{whole_panel} with {sentences.pipeline_name(result.aggregator, calibrator)}"
 
 
 def next_sentence(result: LabelBudget, calibrator: str) -> str:
@@ -382,14 +382,14 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
 
     Extrapolation is shaded and dotted, and the user's number of labels is marked.
     """
-    c, everyone = result.row(calibrator), len(result.panels) - 1
+    c, whole_panel = result.row(calibrator), len(result.panels) - 1
     last = float(result.labels[-1])
     beyond = np.geomspace(last, max(float(result.have), last) + NEXT, 30)
     figure = go.Figure()
     add_base_rate(figure, result.labels, result.null_nll, "base rate of %{x:.0f} labels: %{y:.3f}")
-    for p in (*map(result.arms.index, panels), everyone):
-        name, look = result.arms[p], ALL_JUDGES if p == everyone else look_of(result, p)
-        what, listed = "%{x:.0f} labels", p == everyone
+    for p in (*map(result.arms.index, panels), whole_panel):
+        name, look = result.arms[p], ALL_JUDGES if p == whole_panel else look_of(result, p)
+        what, listed = "%{x:.0f} labels", p == whole_panel
         add_line(figure, result.labels, result.nll[c, p], name, look, what, listed=listed)
         tail = result.fitted(c, p, beyond)
         end = float(result.nll.value[c, p, -1])
@@ -399,10 +399,10 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
             hover = f"{name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
             more = "extrapolated" if listed else f"{name}: extrapolated"
             add_series(figure, beyond, tail, faint, more, hover, showlegend=listed)
-            if p == everyone:
+            if p == whole_panel:
                 shade(figure, beyond[0], beyond[-1], _BEYOND)
     mark = {"line": {"color": NEUTRAL, "width": 1, "dash": "dash"}, "showlegend": True}
-    needed = result.needed_for(calibrator, result.arms[everyone])
+    needed = result.needed_for(calibrator, result.arms[whole_panel])
     if needed is not None and np.isfinite(result.quoted(needed)):
         x = result.quoted(needed)
         figure.add_vline(x=x, name=f"near the plateau: {round(x):,}", **mark)
@@ -570,4 +570,4 @@ def budget_spec(
     )
 
 
-ENTRY = Entry(LABEL_BUDGET, present, default_specs)
+PRESENTATION = Presentation(LABEL_BUDGET, present, default_specs)

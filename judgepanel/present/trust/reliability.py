@@ -16,7 +16,7 @@ from plotly.subplots import make_subplots
 from judgepanel.arrays import Floats
 from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out, with_opacity
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, note, paragraphs
-from judgepanel.present.study import Entry, panel_spec
+from judgepanel.present.study import Presentation, panel_spec
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -387,4 +387,6 @@ def present(
     ]
 
 
-ENTRY = Entry(reliability.RELIABILITY, present, panel_spec(reliability.RELIABILITY.spec))
+PRESENTATION = Presentation(
+    reliability.RELIABILITY, present, panel_spec(reliability.RELIABILITY.spec)
+)

@@ -15,7 +15,7 @@ from judgepanel.figures import style
 from judgepanel.figures.dots import dots
 from judgepanel.present import blocks
 from judgepanel.present.decide.recommend import decision_sentence, other_way_sentence
-from judgepanel.present.study import Entry, Pipeline, affordable_splits
+from judgepanel.present.study import Pipeline, Presentation, affordable_splits
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE, FEW_MEMBER
@@ -531,4 +531,4 @@ def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> 
     )
 
 
-ENTRY = Entry(SCOPE, present, default_specs)
+PRESENTATION = Presentation(SCOPE, present, default_specs)

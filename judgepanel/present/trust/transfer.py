@@ -13,7 +13,7 @@ from judgepanel.figures import style
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import absent_sentence, worst_absence
-from judgepanel.present.study import Entry, Pipeline, Specs, spec_under
+from judgepanel.present.study import Pipeline, Presentation, Specs, spec_under
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings, grouped_votes, prepare
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -511,7 +511,7 @@ def worst_finding(
     return Finding("Nothing that could be tried here says yet what would break it.", "open")
 
 
-ENTRIES = (
-    Entry(DIFFICULTY_TRANSFER, present_transfer, transfer_specs),
-    Entry(SLICE_TRANSFER, present_slices, slice_specs),
+PRESENTATIONS = (
+    Presentation(DIFFICULTY_TRANSFER, present_transfer, transfer_specs),
+    Presentation(SLICE_TRANSFER, present_slices, slice_specs),
 )

@@ -28,7 +28,7 @@ from judgepanel.figures.style import (
 from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import weights_frame
 from judgepanel.present.decide.recommend import decision_sentence
-from judgepanel.present.study import Entry
+from judgepanel.present.study import Presentation
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import prepare
 from judgepanel.studies.understand.agreement import AGREEMENT, MOST_DOUBTS, Agreement, AgreementSpec
@@ -521,4 +521,7 @@ def present_agreement(result: Agreement, spec: AgreementSpec) -> list[blocks.Blo
     ]
 
 
-ENTRIES = (Entry(JUDGES, present, view=view), Entry(AGREEMENT, present_agreement))
+PRESENTATIONS = (
+    Presentation(JUDGES, present, view=view),
+    Presentation(AGREEMENT, present_agreement),
+)

@@ -12,7 +12,7 @@ from judgepanel.figures.candidates import GridCells, method_grid
 from judgepanel.figures.style import METRIC_NAMES
 from judgepanel.present.blocks import Answer, Block, Figure, Method, Table, note, paragraphs
 from judgepanel.present.decide.recommend import decision_sentence
-from judgepanel.present.study import Entry
+from judgepanel.present.study import Presentation
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.votes.errors import documentation
 from judgepanel.words import sentences
@@ -253,4 +253,4 @@ def _method(result: MethodGrid) -> Method:
     )
 
 
-ENTRY = Entry(METHOD_GRID, present)
+PRESENTATION = Presentation(METHOD_GRID, present)

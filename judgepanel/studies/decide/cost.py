@@ -51,8 +51,8 @@ from judgepanel.studies.panel.curator import (
     Chosen,
     Curator,
     Evidence,
+    JudgeAttributes,
     JudgeCosts,
-    Known,
     Rules,
     affordable,
     check_budget,
@@ -219,7 +219,7 @@ def cost_rules(
     return Rules(closed, map_, folds=folds, steps=steps, seed=seed)
 
 
-def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[Known, JudgeCosts]:
+def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[JudgeAttributes, JudgeCosts]:
     """Return what is known of the judges, with costs: their own, or 1 if there are none."""
     costs = costs_of(votes, prepared.judges)
     return replace(known_judges(votes, prepared), costs=tuple(costs.cost.tolist())), costs
@@ -266,7 +266,7 @@ class Plan:
         return self.search(evidence).panels[place]
 
 
-def all_rows(prepared: Prepared, known: Known, rules: Rules) -> Evidence:
+def all_rows(prepared: Prepared, known: JudgeAttributes, rules: Rules) -> Evidence:
     """Return all labelled rows as evidence, for the final panels."""
     ballots = prepared.ballots
     return evidence_of(ballots, np.arange(ballots.n_items), known, rules, (0, 14))

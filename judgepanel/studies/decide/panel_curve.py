@@ -205,7 +205,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) ->
     sizes = ", ".join(map(str, beyond))
     missing = f"There are {n_judges} judges: no panel of {sizes} is shown." if beyond else ""
     replaced = replaced_fits(spec.calibrators, totals)
-    everyone = [(c, totals.reference) for c in range(len(spec.calibrators))]
+    whole = [(c, totals.reference) for c in range(len(spec.calibrators))]
     return PanelCurve.from_splits(
         prepared,
         spec,
@@ -215,7 +215,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) ->
         comparisons=accumulate.comparisons(
             totals, estimated, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),
-        positions=accumulate.against_position(prepared, spec.settings, totals, everyone),
+        positions=accumulate.against_position(prepared, spec.settings, totals, whole),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],
         warnings=run_warnings(prepared, totals, *replaced, first=[missing], allowed=True),

@@ -220,7 +220,7 @@ def values_of(prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec) -> 
     ballots = prepared.ballots
     panels = panels_of(ballots, split, spec.aggregator, spec.calibrator, seed=spec.settings.seed)
     signs = ballots.signs[split.evaluation].astype(np.float64)
-    whole, less = panels.everyone(), panels.without_each()
+    whole, less = panels.all_judges(), panels.without_each()
     base = item_nll(whole, signs)
     each = item_nll(less, signs) - base
     change = np.clip(less, -_LIMIT, _LIMIT) - np.clip(whole, -_LIMIT, _LIMIT)

@@ -364,10 +364,10 @@ def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
     if overlap.host is None:
         raise ValueError("no votes hold the judges of both")
     host = after if overlap.host == "after" else before
-    everyone = tuple(sorted({*before.judges, *after.judges}))
-    whole = len(everyone) == host.votes.n_judges
+    involved = tuple(sorted({*before.judges, *after.judges}))
+    whole = len(involved) == host.votes.n_judges
     return WhatIfSpec(
-        settings=replace(host.settings, judges=None if whole else everyone),
+        settings=replace(host.settings, judges=None if whole else involved),
         keep=tuple(sorted(after.judges)),
         against=tuple(sorted(before.judges)),
         aggregator=AVERAGE,

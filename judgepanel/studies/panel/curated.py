@@ -41,7 +41,7 @@ from judgepanel.studies.panel.curator import (
     Chosen,
     Curator,
     Evidence,
-    Known,
+    JudgeAttributes,
     Rules,
     above_chance,
     affordable,
@@ -49,8 +49,8 @@ from judgepanel.studies.panel.curator import (
     beam_forward,
     cheapest_k,
     check_budget,
+    every_judge,
     every_union,
-    everyone,
     evidence_of,
     finite_calibration,
     first_of,
@@ -189,7 +189,9 @@ def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> tuple[int, int
     return chosen.size, fit.occupied, fit.unseen, float(np.mean(fit.new))
 
 
-def evidence_in(ballots: Ballots, rows: Ints, known: Known, rules: Rules, number: int) -> Evidence:
+def evidence_in(
+    ballots: Ballots, rows: Ints, known: JudgeAttributes, rules: Rules, number: int
+) -> Evidence:
     """Return evidence from the calibration rows of split ``number``."""
     return evidence_of(ballots, rows, known, rules, (number, 13))
 
@@ -448,7 +450,7 @@ def _costs(evidence: Evidence) -> Floats:
     return np.array(evidence.known.costs)
 
 
-EVERYONE = "all"
+ALL_JUDGES = "all"
 ORACLE = "oracle"
 SELECTOR = "finite_calibration"
 BUDGET = "budget"
@@ -463,7 +465,7 @@ def _beam(n_judges: int, rules: Rules) -> float:
 CURATORS: Mapping[str, Curator] = {
     curator.name: curator
     for curator in (
-        Curator(EVERYONE, "all judges", everyone, uses_labels=False),
+        Curator(ALL_JUDGES, "all judges", every_judge, uses_labels=False),
         Curator("accuracy", "top k by accuracy", partial(top_k, ranking="accuracy")),
         Curator(
             "informativeness",
@@ -498,14 +500,18 @@ NAMES: tuple[str, ...] = tuple(CURATORS)
 
 
 def taken(
-    asked: tuple[str, ...] | None, known: Known, rules: Rules, n_judges: int, n_rows: float
+    asked: tuple[str, ...] | None,
+    known: JudgeAttributes,
+    rules: Rules,
+    n_judges: int,
+    n_rows: float,
 ) -> tuple[tuple[Curator, ...], tuple[str, ...]]:
     """Return the curators of a study, all judges first, and one sentence for each one left out.
 
     Without names these are all curators that have their inputs and whose search is not too long; if
     there is no budget, the one that needs it is left out without a sentence.
     """
-    curators, left_out = [CURATORS[EVERYONE]], []
+    curators, left_out = [CURATORS[ALL_JUDGES]], []
     for name in NAMES if asked is None else asked:
         curator = CURATORS[name]
         if curator.needs == "budget" and asked is None and rules.budget is None:
@@ -520,7 +526,7 @@ def taken(
     return tuple(curators), tuple(left_out)
 
 
-def _why_not(curator: Curator, known: Known, rules: Rules) -> str:
+def _why_not(curator: Curator, known: JudgeAttributes, rules: Rules) -> str:
     if curator.needs in ("costs", "budget") and known.costs is None:
         return "it needs a judge table with a cost for every judge."
     if curator.needs == "budget" and rules.budget is None:

@@ -258,7 +258,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JudgeAttributes:
     """Known attributes of the judges, in the order of the ballots' columns.
 
     ``families`` (n_judges), '' if none is given, and ``costs`` (n_judges,) per item, None unless
@@ -277,7 +277,7 @@ class Evidence:
     """
 
     ballots: Ballots
-    known: Known
+    known: JudgeAttributes
     rules: Rules
     key: tuple[int, ...]
 
@@ -305,7 +305,7 @@ class Evidence:
 
 
 def evidence_of(
-    ballots: Ballots, rows: Ints, known: Known, rules: Rules, key: tuple[int, ...]
+    ballots: Ballots, rows: Ints, known: JudgeAttributes, rules: Rules, key: tuple[int, ...]
 ) -> Evidence:
     """Return evidence from these calibration rows of the ballots."""
     return Evidence(rows_of(ballots, rows), known, rules, key)
@@ -316,7 +316,7 @@ def rows_of(ballots: Ballots, rows: Ints) -> Ballots:
     return replace(ballots.of_items(rows), unlabelled=None)
 
 
-def known_judges(votes: VoteMatrix, prepared: Prepared) -> Known:
+def known_judges(votes: VoteMatrix, prepared: Prepared) -> JudgeAttributes:
     """Return families and costs from the judge table, in the order of the ballots' columns.
 
     Raises
@@ -331,7 +331,7 @@ def known_judges(votes: VoteMatrix, prepared: Prepared) -> Known:
     costs = None if given is None else tuple(float(given[j]) for j in columns)
     if costs is not None and any(math.isnan(cost) for cost in costs):
         costs = None
-    return Known(tuple(families[j] for j in columns), costs)
+    return JudgeAttributes(tuple(families[j] for j in columns), costs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -394,7 +394,7 @@ def chosen_of(outcome: subsets.SearchResult) -> Chosen:
     return Chosen(outcome.best, outcome.nll, path=outcome.path, path_nll=outcome.path_nll)
 
 
-def everyone(evidence: Evidence) -> Chosen:
+def every_judge(evidence: Evidence) -> Chosen:
     """All judges."""
     return Chosen(np.ones(evidence.ballots.n_judges, dtype=bool))
 
@@ -501,8 +501,8 @@ def beam_forward(evidence: Evidence) -> Chosen:
 
 def backward_elimination(evidence: Evidence) -> Chosen:
     """Remove the judge whose removal costs least, repeatedly, by inner folds."""
-    everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
-    return chosen_of(subsets.backward(evidence.comparison(), everyone))
+    every_judge = np.ones(evidence.ballots.n_judges, dtype=bool)
+    return chosen_of(subsets.backward(evidence.comparison(), every_judge))
 
 
 def every_union(evidence: Evidence) -> Chosen:

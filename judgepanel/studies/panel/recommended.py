@@ -16,7 +16,7 @@ bootstrap, Rubin 1981, doi:10.1214/aos/1176345338), of
 
 the losses being cross-validated NLL on calibration rows. Without the draws these are pseudo-BMA
 weights, with them pseudo-BMA+ (Yao, Vehtari, Simpson and Gelman 2018, doi:10.1214/17-BA1091,
-section 3.4), here with a prior: .5 on joint over everyone
+section 3.4), here with a prior: .5 on joint over all judges
 (:data:`studies.contest.candidates.LEAD`).
 
 Cost: draws x clusters x members.
@@ -58,12 +58,12 @@ from judgepanel.studies.common import recipe_of
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.options import StudySpec, check_known, option
 from judgepanel.studies.panel.curated import CURATORS, Curated, curated
-from judgepanel.studies.panel.curator import Known, Rules, evidence_of
+from judgepanel.studies.panel.curator import JudgeAttributes, Rules, evidence_of
 from judgepanel.votes import InputError, VoteMatrix
 
 Panels = tuple[tuple[str, int], ...]
 
-EVERYONE = "all"
+ALL_JUDGES = "all"
 TOP = (1, 3, 5, 10, 20)
 MAPS: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta")
 SCALES: tuple[Calibrator, ...] = ("none", "temperature")
@@ -91,9 +91,9 @@ class Candidate:
         return f"{self.name}, {self.aggregator}, {self.calibrator}"
 
 
-FAVOURITES = ((EVERYONE, "joint", "none"), (EVERYONE, "joint_graded", "none"))
+FAVOURITES = ((ALL_JUDGES, "joint", "none"), (ALL_JUDGES, "joint_graded", "none"))
 LEAD = 0.5
-"""Prior weight of the favourite, joint over everyone: on real matrices it is most often the best
+"""Prior weight of the favourite, joint over all judges: on real matrices it is most often the best
 single pipeline. Joint on votes and joint on grades share it alike."""
 MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = {
     "majority": ("temperature",),
@@ -105,7 +105,7 @@ MEMBERS: Mapping[AnyAggregator, tuple[Calibrator, ...]] = {
     "one_coin_graded": ("none", "temperature"),
     "joint_graded": ("none", "temperature"),
 }
-"""Pipelines of the members beside the favourite, on everyone and on the better half of the judges
+"""Pipelines of the members beside the favourite, on all judges and on the better half of the judges
 as far as the list has them; they share the rest of the prior alike."""
 FEW = (3, 5, 10)
 FEW_MEMBER: tuple[Aggregator, Calibrator] = ("one_coin", "temperature")
@@ -200,12 +200,12 @@ class Candidates:
         ]
         return Candidates(tuple(family for family in families if family is not None))
 
-    def with_everyone(self, prior: Floats) -> Floats:
+    def with_all_judges(self, prior: Floats) -> Floats:
         """A prior (n_candidates,) and below it that of the members that keep all judges, or the
         same again where none does, (2, n_candidates).
         """
-        everyone = prior * np.array([candidate.name == EVERYONE for candidate in self.all()])
-        return np.stack([prior, everyone if everyone.any() else prior])
+        whole_panel = prior * np.array([candidate.name == ALL_JUDGES for candidate in self.all()])
+        return np.stack([prior, whole_panel if whole_panel.any() else prior])
 
 
 def _only(
@@ -227,7 +227,7 @@ BUDGET = "budget"
 
 
 def _leads(candidate: Candidate) -> bool:
-    """Joint over everyone, or over the best panel that keeps within a budget."""
+    """Joint over all judges, or over the best panel that keeps within a budget."""
     if candidate.curator == BUDGET:
         return (candidate.aggregator, candidate.calibrator) == FAVOURITES[0][1:]
     return (candidate.name, candidate.aggregator, candidate.calibrator) in FAVOURITES
@@ -247,7 +247,7 @@ def _follows(candidate: Candidate, n_judges: int) -> bool:
 
 def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:
     """{top-1, 3, 5, 10, 20, top half, all}, each size once, ascending."""
-    sizes: dict[int, str] = {n_judges: EVERYONE}
+    sizes: dict[int, str] = {n_judges: ALL_JUDGES}
     for k in top:
         if k < n_judges:
             sizes.setdefault(k, f"top-{k}")
@@ -262,16 +262,16 @@ def half(n_judges: int) -> int:
 
 
 def _default(n_judges: int) -> tuple[Family | Curation, ...]:
-    """Sums of votes and joint at every size, and what else the average takes of everyone."""
+    """Sums of votes and joint at every size, and what else the average takes of all judges."""
     every = panels(n_judges)
-    everyone = ((EVERYONE, n_judges),)
+    whole_panel = ((ALL_JUDGES, n_judges),)
     return (
         Family("majority", every, MAPS),
         Family("one_coin", every, MAPS),
         Family("joint", panels(n_judges, TOP[1:]), SCALES),
         Family("accuracy_weighted", every, WEIGHTED),
-        Family("stacking", everyone, SCALES),
-        Family("dawid_skene_semi", everyone, SCALES),
+        Family("stacking", whole_panel, SCALES),
+        Family("dawid_skene_semi", whole_panel, SCALES),
     )
 
 
@@ -319,18 +319,18 @@ def candidates_of(
     """A list of candidates; under ``symmetric`` Platt coincides with temperature and is left out.
 
     Families without a panel (too few judges) are left out as well. With a ``budget`` there are
-    panels chosen to keep within it besides, monotone ones of everyone where a ``robust`` panel is
-    wanted, and ones of everyone that read grades where votes are ``graded``.
+    panels chosen to keep within it besides, monotone ones of all judges where a ``robust`` panel is
+    wanted, and ones of all judges that read grades where votes are ``graded``.
     """
     monotone = (
-        Family("joint_monotone", ((EVERYONE, n_judges),), SCALES),
-        Family("stacking_monotone", ((EVERYONE, n_judges),), SCALES),
+        Family("joint_monotone", ((ALL_JUDGES, n_judges),), SCALES),
+        Family("stacking_monotone", ((ALL_JUDGES, n_judges),), SCALES),
     )
     within = (Curation(BUDGET, "one_coin", WEIGHTED), Curation(BUDGET, "joint", SCALES))
     # Last, so that a candidate of votes has the same position with grades and without.
     on_grades = (
-        Family("one_coin_graded", ((EVERYONE, n_judges),), MAPS),
-        Family("joint_graded", ((EVERYONE, n_judges),), SCALES),
+        Family("one_coin_graded", ((ALL_JUDGES, n_judges),), MAPS),
+        Family("joint_graded", ((ALL_JUDGES, n_judges),), SCALES),
     )
     families = (
         *LISTS[name](n_judges),
@@ -352,19 +352,19 @@ def _distinct(calibrators: tuple[Calibrator, ...], *, symmetric: bool) -> tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ChoiceSettings:
     """What all candidates compete under: ``n_folds`` inner folds, the seed, what is ``known`` of
     the judges, and the ``rules`` by which curators choose.
     """
 
     n_folds: int
     seed: int
-    known: Known
+    known: JudgeAttributes
     rules: Rules
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class CrossValidated:
     """What a choice may look at: ``losses`` (n_candidates, n_rows), cross-validated on these rows
     alone, and the ``panels`` bool (n_candidates, n_judges) that these rows choose.
     """
@@ -372,7 +372,7 @@ class Standing:
     losses: Floats
     panels: Bools
 
-    def put(self, start: int, part: Standing) -> int:
+    def put(self, start: int, part: CrossValidated) -> int:
         """Overwrite the candidates from ``start`` on with others; return where these end."""
         end = start + len(part.losses)
         self.losses[start:end], self.panels[start:end] = part.losses, part.panels
@@ -380,7 +380,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Results:
+class CandidateResults:
     """Every candidate on the evaluation rows of a split, and what a choice may look at.
 
     ``arms`` are item scores (n_arms, n_eval) and ECE (n_arms,) of the candidates, and of choices
@@ -388,7 +388,7 @@ class Results:
     """
 
     arms: ItemScores
-    standing: Standing
+    standing: CrossValidated
     null: float
     null_nll: float
     constant_nll: float
@@ -401,8 +401,13 @@ class Results:
 
 
 def compete(
-    ballots: Ballots, split: Split, choices: Candidates, terms: Terms, *, n_choices: int = 0
-) -> Results:
+    ballots: Ballots,
+    split: Split,
+    choices: Candidates,
+    terms: ChoiceSettings,
+    *,
+    n_choices: int = 0,
+) -> CandidateResults:
     """Fit every candidate on the calibration rows of a split, score the others, and cross-validate
     on the calibration rows alone; ``n_choices`` arms more are left to be filled in.
     """
@@ -418,12 +423,12 @@ def compete(
             null, null_nll = scores.fitted.null, scores.null_nll
             constant_nll = scores.constant_nll[family.calibrators[-1]]
         del scores, own  # Scores of a million items take memory while the next family is fitted.
-    return Results(arms, standing, null, null_nll, constant_nll, replaced)
+    return CandidateResults(arms, standing, null, null_nll, constant_nll, replaced)
 
 
 def stand(
-    ballots: Ballots, rows: Ints, choices: Candidates, terms: Terms, key: tuple[int, ...]
-) -> Standing:
+    ballots: Ballots, rows: Ints, choices: Candidates, terms: ChoiceSettings, key: tuple[int, ...]
+) -> CrossValidated:
     """Cross-validate every candidate on these rows alone; folds are drawn by ``key``."""
     standing = _blank(choices, rows, ballots)
     at = _Place(ballots, Split(0, rows, rows[:0]), terms, key)
@@ -437,7 +442,7 @@ def absent_losses(
     ballots: Ballots,
     rows: Ints,
     choices: Candidates,
-    terms: Terms,
+    terms: ChoiceSettings,
     groups: Sequence[Sequence[int]],
     key: tuple[int, ...],
 ) -> Floats:
@@ -480,7 +485,7 @@ def _with_absent(
 
 
 def final_members(
-    ballots: Ballots, names: tuple[str, ...], candidates: Sequence[Candidate], terms: Terms
+    ballots: Ballots, names: tuple[str, ...], candidates: Sequence[Candidate], terms: ChoiceSettings
 ) -> list[PanelModel]:
     """Candidates that differ by their calibrator alone, fitted on all rows with one rule.
 
@@ -514,7 +519,7 @@ class _Place:
 
     ballots: Ballots
     split: Split
-    terms: Terms
+    terms: ChoiceSettings
     key: tuple[int, ...]
 
     def made(self, family: Curation) -> Curated:
@@ -540,7 +545,7 @@ class _Place:
 
 def _on_split(
     at: _Place, family: Family | Curation, out: ItemScores
-) -> tuple[SplitScores, Standing]:
+) -> tuple[SplitScores, CrossValidated]:
     if isinstance(family, Curation):
         panel = at.made(family)
         return at.scored_panel(family, panel, out), _curated_standing(at, family, panel)
@@ -558,13 +563,13 @@ def _blank_arms(n_arms: int, n_eval: int) -> ItemScores:
     return ItemScores(nll, brier, hit, np.empty(n_arms))
 
 
-def _blank(choices: Candidates, rows: Ints, ballots: Ballots) -> Standing:
+def _blank(choices: Candidates, rows: Ints, ballots: Ballots) -> CrossValidated:
     """Room for what every candidate achieves on some rows."""
     n = len(choices.all())
-    return Standing(np.empty((n, len(rows))), np.empty((n, ballots.n_judges), dtype=np.bool_))
+    return CrossValidated(np.empty((n, len(rows))), np.empty((n, ballots.n_judges), dtype=np.bool_))
 
 
-def _family_standing(at: _Place, family: Family | Curation) -> Standing:
+def _family_standing(at: _Place, family: Family | Curation) -> CrossValidated:
     """Of one family on some rows, none of which is left to be scored."""
     if isinstance(family, Curation):
         return _curated_standing(at, family, at.made(family))
@@ -575,14 +580,14 @@ def _family_standing(at: _Place, family: Family | Curation) -> Standing:
     return _standing(at, family, losses)
 
 
-def _standing(at: _Place, family: Family, losses: Floats) -> Standing:
+def _standing(at: _Place, family: Family, losses: Floats) -> CrossValidated:
     """Of one family; ``losses`` is (n_calibrators, n_k, n_rows)."""
     order = rank(at.ballots, at.split.calibration, family.ranking)
     panels = np.tile(places_in(order) < family.sizes[:, None], (len(family.calibrators), 1))
-    return Standing(losses.reshape(-1, losses.shape[-1]), panels)
+    return CrossValidated(losses.reshape(-1, losses.shape[-1]), panels)
 
 
-def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:
+def _curated_standing(at: _Place, family: Curation, made: Curated) -> CrossValidated:
     """Of one curator, whose choice is made again in every inner fold."""
     names = family.calibrators
     if aggregation.cross_fits(family.aggregator) and made.scores.fold is not None:
@@ -596,7 +601,7 @@ def _curated_standing(at: _Place, family: Curation, made: Curated) -> Standing:
             fitted = evaluation.calibrate(ballots, inner, panel.scores, names)
             losses[..., place[inner.evaluation]] = evaluation.item_losses(fitted)
     panels = np.tile(made.chosen.judges, (len(names), 1))
-    return Standing(losses.reshape(len(names), -1), panels)
+    return CrossValidated(losses.reshape(len(names), -1), panels)
 
 
 DRAWS = 200
@@ -825,7 +830,7 @@ def fits_memory(n_items: int, settings: Settings) -> bool:
     return 8 * n_items * settings.most_splits <= _KEPT_BYTES
 
 
-def averaged_of(results: Results, weights: Floats, signs: Floats) -> Averaged:
+def averaged_of(results: CandidateResults, weights: Floats, signs: Floats) -> Averaged:
     """The average under these weights (A,), from the scores of the candidates."""
     logits = average_logits(results.items.nll, weights, signs)
     return Averaged(logits, results.null, results.null_nll)
@@ -838,10 +843,12 @@ def _candidates(ballots: Ballots) -> Candidates:
 
 
 def _averaged(ballots: Ballots, split: Split, choices: Candidates, seed: int) -> Averaged:
-    unknown = Known(("",) * ballots.n_judges, None)  # the default candidates have no curator
-    terms = Terms(FOLDS, seed, unknown, Rules(seed=seed, budget=None, tables=False))
+    unknown = JudgeAttributes(
+        ("",) * ballots.n_judges, None
+    )  # the default candidates have no curator
+    terms = ChoiceSettings(FOLDS, seed, unknown, Rules(seed=seed, budget=None, tables=False))
     results = compete(ballots, split, choices, terms)
-    units, priors = ballots.units[split.calibration], choices.with_everyone(choices.prior())
+    units, priors = ballots.units[split.calibration], choices.with_all_judges(choices.prior())
     rng = bootstrap(seed, (split.number, 1))
     weights = average_weights(results.standing.losses, units, priors, rng)
     return averaged_of(results, weights[0], ballots.signs[split.evaluation].astype(np.float64))
@@ -860,8 +867,8 @@ def panel_names(panels: Ints, aggregator: str) -> tuple[str, ...]:
 
     By average they are ``top-5 by one-coin``, ..., ``the recommended panel``.
     """
-    everyone = RECOMMENDED if aggregator == AVERAGE else f"all {panels[-1]:,}"
-    return (*(compared_name(int(k), aggregator) for k in panels[:-1]), everyone)
+    whole_panel = RECOMMENDED if aggregator == AVERAGE else f"all {panels[-1]:,}"
+    return (*(compared_name(int(k), aggregator) for k in panels[:-1]), whole_panel)
 
 
 def compared_name(k: int, aggregator: str) -> str:

@@ -159,8 +159,8 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     # The points of the shapes span the scores of the labelled items, evenly in rank and in value,
     # and densely where raw probabilities change.
     ballots = prepared.ballots
-    everyone = np.arange(ballots.n_items)
-    whole = Split(0, everyone, everyone[:0])
+    all_rows = np.arange(ballots.n_items)
+    whole = Split(0, all_rows, all_rows[:0])
     recipe = replace(spec.recipe, ranking="accuracy")
     scores = recipe.scores(ballots, whole, np.array([ballots.n_judges]), (0, 9))
     fitted = calibrate(ballots, whole, scores, spec.calibrators, in_sample=spec.recipe.in_sample)

@@ -189,14 +189,16 @@ def _named(votes: VoteMatrix, spec: GroupChangeSpec) -> tuple[tuple[str, ...], s
     chosen = spec.group or (max(known, key=lambda element: sizes[element]),)
     for entry in chosen:
         if entry not in sizes:
-            raise InputError(f"there is no such {spec.by}", value=entry, allowed=_some(known))
+            raise InputError(
+                f"there is no such {spec.by}", value=entry, allowed=_first_names(known)
+            )
     judges = tuple(judge for judge, name in label.items() if name in chosen)
     own = set(spec.settings.judges or votes.judges)
     inside = tuple(judge for judge in judges if judge in own)
     return inside or judges, f"{spec.by} {', '.join(chosen)}"
 
 
-def _some(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
 
 

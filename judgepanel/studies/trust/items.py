@@ -215,7 +215,7 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     given = votes.labels[votes.labelled]
     turned = given != vote_matrix.labels
     ends = of.by_item(of.p[CALIBRATED])[0], *_central(of)
-    p, lo, hi = (_spread(end, of.seen, n) for end in ends)
+    p, lo, hi = (_among_all(end, of.seen, n) for end in ends)
     pairs = (p, p), (hi, lo), (lo, hi)
     p, lo, hi = (np.where(turned, 1.0 - swapped, end) for swapped, end in pairs)
     scores = metrics.item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
@@ -225,8 +225,8 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     features, values = _feature_texts(vote_matrix)
     return {
         "p": Interval(p, lo, hi, unit="share"),
-        "nll": _spread(of.by_item(scores.nll)[0], of.seen, n),
-        "right": _spread(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
+        "nll": _among_all(of.by_item(scores.nll)[0], of.seen, n),
+        "right": _among_all(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
         "item_ids": vote_matrix.item_ids,
         "labels": given.astype(np.int64),
         "times": times,
@@ -239,7 +239,7 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     }
 
 
-def _spread(values: Floats, seen: Ints, n: int) -> Floats:
+def _among_all(values: Floats, seen: Ints, n: int) -> Floats:
     """Return values (N,) of the evaluated items among all n; NaN for the others."""
     spread = np.full(n, np.nan)
     spread[seen] = values

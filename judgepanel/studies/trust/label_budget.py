@@ -702,8 +702,8 @@ def _panels(
     if spec.beside is None:
         return panels
     recipe = replace(spec.recipe, aggregator=spec.beside)
-    everyone = evaluate_each(ballots, pieces, np.array([ballots.n_judges]), recipe)
-    return [[scores, *others] for scores, others in zip(everyone, panels, strict=True)]
+    whole_panel = evaluate_each(ballots, pieces, np.array([ballots.n_judges]), recipe)
+    return [[scores, *others] for scores, others in zip(whole_panel, panels, strict=True)]
 
 
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:

@@ -189,7 +189,7 @@ class JudgesSpec(StudySpec):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class JudgeFits:
     """Fits to all labelled items and all K judges.
 
     ``weights`` (n_aggregators, K); ``ability`` and ``discrimination`` (K,) as in :class:`Judges`,
@@ -216,7 +216,7 @@ class Halves:
     mean: Floats = by_split()
     spread: Floats = by_split()
     together: Ints = summed()
-    fitted: Fitted | None
+    fitted: JudgeFits | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,7 +262,7 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
             ability = Interval(fit.theta, *fit.theta_interval(), unit="").where(voted)
             discrimination = Interval(fit.alpha, *fit.alpha_interval(), unit="").where(voted)
             converged = fit.converged
-        fitted = Fitted(
+        fitted = JudgeFits(
             tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
         )
     return Halves(numbers, np.array(means), np.array(spreads), together, fitted)
@@ -321,11 +321,11 @@ def _alone(votes: VoteMatrix, table: JudgeTable, prepared: Prepared) -> dict[str
     }
 
 
-def _fitted(fitted: Fitted | None, n_judges: int) -> dict[str, Any]:
+def _fitted(fitted: JudgeFits | None, n_judges: int) -> dict[str, Any]:
     """Fitted fields of all judges, blank until the last half is done and for judges set aside."""
     if fitted is None:
         unknown = Interval.full(n_judges, np.nan, "")
-        fitted = Fitted((), np.zeros((0, n_judges)), unknown, unknown, converged=True)
+        fitted = JudgeFits((), np.zeros((0, n_judges)), unknown, unknown, converged=True)
     aside = n_judges - fitted.weights.shape[1]
     unknown = Interval.full(aside, np.nan, "")
     return {
@@ -415,7 +415,7 @@ def _map(point: _Point, partial: Halves) -> dict[str, Any]:
 
 
 def _warnings(
-    prepared: Prepared, point: _Point, stability: Floats, fitted: Fitted | None
+    prepared: Prepared, point: _Point, stability: Floats, fitted: JudgeFits | None
 ) -> tuple[str, ...]:
     warnings = list(prepared.notices)
     correlation, joint = point.correlation, point.joint

@@ -13,7 +13,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.blocks import Table
 from judgepanel.present.pages import CONFIDENCE_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import Pipeline, described_table, pipeline_of
 from judgepanel.present.trust import reliability
 from judgepanel.present.trust.certainty import ConformalView, ItemsView, item_table
@@ -44,7 +44,7 @@ _LISTS = ("worst misses", "most contested")
 @pipeline.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw reliability; the other studies are closed until they are opened."""
-    entry = ENTRIES[RELIABILITY.name]
+    entry = PRESENTATIONS[RELIABILITY.name]
     fold = pipeline.folded()
     with fold:
         options, bins = _controls(context, pipeline_of(recommendation))
@@ -57,7 +57,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     look = _first_look(context, spec)
     if look is not None:
         render.draw_study(entry, context, spec, look, view, **drawn)
-        pipeline.recommend_beside(context)
+        pipeline.recommend_below(context)
     elif render.show_study(entry, context, spec, view, **drawn):
         below = partial(_single_items, context)
         sections: dict[str, tuple[Spec, Any, dict[str, Any]]] = {
@@ -66,7 +66,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
             ITEMS.name: (ItemsSpec(**options, feature=feature), _strata_view, {"below": below}),
         }
         for name, (asked, seen, more) in sections.items():
-            entry = ENTRIES[name]
+            entry = PRESENTATIONS[name]
             show = partial(render.show_study, entry, context, asked, seen, caveats=caveats, **more)
             render.closed(render.section_title(entry), show, key=name)
         render.show_closed(context, CONFIDENCE_PAGE, {RELIABILITY.name, *sections}, caveats=caveats)

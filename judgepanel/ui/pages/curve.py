@@ -9,7 +9,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import RANKINGS
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
 from judgepanel.present.pages import CURVE_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import Pipeline
 from judgepanel.studies.decide import panel_curve
 from judgepanel.ui import pipeline
@@ -26,7 +26,7 @@ _TONES = {
 @menu_page(CURVE_PAGE, "This page compares all judges with the most accurate few.")
 def page(context: PageContext) -> None:
     """Draw the controls and the result as it grows; then the recommendation is computed."""
-    entry = ENTRIES[panel_curve.PANEL_CURVE.name]
+    entry = PRESENTATIONS[panel_curve.PANEL_CURVE.name]
     fold = pipeline.folded()
     with fold:
         spec, calibrator, metric = _controls(context)
@@ -50,7 +50,7 @@ def page(context: PageContext) -> None:
         return curve_answer(curve, calibrator), tone(curve)
 
     if show_study(entry, context, spec, view, caveats=caveats, banner=banner, quiet=True):
-        pipeline.recommend_beside(context)
+        pipeline.recommend_below(context)
         show_closed(context, CURVE_PAGE, {panel_curve.PANEL_CURVE.name}, caveats=caveats)
 
 

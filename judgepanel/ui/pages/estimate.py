@@ -6,7 +6,7 @@ import streamlit as st
 
 from judgepanel.present.decide.estimate import ABOUT, estimate_sentence
 from judgepanel.present.pages import ESTIMATE_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.studies.decide import estimate
 from judgepanel.studies.slices import offered_features, usual_feature
 from judgepanel.ui import frame, pipeline, render, reporting, uploads, work
@@ -26,7 +26,11 @@ _ABOUT = {"auto": "automatic", **ABOUT}
 )
 def page(context: frame.PageContext) -> None:
     """Draw the controls, then the rates and differences."""
-    entry, spec, caveats = ENTRIES[estimate.ESTIMATE.name], _controls(context), render.Caveats()
+    entry, spec, caveats = (
+        PRESENTATIONS[estimate.ESTIMATE.name],
+        _controls(context),
+        render.Caveats(),
+    )
     if render.show_study(entry, context, spec, caveats=caveats, banner=_banner):
         _label_next(context, spec)
         drawn = {estimate.ESTIMATE.name}
@@ -61,7 +65,7 @@ def _label_next(context: frame.PageContext, spec: estimate.EstimateSpec) -> None
             return ""
         seed = context.analysis.settings.seed
         items = estimate.items_to_label(context.votes, spec, result, n, seed=seed)
-        texts = None if source is None else uploads.texts_again(source, items[ID].tolist())
+        texts = None if source is None else uploads.reread_texts(source, items[ID].tolist())
         return csv_text(estimate.with_texts(items, texts))
 
     reporting.download_button(right, _DRAW, drawn, _DRAWN_FILE)

@@ -12,7 +12,7 @@ from judgepanel.figures.judges import judge_card
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
 from judgepanel.present.pages import JUDGES_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.understand import judges
 from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.understand.judge_table import grade_curve, positions
@@ -34,7 +34,7 @@ _NEAREST = 5
 @menu_page(JUDGES_PAGE, "This page shows which judges repeat each other.")
 def page(context: PageContext) -> None:
     """Draw the choice of a judge, the result as it grows, then the section that waits for it."""
-    entry = ENTRIES[JUDGES.name]
+    entry = PRESENTATIONS[JUDGES.name]
     spec = JudgesSpec(settings=context.analysis.settings)
     prepared = prepare(context.votes, context.analysis.settings)
     judge = _choice(context)

@@ -11,7 +11,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.present.pages import BUDGET_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import OFFERED, Pipeline, pipeline_of
 from judgepanel.present.trust import label_budget
 from judgepanel.studies.accumulate import arm_name
@@ -50,7 +50,7 @@ class _Asked:
 @pipeline.with_recommendation
 def page(context: frame.PageContext, recommendation: Recommendation | None) -> None:
     """Draw the controls, and the curve as it grows."""
-    entry = ENTRIES[LABEL_BUDGET.name]
+    entry = PRESENTATIONS[LABEL_BUDGET.name]
     fold = pipeline.folded("Your labels, a target, another pipeline")
     with fold:
         asked = _controls(context, pipeline_of(recommendation))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgepanel.kernels.evaluation import FORMS
 from judgepanel.present.pages import METHODS_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.ui.frame import PageContext, menu_page
@@ -21,7 +21,7 @@ _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 @menu_page(METHODS_PAGE, "This page holds every aggregator and calibrator side by side.")
 def page(context: PageContext) -> None:
     """Draw the grid and its controls."""
-    entry = ENTRIES[METHOD_GRID.name]
+    entry = PRESENTATIONS[METHOD_GRID.name]
     with folded("Other labels or another score"):
         form, metric = _grid_controls()
     spec = MethodGridSpec(settings=context.analysis.settings, form=form)

@@ -14,7 +14,7 @@ from judgepanel.decision.score import Scored, score
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide import new_votes
 from judgepanel.present.pages import NEW_VOTES_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.scoring.interval import Interval
 from judgepanel.ui import pipeline, render, reporting, session, uploads, work
 from judgepanel.ui.frame import START, PageContext, answer, caption, menu_page, notes, problem
@@ -36,7 +36,7 @@ _PREVIEW = 200
 )
 def page(context: PageContext) -> None:
     """Draw the upload and, with new votes, what they say; the panel is computed first."""
-    specs = ENTRIES[RECOMMEND.name].specs(context.votes, context.analysis.settings)
+    specs = PRESENTATIONS[RECOMMEND.name].specs(context.votes, context.analysis.settings)
     if not specs:
         st.info("Under the paper's protocol there is no panel to score new votes with.")
         return

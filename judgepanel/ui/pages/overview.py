@@ -17,7 +17,7 @@ from judgepanel.present.blocks import Caveat
 from judgepanel.present.decide.cards import card_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView, level_sentence
 from judgepanel.present.decide.recommend import is_doubtful, other_pipeline, recommendation_sentence
-from judgepanel.present.registry import ENTRIES, entries_of
+from judgepanel.present.registry import PRESENTATIONS, entries_of
 from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
 from judgepanel.present.trust.group_change import group_spec
 from judgepanel.present.trust.scope import ScopeView, preliminary_sentence
@@ -52,7 +52,7 @@ have done so on their page, the card shows a single pipeline and says so.
 def page(context: PageContext) -> None:
     """Draw the decision, then a card per question, each when the one before it has ended."""
     recommendation: Recommendation | None = None
-    for spec in ENTRIES[RECOMMEND.name].specs(context.votes, context.analysis.settings)[:1]:
+    for spec in PRESENTATIONS[RECOMMEND.name].specs(context.votes, context.analysis.settings)[:1]:
         if not show_result(RECOMMEND, context, spec, partial(_decision, context)):
             return
         recommendation = known_recommendation(context)

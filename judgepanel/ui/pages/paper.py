@@ -15,8 +15,8 @@ from judgepanel.present.paper import claim
 from judgepanel.present.paper.fraction_sweep import SweepView
 from judgepanel.present.paper.pipeline import CalibratorDesignView, DistortionView
 from judgepanel.present.paper.theory import NarrowBandView
-from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import Entry, Pipeline
+from judgepanel.present.registry import PRESENTATIONS
+from judgepanel.present.study import Pipeline, Presentation
 from judgepanel.present.trust.label_budget import FIRST_PANEL
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
@@ -64,7 +64,7 @@ def page(context: PageContext) -> None:
 
 def _claim(seen: PageContext, data: claim.DataSet, caveats: Caveats) -> None:
     """Draw the one-coin steps; votes seen jointly are computed when they are opened."""
-    entry = ENTRIES[CLAIM.name]
+    entry = PRESENTATIONS[CLAIM.name]
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
 
     def draw(result: Claim) -> None:
@@ -132,7 +132,7 @@ def _sample_votes(name: str) -> VoteMatrix:
     return load_votes(sample_bytes(name), name=find_sample(name).file).votes
 
 
-def _ask(seen: PageContext, pipeline: Pipeline, entry: Entry) -> tuple[Spec, Any]:
+def _ask(seen: PageContext, pipeline: Pipeline, entry: Presentation) -> tuple[Spec, Any]:
     """Draw the controls of a study, if it has any; return its spec and view."""
     (spec, *_) = entry.under(seen.votes, seen.analysis.settings, pipeline)
     view = None

@@ -35,7 +35,7 @@ from judgepanel.present.decide import cards as words
 from judgepanel.present.decide import recommend, value
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.pages import NEW_VOTES_PAGE, RECOMMENDED_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
 from judgepanel.studies.contract import prepare
 from judgepanel.studies.decide.cost import COST
@@ -240,7 +240,7 @@ def _edit(editor: _Editor) -> None:
         st.caption(f"This is {whose}; untick a judge to compare with all judges.")
         return
     known = render.Caveats(recommendation.warnings)
-    render.show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
+    render.show_study(PRESENTATIONS[WHAT_IF.name], context, asked, caveats=known)
     _export(context, spec, asked)
 
 
@@ -310,7 +310,7 @@ def _recommendation(
         result = as_asked(context.votes, spec, general)
         view = _view(context, spec, result)
         blocks[:], how[:] = render.page_blocks(
-            ENTRIES[RECOMMEND.name], context, spec, result, view, caveats=caveats
+            PRESENTATIONS[RECOMMEND.name], context, spec, result, view, caveats=caveats
         )
         if recommend.is_doubtful(result):
             _answer(result)
@@ -358,7 +358,7 @@ def _more(
         COST.name: take.costs,
         CURATORS_STUDY.name: take.curators,
     }.items():
-        title = ENTRIES[name].study.title
+        title = PRESENTATIONS[name].study.title
         render.closed(title, partial(draw, context, spec, result, caveats), key=name)
     drawn = {RECOMMEND.name, WHAT_IF.name, *take.WORTH}
     render.show_closed(context, RECOMMENDED_PAGE, drawn, caveats=caveats)

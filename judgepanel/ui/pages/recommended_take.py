@@ -36,8 +36,8 @@ from judgepanel.present.decide.cost import cost_spec, escalation_spec
 from judgepanel.present.decide.value import ValueView, value_spec
 from judgepanel.present.pages import SCOPE_PAGE
 from judgepanel.present.recommendation_report import recommendation_report
-from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import Entry, pipeline_of
+from judgepanel.present.registry import PRESENTATIONS
+from judgepanel.present.study import Presentation, pipeline_of
 from judgepanel.present.trust.group_change import group_spec
 from judgepanel.present.trust.scope import does_no_harm, scope_sentence
 from judgepanel.render.html import html_text
@@ -47,7 +47,7 @@ from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.decide.escalation import ESCALATION
 from judgepanel.studies.decide.value import VALUE, Value
 from judgepanel.studies.panel.curator import COST as COST_COLUMN
-from judgepanel.studies.panel.curator import Known, known_judges, prices_of, with_costs
+from judgepanel.studies.panel.curator import JudgeAttributes, known_judges, prices_of, with_costs
 from judgepanel.studies.panel.recommended import AVERAGE, LISTS
 from judgepanel.studies.trust.group_change import GROUP_CHANGE
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
@@ -64,7 +64,7 @@ from judgepanel.words.text import csv_name, first_sentence
 _HELD = (0, 10, 20, 30)
 
 
-def known_of(context: PageContext) -> Known:
+def known_of(context: PageContext) -> JudgeAttributes:
     """Families and costs of the analysis's judges."""
     return known_judges(context.votes, prepare(context.votes, context.analysis.settings))
 
@@ -180,7 +180,7 @@ def value(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
 ) -> None:
     """Draw what each judge is worth."""
-    entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
+    entry, asked = PRESENTATIONS[VALUE.name], value_spec(spec, recommendation)
     _name_pipeline(entry, asked, recommendation)
 
     def draw(result: Value) -> None:
@@ -212,7 +212,7 @@ def costs(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
 ) -> None:
     """Draw what better panels cost, and asking a cheap panel first; or say what is needed."""
-    frontier, doubt = ENTRIES[COST.name], ENTRIES[ESCALATION.name]
+    frontier, doubt = PRESENTATIONS[COST.name], PRESENTATIONS[ESCALATION.name]
     known = known_of(context).costs is not None
     if not known:
         st.caption(
@@ -282,12 +282,12 @@ def curators(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
 ) -> None:
     """Draw ways of choosing judges, each compared with all judges."""
-    entry, asked = ENTRIES[CURATORS_STUDY.name], CuratorsSpec(settings=spec.settings)
+    entry, asked = PRESENTATIONS[CURATORS_STUDY.name], CuratorsSpec(settings=spec.settings)
     _name_pipeline(entry, asked, recommendation)
     show_study(entry, context, asked, caveats=caveats)
 
 
-def _name_pipeline(entry: Entry, spec: Spec, recommendation: Recommendation) -> None:
+def _name_pipeline(entry: Presentation, spec: Spec, recommendation: Recommendation) -> None:
     """Say which pipeline a section shows, if it is not the panel above."""
     average = recommendation.chosen.panel == AVERAGE
     pipeline.note_other(entry, spec, replace(pipeline_of(recommendation), recommended=average))
@@ -350,7 +350,9 @@ def exports(
 
 def safety(context: PageContext, recommendation: Recommendation) -> Scope | None:
     """Say what the scope checks of this panel say, and return them, if they have been computed."""
-    specs = ENTRIES[SCOPE.name].specs(context.votes, context.analysis.settings, recommendation)
+    specs = PRESENTATIONS[SCOPE.name].specs(
+        context.votes, context.analysis.settings, recommendation
+    )
     spec = cast(ScopeSpec, specs[0])
     result: Scope | None = work.stored_result(SCOPE, context, spec)
     filtered = work.stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))

@@ -12,8 +12,8 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import METHODS
 from judgepanel.present.pages import ROBUSTNESS_PAGE
-from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import REFITTED, Entry, Pipeline, pipeline_of
+from judgepanel.present.registry import PRESENTATIONS
+from judgepanel.present.study import REFITTED, Pipeline, Presentation, pipeline_of
 from judgepanel.present.trust import transfer
 from judgepanel.present.trust.corruption import SCENARIO_NAMES, CorruptionView
 from judgepanel.studies.contract import Spec
@@ -37,7 +37,7 @@ _FEATURE = "slices"
 @controls.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix; the other studies are closed until they are opened."""
-    entry = ENTRIES[DIFFICULTY_TRANSFER.name]
+    entry = PRESENTATIONS[DIFFICULTY_TRANSFER.name]
     fold = controls.folded()
     with fold:
         pipeline, method = _transfer_controls(context, pipeline_of(recommendation))
@@ -50,7 +50,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     caveats = Caveats()
     drawn: list[DifficultyTransfer] = []
 
-    def ask(entry: Entry) -> tuple[Spec, Any]:
+    def ask(entry: Presentation) -> tuple[Spec, Any]:
         if draw := _CONTROLS.get(entry.name):
             spec, view = draw(context, pipeline)
         else:
@@ -121,7 +121,7 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
     return Pipeline(aggregator, calibrator), method
 
 
-def _spec(context: PageContext, pipeline: Pipeline, entry: Entry) -> Spec:
+def _spec(context: PageContext, pipeline: Pipeline, entry: Presentation) -> Spec:
     return entry.under(context.votes, context.analysis.settings, pipeline)[0]
 
 
@@ -158,7 +158,7 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
         help="When scoring: panels were fitted on clean votes and then something broke. "
         "Throughout: the calibration votes are damaged as well.",
     )
-    return _spec(context, pipeline, ENTRIES[CORRUPTION.name]), CorruptionView(scenario)
+    return _spec(context, pipeline, PRESENTATIONS[CORRUPTION.name]), CorruptionView(scenario)
 
 
 _CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = {

@@ -10,7 +10,7 @@ import streamlit as st
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Block, Command, Figure, Paragraph, paragraphs
 from judgepanel.present.pages import SCOPE_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import Pipeline, pipeline_of
 from judgepanel.present.trust import scope
 from judgepanel.present.trust.group_change import group_spec
@@ -39,7 +39,7 @@ _LABELS = {
 @controls.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the checks as they are computed; groups of judges follow when they have ended."""
-    entry = ENTRIES[SCOPE.name]
+    entry = PRESENTATIONS[SCOPE.name]
     fold = controls.folded()
     with fold:
         spec = _controls(context, pipeline_of(recommendation))
@@ -63,7 +63,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         return
     if drawn:
         result = drawn[-1]
-        changed = ENTRIES[group_change.GROUP_CHANGE.name]
+        changed = PRESENTATIONS[group_change.GROUP_CHANGE.name]
         known = not scope.kept_all_the_same(result, recommendation) or show_result(
             group_change.GROUP_CHANGE, context, filter_spec, lambda _: None
         )
@@ -156,7 +156,7 @@ def _evidence(
 
 def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: render.Caveats) -> None:
     """Draw the filter and its button, then the comparison that the user asks for."""
-    entry = ENTRIES[group_change.GROUP_CHANGE.name]
+    entry = PRESENTATIONS[group_change.GROUP_CHANGE.name]
     render.section_answer(scope.filter_sentence(result))
     if result.suggested:
         dropped = [drop.judge for drop in result.suggested]
@@ -197,16 +197,16 @@ def _spec(
         )
         group = (str(chosen) if chosen in names else names[0],)
     if by == "judges":
-        everyone = list(context.votes.judges)
+        all_names = list(context.votes.judges)
         picked = st.multiselect(
             "Judges",
-            everyone,
+            all_names,
             key="named",
-            format_func=labels_of(everyone).__getitem__,
+            format_func=labels_of(all_names).__getitem__,
             placeholder="choose one or more",
             help="Judges outside this analysis are added, those inside are left out.",
         )
-        own = set(spec.settings.judges or everyone)
+        own = set(spec.settings.judges or all_names)
         group = tuple(picked)
         if not group or own <= set(group):
             st.caption("Choose at least one judge, and leave at least one.")

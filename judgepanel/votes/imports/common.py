@@ -97,15 +97,15 @@ class ImportedRows:
 
     def table(self, file: str) -> RawTable:
         """All rows as a table; InputError where there are none."""
-        table = table_of(self._some(file), file)
+        table = table_of(self._rows_read(file), file)
         return replace(table, task=self.task, judges=self.judges)
 
     def lines(self, file: str) -> bytes:
         """All rows as JSON Lines; InputError where there are none."""
-        lines = [json.dumps(row, ensure_ascii=False) for row in self._some(file)]
+        lines = [json.dumps(row, ensure_ascii=False) for row in self._rows_read(file)]
         return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
-    def _some(self, file: str) -> list[Row]:
+    def _rows_read(self, file: str) -> list[Row]:
         if not self.rows:
             problem = " ".join(("holds no outputs.", *self.left_out.notes())).rstrip(".")
             remedy = "write it as a table with the columns item, judge, verdict and label"
