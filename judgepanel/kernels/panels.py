@@ -616,8 +616,8 @@ class Sampled:
 
     ``items`` (G, n) are means over all orders; ``designs`` (2, G) are means over the rows and over
     the orders of each design; ``null`` and ``all_judges`` are mean NLLs without and with all
-    players. Summed over players and averaged over rows, ``items`` is ``null`` - ``all_judges``. ``replaced``
-    of ``made`` calibrators could not be fitted.
+    players. Summed over players and averaged over rows, ``items`` is ``null`` - ``all_judges``.
+    ``replaced`` of ``made`` calibrators could not be fitted.
     """
 
     items: Floats

@@ -94,7 +94,7 @@ class _ByName(Mapping[str, Value]):
 
     def __getitem__(self, name: str) -> Value:
         presented = vars(import_module(_MODULES[name]))
-        entries = presented.get("ENTRIES") or (presented["ENTRY"],)
+        entries = presented.get("PRESENTATIONS") or (presented["PRESENTATION"],)
         return self._of(next(entry for entry in entries if entry.name == name))
 
     def __iter__(self) -> Iterator[str]:

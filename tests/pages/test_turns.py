@@ -54,7 +54,7 @@ def test_the_page_that_is_open_goes_first_and_the_one_that_was_left_goes_on_late
     grid, judges = Held(METHOD_GRID), Held(JUDGES_STUDY)
     for page, held in (("methods", grid), ("judges", judges)):
         entry = replace(PRESENTATIONS[held.study.name], study=held.study)
-        monkeypatch.setattr(f"judgepanel.ui.pages.{page}.ENTRIES", {held.study.name: entry})
+        monkeypatch.setattr(f"judgepanel.ui.pages.{page}.PRESENTATIONS", {held.study.name: entry})
     name = prepared("one_class", splits=9)
     try:
         app = open_app(METHODS, analysis=name)
