@@ -101,8 +101,7 @@ def test_library_file_and_plain_python_agree_to_the_bit(result, panel, seed, mis
     votes = new_votes(seed, model.judges, missing)
     library = model.score(codes_of(model, votes))
     from_file = score(load_panel(text), votes).p
-    plain = snippet_scores(json.loads(text), votes)
-    assert from_file.tolist() == library.tolist() == plain
+    assert from_file.tolist() == library.tolist() == snippet_scores(json.loads(text), votes)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -183,8 +182,7 @@ def test_a_panel_file_reads_back_and_fits_its_schema(result):
     text = panel_json(export_panel(result, TRAINING, SPEC, ()))
     panel = load_panel(text, name="panel.json")
     assert panel_json(panel.content) == text
-    assert panel.model == result.model
-    assert panel.content["votes"]["sha256"] == TRAINING.sha256
+    assert (panel.model, panel.content["votes"]["sha256"]) == (result.model, TRAINING.sha256)
     assert panel.content["figures"]["n_cal"] == result.n_calibration
     remaining = {*panel.content["judges"], *panel.content["left_out"], *panel.content["set_aside"]}
     assert remaining == set(TRAINING.judges)

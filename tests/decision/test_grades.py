@@ -174,15 +174,13 @@ def test_a_recommendation_on_grades_is_exported_and_kept_to_the_bit(recommended)
     assert panel_json(panel.content) == panel_json(content)
     p = recommended.model.score(codes_of(recommended.model, NEW))
     assert score(panel, NEW).p.tolist() == p.tolist()
-    again = unpack(Recommendation, pack(recommended))
-    assert again.model == recommended.model
+    assert unpack(Recommendation, pack(recommended)).model == recommended.model
     assert recommended.absence is not None
 
 
 @pytest.mark.parametrize("orientation", ["as_given", "symmetric"])
 def test_other_choices_from_a_recommendation_on_grades_score_too(recommended, orientation):
-    settings = replace(SPEC.settings, orientation=orientation)
-    spec = replace(SPEC, settings=settings)
+    spec = replace(SPEC, settings=replace(SPEC.settings, orientation=orientation))
     result = run(RECOMMEND, OLD, spec, jobs=1)
     for name in ("all, one_coin_graded, temperature", "all, joint_graded, none"):
         chosen = as_asked(OLD, replace(spec, candidate=name), result)

@@ -126,8 +126,7 @@ def test_the_heaviest_pipeline_is_the_same_under_every_preference(general, prefe
 def test_what_a_preference_does_not_take_is_not_measured_until_asked_for(general):
     read = recommend.preferring(PRICED, SPEC, general, "simplest")
     assert general.absence is not None
-    assert read.absence is None
-    assert read.model.fallback is None
+    assert (read.absence, read.model.fallback) == (None, None)
 
 
 def test_a_preference_that_the_costs_do_not_allow_cannot_be_read():
@@ -155,8 +154,7 @@ def test_another_candidate_is_taken_as_if_it_had_been_asked_for(general, prefer)
 
 
 def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_recommended(general):
-    spec = replace(SPEC, candidate=TAKEN)
-    read = recommend.as_asked(PRICED, spec, general)
+    read = recommend.as_asked(PRICED, replace(SPEC, candidate=TAKEN), general)
     (row,) = (row for row in general.candidates if row.name == TAKEN)
     assert read.chosen == row
     assert (read.nll, read.delta, read.cost) == (row.nll, row.delta, row.cost)
@@ -174,8 +172,7 @@ def test_a_panel_file_of_a_candidate_is_valid_and_says_that_it_was_picked(genera
     spec = replace(SPEC, candidate=TAKEN)
     read = recommend.with_absence(PRICED, spec, recommend.as_asked(PRICED, spec, general))
     content = load_panel(panel_json(export_panel(read, PRICED, spec, ()))).content
-    assert content["spec"]["candidate"] == TAKEN
-    assert content["judges"] == list(read.model.judges)
+    assert (content["spec"]["candidate"], content["judges"]) == (TAKEN, list(read.model.judges))
     assert content["figures"]["nll"] == float(read.chosen.nll.value)
     assert "picked among many candidates" in content["figures"]["note"]
 

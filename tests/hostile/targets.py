@@ -135,8 +135,7 @@ def _in_workbook(name: str) -> Target:
 def _panel() -> bytes:
     """A panel file with all that an export holds, so that mutations reach every check of it."""
     votes, spec = make_votes(0, 40, 3), RecommendSpec(Settings(splits=3))
-    result = run(RECOMMEND, votes, spec, jobs=1)
-    return panel_json(export_panel(result, votes, spec, ())).encode()
+    return panel_json(export_panel(run(RECOMMEND, votes, spec, jobs=1), votes, spec, ())).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,49 +167,38 @@ def _answer(data: bytes) -> None:
 TARGETS: MappingProxyType[str, Target] = MappingProxyType(
     {
         "csv": Target(_file("v.csv"), (WIDE, LONG, WIDE.replace(b"\n", b"\r\n"))),
-        "csv.gz": Target(
-            _file("v.csv.gz"), (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b""))
-        ),
+        "csv.gz": Target(_file("v.csv.gz"),
+            (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b""))),
         "jsonl": Target(_file("v.jsonl"), (LINES, OUTPUTS)),
         "parquet": Target(_file("v.parquet"), (_parquet(),)),
         "arrow": Target(_file("v.arrow"), (_arrow(stream=False), _arrow(stream=True))),
         "xlsx": Target(_file("v.xlsx"), (_workbook(),)),
         "xlsx sheet": _in_workbook("xl/worksheets/sheet1.xml"),
         "xlsx book": _in_workbook("xl/workbook.xml"),
-        "zip": Target(
-            _file("v.zip"),
-            (
-                attacks.zipped(log__json=[INSPECT]),
-                attacks.zipped(log__json=[INSPECT], o__jsonl=[OUTPUTS]),
-            ),
-        ),
+        "zip": Target(_file("v.zip"), (attacks.zipped(log__json=[INSPECT]),
+            attacks.zipped(log__json=[INSPECT], o__jsonl=[OUTPUTS]))),
         "eval": Target(_file("v.eval"), _tools("inspect-0.3.60", "pairs-hasty", form="eval")),
-        "Inspect AI": Target(
-            _file("v.json"), (INSPECT, *_tools("inspect-0.3.60", "pairs-hasty", "sums"))
-        ),
+        "Inspect AI": Target(_file("v.json"),
+            (INSPECT, *_tools("inspect-0.3.60", "pairs-hasty", "sums"))),
         "promptfoo": Target(_file("v.json"), _tools("promptfoo-0.121.20", "pairs", "rubric")),
         "LLMBar": Target(_member("Natural/evaluators/j/Vanilla/result.json"), (LLMBAR,)),
         "JudgeBench": Target(
             _file("dataset=judgebench,response_model=x,judge_name=arena_hard,judge_model=m.jsonl"),
-            (JUDGEBENCH,),
-        ),
-        "RewardBench": Target(
-            _member("eval-set-scores/org/reward.json"), (REWARDBENCH, REWARDBENCH_2)
-        ),
+            (JUDGEBENCH,)),
+        "RewardBench": Target(_member("eval-set-scores/org/reward.json"),
+            (REWARDBENCH, REWARDBENCH_2)),
         "arena": Target(_file("v.json"), (ARENA,)),
         "AlpacaEval": Target(_file("v.json"), (ALPACAEVAL,)),
         "OpenAI Evals": Target(_file("v.jsonl"), (OPENAI_EVALS,)),
         "exports": Target(_file("v.csv"), tuple(EXPORTS.values())),
         "unnamed": Target(open_table, (WIDE, LINES, _parquet())),
         "gzip": Target(unzip, (gzip.compress(WIDE) + gzip.compress(b""),)),
-        "verdict": Target(
-            lambda data: read_verdict(data.decode("utf-8", "replace")),
-            (b"<think>no</think>\nOutput (a) is better.", b'{"winner": "B"}', b"**A** [[B>>A]]"),
-        ),
+        "verdict": Target(lambda data: read_verdict(data.decode("utf-8", "replace")),
+            (b"<think>no</think>\nOutput (a) is better.", b'{"winner": "B"}', b"**A** [[B>>A]]")),
         "panel": Target(load_panel, (_panel(),)),
         "answer": Target(_answer, (pack(answer_to(Ask("v.csv", len(WIDE)), [WIDE])),)),
     }
-)
+)  # fmt: skip
 
 _PIECES = (
     *(b"\0", b'"', b"\n", b"\r", b",", b";", b"\t", b"'", b"\\", b"=", b"{", b"}", b"[", b"]"),

@@ -234,8 +234,7 @@ def test_nobody_is_told_where_the_app_lies_or_on_what_machine(server):
     assert session.initialize.user_info.ByteSize() == 0
     assert session.initialize.environment_info.python_version == ""
     assert session.initialize.environment_info.server_os == ""
-    everything = b"".join(data for data, _ in messages)
-    assert str(ROOT).encode() not in everything
+    assert str(ROOT).encode() not in b"".join(data for data, _ in messages)
 
 
 def test_a_link_on_another_page_signs_nobody_out(server):

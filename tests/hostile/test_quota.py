@@ -103,8 +103,7 @@ def test_what_sessions_hold_is_what_streamlit_holds(files):
     quota = UploadQuota()
     with quota.room("eve", "a", LARGEST):
         for number in range(3):
-            record = UploadedFileRec(f"{number}", "v.csv", "text/csv", b"1" * 9)
-            files.add_file("a", record)
+            files.add_file("a", UploadedFileRec(f"{number}", "v.csv", "text/csv", b"1" * 9))
     assert quota._of("eve") == 3 * SMALLEST
     files.remove_session_files("a")
     assert quota._of("eve") == 0
@@ -154,5 +153,4 @@ def test_a_file_too_many_is_refused_in_one_sentence_before_it_is_read(quota, hel
         assert put(guard, b"%d" % (LARGEST - SMALLEST))[0] == 204
         for length in (b"%d" % LARGEST, None, b"nine"):
             assert put(guard, length) == (429, NO_ROOM)
-    unlimited = Guard(app)
-    assert put(unlimited, b"%d" % LARGEST)[0] == 204
+    assert put(Guard(app), b"%d" % LARGEST)[0] == 204

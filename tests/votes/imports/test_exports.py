@@ -126,8 +126,7 @@ def test_an_export_is_recognised_and_its_graders_are_judges_of_runs(tmp_path, ki
     loaded = load_votes(path)
     assert loaded.warnings[0] == f"Read as {KINDS[kind].title}."
     votes = loaded.votes
-    assert votes.task == "pointwise"
-    assert votes.labels.tolist() == [int(right) for right in TRUTH]
+    assert (votes.task, votes.labels.tolist()) == ("pointwise", [int(right) for right in TRUTH])
     assert len(set(votes.groups)) == N // 2
     careful, hasty = votes.votes.T.tolist()
     assert careful == votes.labels.tolist()
@@ -154,8 +153,7 @@ def test_names_in_camel_case_and_several_annotations_are_read(tmp_path):
 def test_what_an_export_leaves_out_is_counted(tmp_path):
     path = tmp_path / "experiment.csv"
     langsmith(path)
-    left_out = read_kind(source_of(path), "langsmith").left_out
-    assert left_out["runs that ended with an error"] == 1
+    assert read_kind(source_of(path), "langsmith").left_out["runs that ended with an error"] == 1
 
 
 def test_grades_beyond_one_are_not_cut(tmp_path):
