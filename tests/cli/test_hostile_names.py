@@ -53,8 +53,7 @@ def test_nothing_hostile_reaches_the_terminal(cli, hostile, tmp_path):
 
 
 def test_a_judge_is_one_line_of_the_table(cli, hostile):
-    lines = cli("inspect", hostile).out.splitlines()
-    table = lines[-len(HOSTILE) :]
+    table = cli("inspect", hostile).out.splitlines()[-len(HOSTILE) :]
     assert sum("line break" in line for line in table) == 1
     assert max(map(len, table)) < 160
 
@@ -87,9 +86,7 @@ def test_a_missing_column_lists_hostile_ones_harmless(cli, hostile):
     assert is_harmless(ran.err)
 
 
-def test_the_panel_keeps_names_and_scored_items_are_no_formulas_and_read_back(
-    cli, hostile, tmp_path
-):
+def test_the_panel_keeps_names_and_scored_items_are_no_formulas(cli, hostile, tmp_path):
     panel, scored = tmp_path / "panel.json", tmp_path / "scored.csv"
     cli("recommend", hostile, *FEW, "--out", panel)
     content = json.loads(panel.read_text("utf-8"))

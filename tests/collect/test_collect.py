@@ -25,6 +25,7 @@ from judgepanel.collect import (
 from judgepanel.collect import runner as calls
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.table import REASONS
+from tests.hostile.collecting import pairs_file
 from tests.hostile.hostile_endpoint import KEY, WRONG_KEY, hostile_endpoint
 
 VARIABLE = "JUDGE_TEST_KEY"
@@ -36,20 +37,6 @@ def served(monkeypatch):
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.01)
     with hostile_endpoint() as result:
         yield result
-
-
-def pairs_file(folder, instructions):
-    path = folder / "pairs.jsonl"
-    rows = [
-        {
-            "item_id": f"q{n}", "instruction": text, "output_1": "good" if n % 2 else "bad",
-            "output_2": "bad" if n % 2 else "good", "label": n % 2,
-            "feat_kind": "x" if n % 3 else "y",
-        }
-        for n, text in enumerate(instructions)
-    ]  # fmt: skip
-    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    return path
 
 
 def judges_file(folder, url, *judges, head="", more=""):

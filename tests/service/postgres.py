@@ -10,13 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 OPTIONS = {
-    "listen_addresses": "",
-    "max_connections": "200",
-    "fsync": "off",
-    "full_page_writes": "off",
-    "shared_buffers": "16MB",
-    "autovacuum": "off",
-}
+    "listen_addresses": "", "max_connections": "200", "fsync": "off", "full_page_writes": "off",
+    "shared_buffers": "16MB", "autovacuum": "off",
+}  # fmt: skip
 
 
 def programs() -> Path | None:

@@ -126,13 +126,6 @@ def test_another_extension_is_refused(tmp_path):
         write_votes(small(), tmp_path / "v.xlsx")
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_real_votes_survive_every_format(real_votes, tmp_path, name):
-    votes = load_votes(real_votes("llmbar_votes.csv")).votes
-    write_votes(votes, tmp_path / name)
-    assert load_votes(tmp_path / name).votes.sha256 == votes.sha256
-
-
 def test_names_of_judges_with_bars_are_read_back(tmp_path):
     votes = make_votes(0, 20, 2)
     names = ("openai|gpt-4|v1", "openai|gpt-4|v2")
