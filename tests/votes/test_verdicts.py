@@ -99,7 +99,8 @@ UNREAD = {
         "[[\u0410]]", "\ud83d[["],
     "refused": ["I cannot help with that.", "I'm sorry, but as an AI I have no preference."],
     "cut off": [
-        2 * "The better response is the one that names its sources, and of both that is clearly the ",
+        "The better response is the one that names its sources, and of the two that is "
+        "clearly the " * 2,
         '{"why": "A is better, since'],
     "several scores": ["Depth\nScore A: 4\nScore B: 9\nStyle\nScore A: 8\nScore B: 3",
         "Rating A: 3/5; rating B: 4/10", "Score A: 4, Score B: 9. A lower score is better."],
