@@ -112,8 +112,7 @@ def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_
     assert ran.status == 0
     assert "These are the votes the panel was fitted on" in ran.err
     rows = rows_of(scored)
-    columns = ["item_id", "p", "decision", "set_80", "set_90", "n_votes", "fallback"]
-    assert list(rows[0]) == columns
+    assert list(rows[0]) == ["item_id", "p", "decision", "set_80", "set_90", "n_votes", "fallback"]
     assert [row["item_id"] for row in rows] == list(votes.item_ids)
     for row in rows:
         p = float(row["p"])

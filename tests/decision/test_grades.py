@@ -55,8 +55,7 @@ def refusal(panel, votes):
 def test_grades_reach_the_score_through_file_and_table(panel, tmp_path):
     wanted = panel.model.score(codes_of(panel.model, NEW)).tolist()
     assert score(panel, NEW).p.tolist() == wanted
-    text = panel_json(panel.content)
-    (tmp_path / "panel.json").write_text(text, encoding="utf-8")
+    (tmp_path / "panel.json").write_text(panel_json(panel.content), encoding="utf-8")
     loaded = jp.load_panel(tmp_path / "panel.json")
     with warnings.catch_warnings(record=True) as sentences:
         warnings.simplefilter("always")

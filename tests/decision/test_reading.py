@@ -177,12 +177,6 @@ def test_a_panel_file_of_a_candidate_is_valid_and_says_that_it_was_picked(genera
     assert "picked among many candidates" in content["figures"]["note"]
 
 
-def test_an_unknown_candidate_is_refused_with_names_that_are_near():
-    spec = replace(SPEC, candidate="top-3, one-coin, temperature")
-    with pytest.raises(InputError, match=r"no candidate has this name.*top-3, one_coin, temp"):
-        run(recommend.RECOMMEND, VOTES, spec, jobs=1)
-
-
 def test_a_candidate_beyond_the_budget_is_refused():
     few = with_costs(make_votes(3, 60, 4))
     spec = replace(SPEC, budget=3.0)
@@ -191,18 +185,16 @@ def test_a_candidate_beyond_the_budget_is_refused():
         recommend.as_asked(few, replace(spec, candidate="all, one_coin, beta"), result)
 
 
-@pytest.mark.parametrize("option", [{"prefer": "cheapest"}, {"budget": 3.0}])
-def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(option):
-    with pytest.raises(InputError, match="a cost for every judge"):
-        run(recommend.RECOMMEND, VOTES, replace(SPEC, **option), jobs=1)
-
-
-def test_a_budget_that_no_judge_keeps_within_names_the_cheapest():
-    with pytest.raises(InputError, match=r"no judge keeps within.*allowed: 1 or more"):
-        run(recommend.RECOMMEND, PRICED, replace(SPEC, budget=0.5), jobs=1)
-
-
-def test_keeping_everyone_beyond_the_budget_is_refused():
-    spec = replace(SPEC, prefer="everyone", budget=3.0)
-    with pytest.raises(InputError, match=r"keeping everyone exceeds the budget.*raise the budget"):
-        run(recommend.RECOMMEND, PRICED, spec, jobs=1)
+@pytest.mark.parametrize(
+    ("votes", "options", "sentence"),
+    [
+        (VOTES, {"prefer": "cheapest"}, "a cost for every judge"),
+        (VOTES, {"budget": 3.0}, "a cost for every judge"),
+        (PRICED, {"budget": 0.5}, r"no judge keeps within.*allowed: 1 or more"),
+        (PRICED, {"prefer": "everyone", "budget": 3.0}, "keeping everyone .*raise the budget"),
+        (VOTES, {"candidate": TAKEN.replace("_", "-")}, f"no candidate has this name.*{TAKEN}"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused_with_what_can(votes, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        run(recommend.RECOMMEND, votes, replace(SPEC, **options), jobs=1)

@@ -313,8 +313,7 @@ def test_the_fallback_is_used_item_by_item_and_said(panel):
 
 def test_drifted_votes_are_named(panel):
     cast = NEW.votes.copy()
-    place = NEW.judges.index(panel.model.judges[0])
-    cast[:, place] = 1
+    cast[:, NEW.judges.index(panel.model.judges[0])] = 1
     scored = score(panel, replace(renamed(NEW), votes=cast))
     assert any(line.startswith("These votes are not like") for line in scored.warnings)
     assert scored.drift.significant[0].judge == panel.model.judges[0]

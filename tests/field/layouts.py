@@ -82,43 +82,29 @@ def benchmark_results_with_repeated_ids() -> Case:
     return Case("scores.zip", archive(files), pairs, tuple(names), right, labels, notes=notes)
 
 
-def _inspect(world: World, scorers: list[dict[str, Any]], samples: list[dict[str, Any]]) -> bytes:
-    return json.dumps(
-        {
-            "version": 2,
-            "status": "success",
-            "eval": {"run_id": "r", "created": "2026-03-04T05:06:07+00:00", "task": "replies",
-                     "task_id": "t", "model": "mock/one", "dataset": {}, "config": {},
-                     "scorers": scorers},
-            "plan": {}, "results": {}, "stats": {},
-            "samples": [
-                {"id": f"i{k}", "epoch": 1, "input": world.text(), "target": world.text(2),
-                 "messages": [], "output": {"model": "mock/one", "completion": world.text()},
-                 "metadata": {}} | sample
-                for k, sample in enumerate(samples)
-            ],
-        }
-    ).encode()  # fmt: skip
-
-
-def _right(vote: int) -> str:
-    return "C" if vote else "I"
-
-
 @case
 def ratings_collected_in_a_list() -> Case:
     """A log whose one scorer holds a list with the ratings of four judges, some of them NaN."""
     world = World.of(3, 90, [0.9, 0.85, 0.75, 0.65], 0.6)
     gone = lost(world, [0.03, 0.03, 0.2, 0.05])
     samples = [
-        {"scores": {"panel": {"value": [float("nan") if gone[i, j] else _right(v)
+        {"id": f"i{k}", "epoch": 1, "input": world.text(), "target": world.text(2),
+         "messages": [], "output": {"model": "mock/one", "completion": world.text()},
+         "metadata": {},
+         "scores": {"panel": {"value": [float("nan") if gone[k, j] else "IC"[v]
                                         for j, v in enumerate(votes)]},
-                    "human": {"value": _right(label)}}}
-        for i, label, votes in world
+                    "human": {"value": "IC"[label]}}}
+        for k, label, votes in world
     ]  # fmt: skip
-    data = _inspect(world, [{"name": "panel", "options": {"reducer": "collect"}}], samples)
+    log = {
+        "version": 2, "status": "success", "plan": {}, "results": {}, "stats": {},
+        "eval": {"run_id": "r", "created": "2026-03-04T05:06:07+00:00", "task": "replies",
+                 "task_id": "t", "model": "mock/one", "dataset": {}, "config": {},
+                 "scorers": [{"name": "panel", "options": {"reducer": "collect"}}]},
+        "samples": samples,
+    }  # fmt: skip
     return Case(
-        "log.json", data, ids("i{}", 90), ids("panel/{}", 4, 1),
+        "log.json", json.dumps(log).encode(), ids("i{}", 90), ids("panel/{}", 4, 1),
         without(world.votes, gone), world.labels, task="pointwise",
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ the death of the process, is a fault. Tests run the targets briefly, ``./run ben
 from __future__ import annotations
 
 import copy
+import csv
 import gzip
 import io
 import json
@@ -32,8 +33,10 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.formats import unzip
+from judgepanel.votes.imports import KINDS, read_kind
 from judgepanel.votes.load import open_table
 from judgepanel.votes.outputs import read_verdict
+from judgepanel.votes.sources import source_in
 from tests.helpers import make_votes
 from tests.hostile import attacks
 
@@ -159,6 +162,15 @@ def _tools(folder: str, *names: str, form: str = "json") -> tuple[bytes, ...]:
     return tuple((_TOOLS / folder / f"{name}.{form}").read_bytes() for name in names)
 
 
+def _every_kind(data: bytes) -> None:
+    """Read as what it is and as results of all other kinds; refusals are of one line."""
+    for kind in KINDS:
+        try:
+            read_kind(source_in("v.json", data), kind).lines("v.json")
+        except InputError as error:
+            assert str(error).isprintable()
+
+
 def _answer(data: bytes) -> None:
     with suppress(BadAnswer):
         unpacked(data)
@@ -191,6 +203,8 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
         "AlpacaEval": Target(_file("v.json"), (ALPACAEVAL,)),
         "OpenAI Evals": Target(_file("v.jsonl"), (OPENAI_EVALS,)),
         "exports": Target(_file("v.csv"), tuple(EXPORTS.values())),
+        "every kind": Target(_every_kind, (REWARDBENCH, REWARDBENCH_2, ARENA, ALPACAEVAL, *(
+            _written([*csv.DictReader(io.StringIO(t.decode()))]) for t in EXPORTS.values()))),
         "unnamed": Target(open_table, (WIDE, LINES, _parquet())),
         "gzip": Target(unzip, (gzip.compress(WIDE) + gzip.compress(b""),)),
         "verdict": Target(lambda data: read_verdict(data.decode("utf-8", "replace")),

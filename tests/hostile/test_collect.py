@@ -28,9 +28,7 @@ def test_what_is_odd_and_an_answer_all_the_same_is_a_vote(tmp_path, here, attack
 
 
 @pytest.mark.parametrize("attack", UNUSABLE)
-def test_an_output_that_no_file_holds_is_kept_escaped_and_is_no_vote(
-    tmp_path, here, capsys, attack
-):
+def test_an_output_that_no_file_holds_is_escaped_and_is_no_vote(tmp_path, here, capsys, attack):
     run = prepared(tmp_path, judge(here.url, "fine"), judge(here.url, attack))
     assert main(run) == 0
     assert f"4 outputs of '{attack}' are kept escaped and not read" in capsys.readouterr().out
@@ -130,9 +128,7 @@ def test_memory_is_bounded_by_what_is_read_of_an_answer(tmp_path, here):
     assert all(here.asked(attack) == ITEMS for attack in large)
 
 
-def test_nothing_of_an_output_reaches_a_terminal_or_spreadsheet_as_a_command(
-    tmp_path, here, capsys
-):
+def test_no_output_reaches_a_terminal_or_a_spreadsheet_as_a_command(tmp_path, here, capsys):
     assert main(prepared(tmp_path, judge(here.url, "ansi"), judge(here.url, "formula"))) == 0
     printed = capsys.readouterr()
     assert all(char.isprintable() or char == "\n" for char in printed.out + printed.err)

@@ -157,9 +157,7 @@ def test_a_key_that_no_header_carries_is_not_shown(tmp_path, here, monkeypatch, 
         ("feat_x", "inf", "column 'feat_x': an infinite number"),
     ],
 )
-def test_bad_pairs_are_refused_before_anything_is_paid(
-    tmp_path, here, capsys, column, value, sentence
-):
+def test_bad_pairs_are_refused_before_any_call(tmp_path, here, capsys, column, value, sentence):
     run = prepared(tmp_path, judge(here.url, "fine"))
     pairs = {"id": "q", "prompt": "p", "output_1": "x", "output_2": "y"}
     rows = [pairs | {column: "1"}, pairs | {"id": "r", column: value}]

@@ -112,12 +112,6 @@ def test_no_page_around_ours_may_steer_it(server):
     assert json.loads(body)["allowedOrigins"] == []
 
 
-def test_a_page_that_opened_ours_has_no_hold_on_it(server):
-    for path in ("/", "/panel_curve", "/nope"):
-        _, headers, _ = ask(server, path=path, **HERE)
-        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
-
-
 def through_the_guard(*sent):
     """What a websocket's application receives of these messages, and what is sent back."""
     incoming = [{"type": "websocket.receive", **message} for message in sent]

@@ -136,8 +136,7 @@ def put(guard, length, session="s"):
 
     headers = [(b"host", b"localhost")] + ([] if length is None else [(b"content-length", length)])
     scope = {"type": "http", "method": "PUT", "headers": headers, "query_string": b""}
-    path = f"/_stcore/upload_file/{session}/file"
-    asyncio.run(guard({**scope, "path": path}, receive, send))
+    asyncio.run(guard({**scope, "path": f"/_stcore/upload_file/{session}/file"}, receive, send))
     return answers[0]["status"], answers[-1]["body"].decode()
 
 

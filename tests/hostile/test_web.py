@@ -149,6 +149,7 @@ def test_every_answer_has_the_headers_that_protect_it(server, path):
     assert headers["Referrer-Policy"] == "no-referrer"
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert headers["X-Frame-Options"] == "DENY"
     assert headers["Content-Security-Policy"].endswith("frame-ancestors 'none'")
 

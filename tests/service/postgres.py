@@ -28,8 +28,7 @@ def user() -> str | None:
     """Whom it runs as where we are root, which it refuses to be."""
     if os.geteuid():
         return None
-    names = {entry.pw_name for entry in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
+    return "postgres" if "postgres" in {entry.pw_name for entry in pwd.getpwall()} else "nobody"
 
 
 @contextmanager

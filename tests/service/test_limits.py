@@ -1,6 +1,5 @@
 """Too much work: unwatched jobs are postponed and continue later; watched jobs are not."""
 
-
 import pytest
 
 from judgepanel.service import jobs as jobs_module

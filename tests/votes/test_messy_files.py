@@ -133,8 +133,7 @@ def test_an_annotator_beside_repeated_rows_leaves_a_file_wide():
 
 
 def test_a_first_column_without_a_name_is_an_index():
-    index = {"": [str(n) for n in range(10)], **columns()}
-    loaded = read(write(index))
+    loaded = read(write({"": [str(n) for n in range(10)], **columns()}))
     assert same_votes(loaded)
     assert loaded.roles.columns[0].reason == "an index column"
 
@@ -230,9 +229,7 @@ def test_words_of_good_and_bad_make_items_single_responses_unless_said(form, tas
         ("topic", "{s}", ("0", "1"), "pairwise"),
     ],
 )
-def test_items_of_one_system_are_single_responses_unless_votes_compare(
-    header, cells, verdicts, task
-):
+def test_items_of_one_system_are_single_responses_or_votes_compare(header, cells, verdicts, task):
     rows = "".join(
         f"q{i},{verdicts[i % 2]},{cells.format(s='xy'[i % 3 > 0], t='yx'[i % 3 > 0])},"
         f"{verdicts[i // 2 % 2]},{verdicts[i % 2]}\n"

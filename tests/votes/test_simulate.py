@@ -110,13 +110,6 @@ def test_copies_err_independently_of_each_other():
     assert abs(np.corrcoef(flips, rowvar=False)[0, 1]) < 4 / np.sqrt(LARGE.n_items)
 
 
-def test_anti_experts_are_below_chance():
-    simulated = simulate_with_truth(LARGE)
-    anti = column(simulated, "anti-expert")
-    assert len(anti) == 2
-    assert np.all(correctness(simulated)[:, anti].mean(axis=0) < 0.4)
-
-
 @pytest.mark.parametrize("verdict", [0, 1])
 def test_a_broken_judge_always_says_the_same(verdict):
     simulated = simulate_with_truth(replace(LARGE, broken_verdict=verdict))

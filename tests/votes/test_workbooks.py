@@ -41,10 +41,6 @@ def same(data, name, rows):
     return read
 
 
-def test_a_sheet_gives_the_matrix_of_the_same_csv():
-    same(workbook({"Sheet1": ROWS}), "v.xlsx", ROWS)
-
-
 def test_empty_rows_and_columns_around_the_table_do_not_matter_and_rows_keep_their_numbers():
     moved = [[], [], *([None, *row] for row in ROWS[:4]), [], *([None, *row] for row in ROWS[4:])]
     same(workbook({"Sheet1": moved}), "v.xlsx", ROWS)

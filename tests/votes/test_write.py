@@ -96,8 +96,7 @@ def test_the_same_votes_give_the_same_zipped_bytes(tmp_path):
 
 
 def test_judges_are_written_to_a_file_of_their_own(tmp_path):
-    table = pd.DataFrame({"family": ["=x", "7"], "cost": [1.5, np.nan]})
-    votes = small(judge_table=table)
+    votes = small(judge_table=pd.DataFrame({"family": ["=x", "7"], "cost": [1.5, np.nan]}))
     write_votes(votes, tmp_path / "v.csv")
     write_judges(votes, tmp_path / "j.csv")
     read = load_votes(tmp_path / "v.csv", judge_table=tmp_path / "j.csv", need_labels=False)

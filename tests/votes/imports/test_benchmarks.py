@@ -266,8 +266,7 @@ def test_models_that_rewardbench_names_are_systems_and_the_chosen_one_wins(tmp_p
 
 def test_rewardbench_lists_of_different_length_are_left_out(tmp_path):
     path = rewardbench(tmp_path) / "eval-set-scores/org/reward.json"
-    content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "scores_chosen": [1.0]}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "scores_chosen": [1.0]}))
     files = read_kind(source_of(tmp_path), "rewardbench")
     assert {row["judge"] for row in files.rows} == {"org/writer"}
     (sentence,) = files.left_out.unreadable

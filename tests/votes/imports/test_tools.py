@@ -87,8 +87,7 @@ def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_p
     for name, log in (("a", later), ("b", first)):
         (tmp_path / f"{name}.json").write_text(json.dumps(log))
     outcome = read_kind(source_of(tmp_path), "inspect")
-    rows = list(outcome.rows)
-    assert [row["text"] for row in rows] == ["[[B]]"] * 4
+    assert [row["text"] for row in outcome.rows] == ["[[B]]"] * 4
     assert outcome.left_out == {
         "logs of runs that were made again, or copied": 1,
         "outputs of epochs after the first": 1,
