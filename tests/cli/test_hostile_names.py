@@ -61,19 +61,13 @@ def test_a_judge_is_one_line_of_the_table(cli, hostile):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("inspect", "\x1b[31mnowhere.csv"),
-        ("inspect", "V", "--label-column", "\x1b[31m"),
-        ("curve", "V", "--judge", "\x1b[31m\n"),
-        ("curve", "V", "--calibrators", "\x1b[31m"),
-        ("curve", "V", "--\x1b[31m"),
-        ("curve", "V", "--splits", "\x1b[31m"),
-        ("curve", "V", "--top", "\x1b[31m"),
-        ("curve", "V", "--out", "\x1b[31m/x\n.json"),
-        ("study", "\x1b[31m\n", "V"),
-        ("\x1b[31m",),
-        ("curve", "V", "extra\n\x1b[31m"),
+        ("inspect", "\x1b[31mnowhere.csv"), ("inspect", "V", "--label-column", "\x1b[31m"),
+        ("curve", "V", "--judge", "\x1b[31m\n"), ("curve", "V", "--calibrators", "\x1b[31m"),
+        ("curve", "V", "--\x1b[31m"), ("curve", "V", "--splits", "\x1b[31m"),
+        ("curve", "V", "--top", "\x1b[31m"), ("curve", "V", "--out", "\x1b[31m/x\n.json"),
+        ("study", "\x1b[31m\n", "V"), ("\x1b[31m",), ("curve", "V", "extra\n\x1b[31m"),
     ],
-)
+)  # fmt: skip
 def test_a_refusal_shows_hostile_input_harmless_on_one_line(refused, hostile, arguments):
     line = refused(*(hostile if argument == "V" else argument for argument in arguments))
     assert is_harmless(line)
