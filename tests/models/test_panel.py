@@ -67,9 +67,9 @@ def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmet
     y = (ballots.signs > 0).astype(int)
     X = np.where(ballots.votes == 0, np.nan, ballots.votes > 0)[:, best]
     aggregator = kind().fit(X, y)
-    everyone = np.arange(80)
+    all_rows = np.arange(80)
     own = prefix_scores(
-        ballots, Split(0, everyone, everyone[:0]), np.array([k]), aggregator=kind.kind
+        ballots, Split(0, all_rows, all_rows[:0]), np.array([k]), aggregator=kind.kind
     )
     voted = ~own.calibration_empty[0]
     fitted = calibrator(name, symmetric=symmetric).fit(own.calibration[0][voted], y[voted])
@@ -184,8 +184,8 @@ def test_without_grades_an_aggregator_of_grades_is_that_of_votes_to_the_bit():
 def test_a_panel_may_have_knots_for_a_calibrator(name, symmetric):
     ballots = make_ballots(2, 80, 6, symmetric=symmetric, missing=0.1)
     model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator=name)
-    everyone = np.arange(80)
-    own = prefix_scores(ballots, Split(0, everyone, everyone[:0]), np.array([6]))
+    all_rows = np.arange(80)
+    own = prefix_scores(ballots, Split(0, all_rows, all_rows[:0]), np.array([6]))
     weights = (~own.calibration_empty).astype(float)
     signs = ballots.signs.astype(float)
     fitted = fit((name,), own.calibration, signs, weights, symmetric=symmetric)[name]

@@ -191,12 +191,14 @@ def test_unlabelled_items_join(run):
 def test_labels_of_the_unsupervised_form_only_rank():
     ballots = make_ballots(15, 60, 6)
     flipped = replace(ballots, signs=-ballots.signs)
-    learn, rest, everyone = np.arange(30), np.arange(30, 60), np.array([6])
+    learn, rest, whole_panel = np.arange(30), np.arange(30, 60), np.array([6])
     assert_allclose(
-        score(flipped, learn, rest, everyone), score(ballots, learn, rest, everyone), atol=1e-9
+        score(flipped, learn, rest, whole_panel),
+        score(ballots, learn, rest, whole_panel),
+        atol=1e-9,
     )
-    clamped = score(flipped, learn, rest, everyone, dawid_skene_semi)
-    assert np.abs(clamped - score(ballots, learn, rest, everyone, dawid_skene_semi)).max() > 0.1
+    clamped = score(flipped, learn, rest, whole_panel, dawid_skene_semi)
+    assert np.abs(clamped - score(ballots, learn, rest, whole_panel, dawid_skene_semi)).max() > 0.1
 
 
 def test_clamped_symmetric_dawid_skene_is_one_coin():
