@@ -65,9 +65,7 @@ def test_a_port_that_is_none_is_refused(cli, port):
         ("authlib", {"JUDGEPANEL_ACCESS": "team"}, "login"),
     ],
 )
-def test_a_package_that_the_server_lacks_is_named_before_it_starts(
-    cli, monkeypatch, package, environ, extra
-):
+def test_a_package_that_the_server_lacks_is_named(cli, monkeypatch, package, environ, extra):
     monkeypatch.setitem(sys.modules, package, None)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)

@@ -1,44 +1,27 @@
 """`collect`: from pairs to votes that the next command reads."""
 
-import json
-
 import pytest
 
 from judgepanel.cli import main
 from judgepanel.collect import runner as calls
 from judgepanel.votes import load_votes
+from tests.hostile.collecting import judge, pairs_file
 from tests.hostile.hostile_endpoint import KEY, hostile_endpoint
-
-VARIABLE = "JUDGE_TEST_KEY"
 
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, KEY)
+    monkeypatch.setenv("JUDGE_KEY", KEY)
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.01)
+    prices = {"price_out": 100, "max_tokens": 20, "family": "f"}
     with hostile_endpoint() as served:
-        (tmp_path / "judges.toml").write_text(
-            "".join(
-                f'[[judge]]\nname = "{name}"\nmodel = "{name}"\nbase_url = "{served.url}"\n'
-                f'key_variable = "{VARIABLE}"\nprice_out = 100\nmax_tokens = 20\nattempts = 1\n'
-                f'per_minute = 1000000\nfamily = "f"\n'
-                for name in ("x", "=y")
-            )
-        )
+        judges = [judge(served.url, name, **prices) for name in ("x", "=y")]
+        (tmp_path / "judges.toml").write_text("\n".join(judges))
         yield served
 
 
 def pairs(folder, *instructions):
-    rows = [
-        {
-            "id": f"q{n}", "prompt": text, "output_1": "good" if n % 2 else "bad",
-            "output_2": "bad" if n % 2 else "good", "label": n % 2,
-        }
-        for n, text in enumerate(instructions)
-    ]  # fmt: skip
-    path = folder / "pairs.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return str(path)
+    return str(pairs_file(folder, instructions))
 
 
 def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys):
@@ -89,9 +72,7 @@ def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys):
     assert not asked.prompts
 
 
-def test_an_interrupted_run_says_that_what_is_finished_is_kept(
-    tmp_path, asked, capsys, monkeypatch
-):
+def test_an_interrupted_run_says_that_finished_work_is_kept(tmp_path, asked, capsys, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 

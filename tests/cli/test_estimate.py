@@ -72,9 +72,7 @@ def test_drawn_items_come_back_labelled_and_narrow_the_interval(cli, llmbar, few
     assert after["rate_hi"] - after["rate_lo"] < before["rate_hi"] - before["rate_lo"]
 
 
-def test_the_sample_of_two_systems_has_the_labels_of_the_items_that_are_drawn(
-    cli, samples, tmp_path
-):
+def test_the_sample_of_two_systems_has_the_labels_of_what_is_drawn(cli, samples, tmp_path):
     votes, drawn = samples / "two_systems_votes.csv", tmp_path / "draw.csv"
     options = ("--by", "system", "--draw", 50, "--draw-to", drawn)
     assert cli("estimate", votes, *options).status == 0

@@ -186,6 +186,5 @@ def test_a_proxy_of_the_environment_is_not_asked(cli, made, serve, silent, monke
 )
 def test_an_address_of_no_server(cli, made, url):
     ran = cli("health", "--url", url)
-    assert ran.status == 1
-    assert len(ran.out.splitlines()) == 2
+    assert (ran.status, len(ran.out.splitlines())) == (1, 2)
     assert SECRET not in ran.out + ran.err

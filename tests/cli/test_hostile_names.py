@@ -53,8 +53,7 @@ def test_nothing_hostile_reaches_the_terminal(cli, hostile, tmp_path):
 
 
 def test_a_judge_is_one_line_of_the_table(cli, hostile):
-    lines = cli("inspect", hostile).out.splitlines()
-    table = lines[-len(HOSTILE) :]
+    table = cli("inspect", hostile).out.splitlines()[-len(HOSTILE) :]
     assert sum("line break" in line for line in table) == 1
     assert max(map(len, table)) < 160
 
@@ -62,19 +61,13 @@ def test_a_judge_is_one_line_of_the_table(cli, hostile):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("inspect", "\x1b[31mnowhere.csv"),
-        ("inspect", "V", "--label-column", "\x1b[31m"),
-        ("curve", "V", "--judge", "\x1b[31m\n"),
-        ("curve", "V", "--calibrators", "\x1b[31m"),
-        ("curve", "V", "--\x1b[31m"),
-        ("curve", "V", "--splits", "\x1b[31m"),
-        ("curve", "V", "--top", "\x1b[31m"),
-        ("curve", "V", "--out", "\x1b[31m/x\n.json"),
-        ("study", "\x1b[31m\n", "V"),
-        ("\x1b[31m",),
-        ("curve", "V", "extra\n\x1b[31m"),
+        ("inspect", "\x1b[31mnowhere.csv"), ("inspect", "V", "--label-column", "\x1b[31m"),
+        ("curve", "V", "--judge", "\x1b[31m\n"), ("curve", "V", "--calibrators", "\x1b[31m"),
+        ("curve", "V", "--\x1b[31m"), ("curve", "V", "--splits", "\x1b[31m"),
+        ("curve", "V", "--top", "\x1b[31m"), ("curve", "V", "--out", "\x1b[31m/x\n.json"),
+        ("study", "\x1b[31m\n", "V"), ("\x1b[31m",), ("curve", "V", "extra\n\x1b[31m"),
     ],
-)
+)  # fmt: skip
 def test_a_refusal_shows_hostile_input_harmless_on_one_line(refused, hostile, arguments):
     line = refused(*(hostile if argument == "V" else argument for argument in arguments))
     assert is_harmless(line)
@@ -87,9 +80,7 @@ def test_a_missing_column_lists_hostile_ones_harmless(cli, hostile):
     assert is_harmless(ran.err)
 
 
-def test_the_panel_keeps_names_and_scored_items_are_no_formulas_and_read_back(
-    cli, hostile, tmp_path
-):
+def test_the_panel_keeps_names_and_scored_items_are_no_formulas(cli, hostile, tmp_path):
     panel, scored = tmp_path / "panel.json", tmp_path / "scored.csv"
     cli("recommend", hostile, *FEW, "--out", panel)
     content = json.loads(panel.read_text("utf-8"))

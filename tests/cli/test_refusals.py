@@ -27,18 +27,22 @@ def test_a_bad_file_is_refused_with_its_place(refused, tmp_path, command, case):
 
 OPTIONS = {
     "unknown study": ("study nothing V", "study … 'nothing' … panel_curve … recommend"),
-    "unknown calibrator": (
-        "curve V --calibrators none,magic",
-        "unknown calibrator … 'magic' … none, temperature",
-    ),
+    "unknown calibrator": ("curve V --calibrators none,magic",
+        "unknown calibrator … 'magic' … none, temperature"),
+    "one aggregator of several": ("study method_grid V --aggregators=bogus", "bogus … one_coin"),
+    "blank calibrators": ("study method_grid V --calibrators=,", "needs one calibrator or more"),
+    "half a panel": ("study calibrator_design V --panels=5.5", "5.5"),
+    "unknown feature": ("study pipeline_ablation V --features=width", "width"),
+    "no budgets": ("study label_budget V --budgets=x", "whole numbers"),
+    "no target": ("study label_budget V --target=nan", "above 0"),
+    "a price that is not offered": (
+        "recommend V --prefer lean --price .04", "0.005, 0.01, 0.02, 0.03, 0.05"),
     "no calibrator": ("curve V --calibrators=", "needs one calibrator or more"),
     "unknown aggregator": ("curve V --aggregator magic", "unknown aggregator … 'magic' … one_coin"),
     "unknown ranking": ("curve V --ranking cost", "unknown ranking … 'cost' … accuracy"),
     "unknown task": ("curve V --task triple", "--task … 'triple' … pointwise"),
-    "two thresholds of a judge": (
-        "curve V --threshold j1=2 --threshold 4 --threshold j1=3",
-        "--threshold is given twice for the same judges",
-    ),
+    "two thresholds of a judge": ("curve V --threshold j1=2 --threshold 4 --threshold j1=3",
+        "--threshold is given twice for the same judges"),
     "two thresholds of all": ("curve V --threshold 2 --threshold 3", "--threshold is given twice"),
     "too many splits": ("curve V --splits 10001", "'10001' … 2..10000"),
     "half a split": ("curve V --splits 1.5", "--splits … '1.5' … a whole number, or auto"),
@@ -61,10 +65,8 @@ OPTIONS = {
     "scores of another kind": ("score P V --out D/s.json", "s.json … .csv"),
     "paper recommends": ("recommend V --protocol paper", "'paper' … allowed: honest"),
     "the study recommend with k": ("study recommend V --k 3", "recommend takes no --k … '3'"),
-    "pointwise symmetric": (
-        "curve V --task pointwise --orientation symmetric",
-        "symmetric … pointwise … auto, as_given",
-    ),
+    "pointwise symmetric": ("curve V --task pointwise --orientation symmetric",
+        "symmetric … pointwise … auto, as_given"),
     "unknown option": ("curve V --magic", "--magic"),
     "option with a slip": ("curve V --split 3", "--split (found '3') … perhaps --splits is"),
     "slip without a study": ("inspect V --thresholds 3", "perhaps --threshold is meant"),
@@ -76,7 +78,7 @@ OPTIONS = {
     "sample with options": ("simulate --sample one_class --seed 2 --out D/x.csv", "'seed'"),
     "simulation of no kind": ("simulate --out D/x.xlsx", "x.xlsx … .csv, .csv.gz"),
     "simulated nowhere": ("simulate --out D/deep/x.csv", "folder to write to does not exist"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", OPTIONS)
@@ -100,8 +102,7 @@ def test_a_bad_option_is_refused_with_what_is_allowed(refused, votes, tmp_path, 
 )
 def test_a_judges_file_without_names_or_text_is_refused(refused, votes, tmp_path, content, says):
     (tmp_path / "judges.txt").write_bytes(content)
-    line = refused("curve", votes, "--judges", tmp_path / "judges.txt")
-    assert f"judges.txt: {says}" in line
+    assert f"judges.txt: {says}" in refused("curve", votes, "--judges", tmp_path / "judges.txt")
 
 
 def test_what_is_read_is_never_written_over(refused, panel, votes, tmp_path):

@@ -25,6 +25,7 @@ from judgepanel.collect import (
 from judgepanel.collect import runner as calls
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.table import REASONS
+from tests.hostile.collecting import pairs_file
 from tests.hostile.hostile_endpoint import KEY, WRONG_KEY, hostile_endpoint
 
 VARIABLE = "JUDGE_TEST_KEY"
@@ -36,20 +37,6 @@ def served(monkeypatch):
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.01)
     with hostile_endpoint() as result:
         yield result
-
-
-def pairs_file(folder, instructions):
-    path = folder / "pairs.jsonl"
-    rows = [
-        {
-            "item_id": f"q{n}", "instruction": text, "output_1": "good" if n % 2 else "bad",
-            "output_2": "bad" if n % 2 else "good", "label": n % 2,
-            "feat_kind": "x" if n % 3 else "y",
-        }
-        for n, text in enumerate(instructions)
-    ]  # fmt: skip
-    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    return path
 
 
 def judges_file(folder, url, *judges, head="", more=""):
@@ -94,8 +81,7 @@ def test_every_judge_is_asked_about_every_item_once_and_votes_come_of_it(tmp_pat
 
 def test_both_orders_are_asked_where_the_plan_says_so(tmp_path, served):
     pairs = pairs_file(tmp_path, ["a", "b"])
-    judges = judges_file(tmp_path, served.url, "x", head="both_orders = true")
-    run(pairs, judges, tmp_path / "out")
+    run(pairs, judges_file(tmp_path, served.url, "x", head="both_orders = true"), tmp_path / "out")
     assert sorted(asked(tmp_path / "out")) == [
         (item, "x", order) for item in ("q0", "q1") for order in ("AB", "BA")
     ]
@@ -115,8 +101,7 @@ def test_the_order_of_an_item_depends_on_seed_and_id_alone():
 @pytest.mark.parametrize("fault", ["busy", "broken", "empty", "half", "html", "closed"])
 def test_what_fails_for_a_while_is_asked_again(tmp_path, served, fault):
     pairs = pairs_file(tmp_path, ["plain", f"fault {fault} 2", f"fault {fault} 1 more"])
-    result = run(pairs, judges_file(tmp_path, served.url, "x"), tmp_path / "out")
-    assert result.complete
+    assert run(pairs, judges_file(tmp_path, served.url, "x"), tmp_path / "out").complete
     assert sorted(entry["attempts"] for entry in entries(tmp_path / "out")) == [1, 2, 3]
 
 
@@ -147,9 +132,7 @@ def test_an_answer_without_text_is_an_answer(tmp_path, served):
     )
 
 
-def test_a_judge_with_a_wrong_model_or_key_stops_at_once_and_others_go_on(
-    tmp_path, served, monkeypatch
-):
+def test_a_judge_with_a_wrong_model_or_key_stops_and_others_go_on(tmp_path, served, monkeypatch):
     pairs = pairs_file(tmp_path, [f"say {n}" for n in range(40)])
     judges = judges_file(tmp_path, served.url, "missing", "x", more="concurrency = 2")
     result = run(pairs, judges, tmp_path / "out")
@@ -332,8 +315,7 @@ def test_other_settings_do_not_mix_into_a_journal(tmp_path, served):
     other = judges_file(tmp_path, served.url, "x", more="temperature = 0.5")
     with pytest.raises(InputError, match="judge 'x' was asked otherwise before"):
         run(pairs, other, tmp_path / "out")
-    added = judges_file(tmp_path, served.url, "x", "y")
-    assert run(pairs, added, tmp_path / "out").made == 2
+    assert run(pairs, judges_file(tmp_path, served.url, "x", "y"), tmp_path / "out").made == 2
 
 
 def test_labels_are_those_of_the_pairs_now_and_other_texts_are_refused(tmp_path, served):
@@ -342,8 +324,7 @@ def test_labels_are_those_of_the_pairs_now_and_other_texts_are_refused(tmp_path,
     run(pairs, judges, tmp_path / "out")
     text = pairs.read_text("utf-8")
     pairs.write_text(text.replace('"label": 1', '"label": 0', 1), "utf-8")
-    more = judges_file(tmp_path, served.url, "x", "y")
-    assert run(pairs, more, tmp_path / "out").made == 4
+    assert run(pairs, judges_file(tmp_path, served.url, "x", "y"), tmp_path / "out").made == 4
     with Journal(tmp_path / "out") as journal:
         assert votes_of(journal, read_pairs(pairs)).votes.labels.tolist() == [0, 0, 0, 1]
     pairs.write_text(text.replace('"good"', '"better"', 1), "utf-8")
@@ -364,16 +345,14 @@ def test_calls_on_pairs_that_are_gone_take_nothing_off_the_estimate(tmp_path, se
 
 def test_votes_do_not_depend_on_which_call_ended_first(tmp_path, served):
     pairs = pairs_file(tmp_path, [f"say {n}" for n in range(12)])
-    judges = judges_file(tmp_path, served.url, "y", "x")
-    run(pairs, judges, tmp_path / "out")
+    run(pairs, judges_file(tmp_path, served.url, "y", "x"), tmp_path / "out")
     path = tmp_path / "out" / "outputs.jsonl"
     lines = sorted(path.read_text("utf-8").splitlines())
     for arrived in (lines, lines[::-1]):
         path.write_text("\n".join(arrived) + "\n", "utf-8")
         with Journal(tmp_path / "out") as journal:
             votes = votes_of(journal, read_pairs(pairs)).votes
-        assert votes.item_ids == read_pairs(pairs).ids
-        assert votes.judges == ("x", "y")
+        assert (votes.item_ids, votes.judges) == (read_pairs(pairs).ids, ("x", "y"))
         assert (votes.votes == votes.labels[:, None]).all()
 
 

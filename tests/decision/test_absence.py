@@ -77,8 +77,7 @@ def test_the_nll_without_a_judge_is_that_of_a_plain_loop(aggregator):
 def test_a_good_judge_is_missed_more_than_a_bad_one():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 400)
-    accuracy = np.array([0.9, 0.6, 0.6, 0.6])
-    right = rng.random((400, 4)) < accuracy
+    right = rng.random((400, 4)) < np.array([0.9, 0.6, 0.6, 0.6])
     cast = np.where(right, labels[:, None], 1 - labels[:, None]).astype(np.int8)
     votes = replace(make_votes(0, 400, 4), votes=cast, labels=labels.astype(np.int8))
     prepared, model = panel_of(votes, 4)
@@ -108,8 +107,7 @@ def vendors(seed=0, n_items=400):
     right = np.empty((n_items, 15), dtype=bool)
     for vendor, accuracy in enumerate((0.9, 0.65, 0.6)):
         alike = rng.random(n_items) < accuracy
-        own = rng.random((n_items, 5)) < 0.1
-        right[:, 5 * vendor : 5 * vendor + 5] = alike[:, None] ^ own
+        right[:, 5 * vendor : 5 * vendor + 5] = alike[:, None] ^ (rng.random((n_items, 5)) < 0.1)
     cast = np.where(right, labels[:, None], 1 - labels[:, None]).astype(np.int8)
     votes = replace(
         make_votes(0, n_items, 15), votes=cast, labels=labels.astype(np.int8), groups=None

@@ -52,20 +52,15 @@ def refusal(panel, votes):
     return str(refused.value)
 
 
-def test_grades_reach_the_score_through_file_table_and_command_line(panel, tmp_path):
+def test_grades_reach_the_score_through_file_and_table(panel, tmp_path):
     wanted = panel.model.score(codes_of(panel.model, NEW)).tolist()
     assert score(panel, NEW).p.tolist() == wanted
-    text = panel_json(panel.content)
-    (tmp_path / "panel.json").write_text(text, encoding="utf-8")
+    (tmp_path / "panel.json").write_text(panel_json(panel.content), encoding="utf-8")
     loaded = jp.load_panel(tmp_path / "panel.json")
     with warnings.catch_warnings(record=True) as sentences:
         warnings.simplefilter("always")
         assert loaded.score(frame_of(NEW), item_id="item")["p"].tolist() == wanted
     assert any("grades of the panel cut at 0.5" in str(entry.message) for entry in sentences)
-    write_votes(NEW, tmp_path / "new.csv")
-    files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "scored.csv")]
-    assert main(["score", *files[:2], "--out", files[2]]) == 0
-    assert pd.read_csv(files[2])["p"].tolist() == wanted
 
 
 def test_a_grade_counts_by_its_distance_from_the_threshold(panel):
@@ -174,15 +169,13 @@ def test_a_recommendation_on_grades_is_exported_and_kept_to_the_bit(recommended)
     assert panel_json(panel.content) == panel_json(content)
     p = recommended.model.score(codes_of(recommended.model, NEW))
     assert score(panel, NEW).p.tolist() == p.tolist()
-    again = unpack(Recommendation, pack(recommended))
-    assert again.model == recommended.model
+    assert unpack(Recommendation, pack(recommended)).model == recommended.model
     assert recommended.absence is not None
 
 
 @pytest.mark.parametrize("orientation", ["as_given", "symmetric"])
 def test_other_choices_from_a_recommendation_on_grades_score_too(recommended, orientation):
-    settings = replace(SPEC.settings, orientation=orientation)
-    spec = replace(SPEC, settings=settings)
+    spec = replace(SPEC, settings=replace(SPEC.settings, orientation=orientation))
     result = run(RECOMMEND, OLD, spec, jobs=1)
     for name in ("all, one_coin_graded, temperature", "all, joint_graded, none"):
         chosen = as_asked(OLD, replace(spec, candidate=name), result)

@@ -25,8 +25,7 @@ def independent(seed, accuracies, n_items=200):
 
 
 def with_judges(labels, votes):
-    made = make_votes(0, len(labels), votes.shape[1])
-    return replace(made, labels=labels, votes=votes)
+    return replace(make_votes(0, len(labels), votes.shape[1]), labels=labels, votes=votes)
 
 
 def joined(votes, more):
@@ -58,8 +57,7 @@ def test_everybody_is_kept_where_anti_experts_inform(seed):
 
 def test_judges_of_pure_noise_do_no_harm():
     votes = independent(5, [0.75] * 8)
-    rng = np.random.default_rng(6)
-    noisy = joined(votes, rng.integers(0, 2, (200, 12)).astype(np.int8))
+    noisy = joined(votes, np.random.default_rng(6).integers(0, 2, (200, 12)).astype(np.int8))
     alone, among = recommended(votes), recommended(noisy)
     assert among.nll.value < alone.nll.value + 0.04
 

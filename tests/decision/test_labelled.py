@@ -43,8 +43,7 @@ def test_without_wrong_answers_the_panels_own_probabilities_give_the_spread():
     own = 0.98 * 0.02 * np.log(0.98 / 0.02) ** 2
     reach = stats.t.ppf(0.975, 19) * np.sqrt(own / 20)
     assert figures.figures.nll.hi == pytest.approx(-np.log(0.98) + reach)
-    assert figures.figures.nll.lo == pytest.approx(-np.log(0.999))
-    assert figures.figures.n_wrong == 0
+    assert (figures.figures.nll.lo, figures.figures.n_wrong) == (pytest.approx(-np.log(0.999)), 0)
     assert "rests on 0 wrong answers" in labelled_sentence(figures)
 
 
@@ -75,8 +74,7 @@ def test_a_larger_spread_between_groups_is_kept():
     ("wrong", "says"), [(1, "1 wrong answer,"), (9, "9 wrong answers,"), (10, None)]
 )
 def test_fewer_than_ten_wrong_answers_are_said(wrong, says):
-    labels = np.arange(100) >= wrong
-    sentence = labelled_sentence(figures_of(labels, np.full(100, 0.9)))
+    sentence = labelled_sentence(figures_of(np.arange(100) >= wrong, np.full(100, 0.9)))
     assert ("rests on" in sentence) == (says is not None)
     assert says is None or f"It rests on {says}" in sentence
 

@@ -85,8 +85,7 @@ def test_the_reported_nll_is_that_of_what_was_chosen_in_each_split(prefer):
     seen = times > 0
     assert result.nll.value == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-11)
     assert result.nll.lo <= result.nll.value <= result.nll.hi
-    shares = [c.chosen_share for c in result.candidates]
-    assert sum(shares) == pytest.approx(1.0)
+    assert sum(c.chosen_share for c in result.candidates) == pytest.approx(1.0)
     assert result.optimism == pytest.approx(result.nll.value - result.chosen_on)
 
 
@@ -116,8 +115,7 @@ def test_what_is_chosen_does_not_depend_on_evaluation_labels():
 
 
 def test_random_judges_are_recommended_at_no_better_than_the_null():
-    votes = make_votes(7, 120, 30, low=0.5, high=0.5)
-    recommendation = run(RECOMMEND, votes, spec_of(), jobs=1)
+    recommendation = run(RECOMMEND, make_votes(7, 120, 30, low=0.5, high=0.5), spec_of(), jobs=1)
     assert recommendation.nll.value > recommendation.null_nll - 0.02
     assert recommendation.optimism > -0.05
 
@@ -206,8 +204,7 @@ def test_the_runner_up_is_held_against_the_chosen_one(result):
 
 
 def test_the_order_of_the_judges_moves_no_bit(result):
-    shuffled = VOTES.with_judges(VOTES.judges[::-1])
-    recommendation = run(RECOMMEND, shuffled, spec_of(), jobs=1)
+    recommendation = run(RECOMMEND, VOTES.with_judges(VOTES.judges[::-1]), spec_of(), jobs=1)
     assert json.dumps(to_plain(recommendation)) == json.dumps(to_plain(result))
 
 
@@ -327,8 +324,7 @@ def test_one_pipeline_is_the_heaviest_member():
 
 def test_everyone_is_an_average_over_panels_of_all_judges():
     choice = choice_of("everyone", 1.0, 1.0, 0.2, 0.2)
-    assert choice.taken is None
-    assert choice.weights[:2].tolist() == [0.0, 0.0]
+    assert (choice.taken, choice.weights[:2].tolist()) == (None, [0.0, 0.0])
 
 
 def test_every_preference_takes_candidates_whose_weights_add_up_to_one():
@@ -403,8 +399,7 @@ def test_lean_is_the_smallest_within_the_price(seed, price):
     panels, costs = rng.random((12, 6)) < 0.5, rng.integers(1, 4, 6).astype(float)
     losses = rng.uniform(-0.01, 0.06, 12)
     for known in (None, costs):
-        sizes = sizes_of(panels, known)
-        taken = lean_choice(sizes, losses, (1e9, 6), price)
+        taken = lean_choice(sizes_of(panels, known), losses, (1e9, 6), price)
         size = panels.sum(axis=1) if known is None else (panels * costs).sum(axis=1)
         affordable = losses <= price
         if affordable.any():
@@ -472,8 +467,7 @@ def test_the_best_judge_alone_is_ranked_in_every_split_and_scored_on_the_others(
         right[drawn.evaluation] += agree[drawn.evaluation, best]
         times[drawn.evaluation] += 1
     seen = times > 0
-    assert alone.k == 1
-    assert alone.accuracy.value == pytest.approx((right[seen] / times[seen]).mean())
+    assert (alone.k, alone.accuracy.value) == (1, pytest.approx((right[seen] / times[seen]).mean()))
     assert alone.accuracy.lo < alone.accuracy.value < alone.accuracy.hi
 
 
@@ -507,8 +501,7 @@ def test_part_of_the_upper_half_of_the_interval_of_the_loss_counts_too(result):
     n = len(result.reading("nll", PRICE).judges)
     reach = PRICE / CAUTION
     for share, marked in ((0.9, "Lean"), (1.1, "Best")):
-        loss = (0.0, -0.1, share * reach)
-        assert carded(result, judges=n // 3, loss=loss).marked == marked
+        assert carded(result, judges=n // 3, loss=(0.0, -0.1, share * reach)).marked == marked
 
 
 def test_from_a_single_split_lean_is_not_marked():

@@ -60,8 +60,7 @@ def test_items_are_known_again_whatever_was_done_to_the_file():
 
 def test_pointwise_items_have_no_swap():
     past = VOTES.with_task("pointwise")
-    flipped = flip_items(past, np.ones(past.n_items, bool))
-    assert not compared(past, flipped).rows.any()
+    assert not compared(past, flip_items(past, np.ones(past.n_items, bool))).rows.any()
     assert compared(past, past).wholly
 
 
@@ -122,8 +121,7 @@ def test_items_without_votes_are_never_known_again():
 
 def test_hashes_are_sorted_bounded_and_tell_no_order(monkeypatch):
     rows = training_items.rows_content(VOTES, VOTES.judges, VOTES.judges, SALT)
-    assert rows["votes_of_all"] is None
-    assert rows["votes"] == sorted(rows["votes"])
+    assert (rows["votes_of_all"], rows["votes"]) == (None, sorted(rows["votes"]))
     assert {len(entry) for entry in rows["votes"] + rows["id_and_votes"]} == {16}
     shuffled = VOTES.with_items(np.random.default_rng(0).permutation(VOTES.n_items))
     assert training_items.rows_content(shuffled, VOTES.judges[::-1], VOTES.judges, SALT) == rows
@@ -132,8 +130,7 @@ def test_hashes_are_sorted_bounded_and_tell_no_order(monkeypatch):
     assert MOST_ROWS == 20_000
     monkeypatch.setattr("judgepanel.decision.training_items.MOST_ROWS", 50)
     few = training_items.rows_content(VOTES, VOTES.judges, VOTES.judges, SALT)
-    assert few["n_items"] == 200
-    assert few["votes"] == rows["votes"][:50]
+    assert (few["n_items"], few["votes"]) == (200, rows["votes"][:50])
 
 
 @pytest.mark.parametrize("name", ["llmbar", *map(larger, ("rewardbench", "mozafari", "sentpop"))])
@@ -173,8 +170,7 @@ def alike(rng, n_groups, size, n_judges=7):
 
 
 def test_one_item_of_each_group_makes_the_thresholds():
-    votes = make_votes(3, 100, 4, groups=25)
-    parts = training_items.slices(votes, 0.6, 0)
+    parts = training_items.slices(make_votes(3, 100, 4, groups=25), 0.6, 0)
     held, model = parts.held_out, panel_from(parts.fitted, parts.fitted.n_judges)
     rows = training_items.one_each(held)
     assert sorted(held.groups[row] for row in rows) == sorted(set(held.groups))
@@ -272,8 +268,7 @@ def test_counts_are_those_of_a_loop():
 
 def test_p_values_are_fishers_and_holms():
     past, new = make_votes(0, 80, 3, missing=0.2), make_votes(1, 60, 3, missing=0.4)
-    drift = drift_compared(past, new)
-    frame = drift.frame()
+    frame = drift_compared(past, new).frame()
     for row in frame[frame["measure"] == "voted"].itertuples():
         hits, others = round(row.before * 80), round(row.after * 60)
         exact = stats.fisher_exact([[hits, 80 - hits], [others, 60 - others]])[1]
@@ -316,9 +311,7 @@ def test_counts_that_no_votes_can_have_are_no_error():
     [(8, 8, 200, 200, True, 0), (60, 5, 80, 500, False, 0), (6, 6, 200, 200, True, 20)],
     ids=["all judges", "the best few, symmetric", "groups"],
 )
-def test_without_drift_at_most_one_file_in_twenty_warns(
-    n_judges, remaining, n_past, n_new, as_given, groups
-):
+def test_without_drift_few_files_warn(n_judges, remaining, n_past, n_new, as_given, groups):
     rng = np.random.default_rng(0)
     warned = 0
     for _ in range(100):
@@ -355,11 +348,9 @@ def test_a_broken_judge_is_found_and_named(as_given):
 
 
 def test_swapped_pairs_are_no_drift_unless_their_order_has_a_meaning():
-    rng = np.random.default_rng(2)
-    past = votes_of(rng, 300, np.full(6, 0.75))
+    past = votes_of(np.random.default_rng(2), 300, np.full(6, 0.75))
     one_class = flip_items(past, past.labels == 0)
-    measures = {change.measure for change in drift_compared(past, one_class).significant}
-    assert measures == {"ones"}
+    assert {change.measure for change in drift_compared(past, one_class).significant} == {"ones"}
     drift = drift_compared(past, one_class, as_given=False)
     assert drift.significant == ()
     assert {change.measure for change in drift.changes} == {"voted", "agreed", "n_votes"}
@@ -380,8 +371,7 @@ def test_groups_of_copies_count_once():
     assert not drift_compared(past, new).significant
     assert drift_compared(replace(past, groups=None), replace(new, groups=None)).significant
     assert not drift_compared(past, replace(new, groups=None)).significant
-    once = replace(past, groups=None)
-    of_items = drift_compared(once, replace(new, groups=None)).expected
+    of_items = drift_compared(replace(past, groups=None), replace(new, groups=None)).expected
     assert drift_compared(past, new).expected > 3 * of_items
 
 
@@ -429,8 +419,7 @@ def test_absent_judges_are_not_compared_and_agreement_is_not_either():
 
 
 def test_the_sentence_names_judges_with_numbers():
-    rng = np.random.default_rng(5)
-    past = votes_of(rng, 300, np.full(5, 0.75), missing=0.0)
+    past = votes_of(np.random.default_rng(5), 300, np.full(5, 0.75), missing=0.0)
     votes = past.votes.copy()
     votes[:150, 1] = MISSING
     (sentence,) = training_items.drift_sentences(drift_compared(past, replace(past, votes=votes)))

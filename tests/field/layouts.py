@@ -82,67 +82,29 @@ def benchmark_results_with_repeated_ids() -> Case:
     return Case("scores.zip", archive(files), pairs, tuple(names), right, labels, notes=notes)
 
 
-def _inspect(world: World, scorers: list[dict[str, Any]], samples: list[dict[str, Any]]) -> bytes:
-    return json.dumps(
-        {
-            "version": 2,
-            "status": "success",
-            "eval": {"run_id": "r", "created": "2026-03-04T05:06:07+00:00", "task": "replies",
-                     "task_id": "t", "model": "mock/one", "dataset": {}, "config": {},
-                     "scorers": scorers},
-            "plan": {}, "results": {}, "stats": {},
-            "samples": [
-                {"id": f"i{k}", "epoch": 1, "input": world.text(), "target": world.text(2),
-                 "messages": [], "output": {"model": "mock/one", "completion": world.text()},
-                 "metadata": {}} | sample
-                for k, sample in enumerate(samples)
-            ],
-        }
-    ).encode()  # fmt: skip
-
-
-def _right(vote: int) -> str:
-    return "C" if vote else "I"
-
-
 @case
 def ratings_collected_in_a_list() -> Case:
     """A log whose one scorer holds a list with the ratings of four judges, some of them NaN."""
     world = World.of(3, 90, [0.9, 0.85, 0.75, 0.65], 0.6)
     gone = lost(world, [0.03, 0.03, 0.2, 0.05])
     samples = [
-        {"scores": {"panel": {"value": [float("nan") if gone[i, j] else _right(v)
+        {"id": f"i{k}", "epoch": 1, "input": world.text(), "target": world.text(2),
+         "messages": [], "output": {"model": "mock/one", "completion": world.text()},
+         "metadata": {},
+         "scores": {"panel": {"value": [float("nan") if gone[k, j] else "IC"[v]
                                         for j, v in enumerate(votes)]},
-                    "human": {"value": _right(label)}}}
-        for i, label, votes in world
+                    "human": {"value": "IC"[label]}}}
+        for k, label, votes in world
     ]  # fmt: skip
-    data = _inspect(world, [{"name": "panel", "options": {"reducer": "collect"}}], samples)
+    log = {
+        "version": 2, "status": "success", "plan": {}, "results": {}, "stats": {},
+        "eval": {"run_id": "r", "created": "2026-03-04T05:06:07+00:00", "task": "replies",
+                 "task_id": "t", "model": "mock/one", "dataset": {}, "config": {},
+                 "scorers": [{"name": "panel", "options": {"reducer": "collect"}}]},
+        "samples": samples,
+    }  # fmt: skip
     return Case(
-        "log.json", data, ids("i{}", 90), ids("panel/{}", 4, 1),
-        without(world.votes, gone), world.labels, task="pointwise",
-    )  # fmt: skip
-
-
-@case
-def grades_that_are_not_a_number() -> Case:
-    """An archive of samples: what a grader could not say is NaN."""
-    graders = ["lab-a/large", "lab-b/mid", "lab-c/small"]
-    world = World.of(4, 100, [0.9, 0.82, 0.78], 0.55)
-    gone = lost(world, [0.01, 0.03, 0.35])
-    failed = {"value": float("nan"), "explanation": "Grade not found in model output: none"}
-    graded = []
-    for i, label, votes in world:
-        scores: dict[str, Any] = {"human": {"value": _right(label)}}
-        for j, vote in enumerate(votes):
-            given = {"value": _right(vote), "explanation": f"Well. GRADE: {_right(vote)}"}
-            scores[f"graded{j or ''}"] = failed if gone[i, j] else given
-        graded.append({"scores": scores})
-    scorers = [{"name": "graded", "options": {"model": grader}} for grader in graders]
-    log = json.loads(_inspect(world, [*scorers, {"name": "human", "options": {}}], graded))
-    samples = {f"samples/{s['id']}_epoch_1.json": json.dumps(s) for s in log.pop("samples")}
-    return Case(
-        "log.eval", archive({**samples, "header.json": json.dumps(log)}), ids("i{}", 100),
-        tuple(f"graded/{grader}" for grader in graders),
+        "log.json", json.dumps(log).encode(), ids("i{}", 90), ids("panel/{}", 4, 1),
         without(world.votes, gone), world.labels, task="pointwise",
     )  # fmt: skip
 
@@ -407,20 +369,6 @@ def two_scales_in_one_judge() -> Case:
 
 
 @case
-def annotators_without_a_label() -> Case:
-    """Twenty annotator columns that are nearly empty; two of them have no vote."""
-    world = World.of(23, 200, [0.85] * 8 + [0.7] * 12)
-    gone = lost(world, [0.9] * 18 + [1.0, 1.0])
-    cells = without(world.votes, gone)
-    rows = [["id", "label", *(f"ann{k:02}" for k in range(20))]]
-    rows += [[i, label, *("" if v < 0 else v for v in cells[i])] for i, label, _ in world]
-    return Case(
-        "sparse.csv", table(rows), ids("{}", 200), tuple(f"ann{k:02}" for k in range(18)),
-        cells[:, :18], world.labels, notes=("have no votes",),
-    )  # fmt: skip
-
-
-@case
 def nearly_one_class() -> Case:
     """Three of sixty fail; one judge always passes and one repeats the label."""
     world = World.of(25, 60, [0.9, 0.8], 1.0)
@@ -479,23 +427,6 @@ def verdicts_in_both_orders() -> Case:
 
 
 @case
-def runs_of_a_judge() -> Case:
-    """Every judge was asked five times."""
-    world = World.of(30, 75, [0.86, 0.8, 0.7])
-    votes = world.votes.copy()
-    rows: list[list[Any]] = [["sample_id", "judge", "run", "verdict", "gold"]]
-    for i, label, row in world:
-        for j, vote in enumerate(row):
-            runs = [vote if world.some(0.85) else 1 - vote for _ in range(5)]
-            rows += [[i, f"j{j}", run, PASS[v], PASS[label]] for run, v in enumerate(runs, 1)]
-            votes[i, j] = int(sum(runs) > 2)
-    return Case(
-        "runs.csv", table(rows), ids("{}", 75), ids("j{}", 3), votes, world.labels,
-        task="pointwise", notes=("majority of up to 5 runs",),
-    )  # fmt: skip
-
-
-@case
 def raters_of_a_comparison() -> Case:
     """Raters without names in each example; their scores are turned back already."""
     world = World.of(33, 70, [0.86, 0.8, 0.76])
@@ -527,7 +458,7 @@ def raters_of_a_comparison() -> Case:
 
 @case
 def people_as_rows() -> Case:
-    """A survey: three header rows, a person per row, a question per column."""
+    """A survey: three header rows, a person per row, a question per column; some have no label."""
     world = World.of(36, 50, [0.9, 0.86, 0.84, 0.8, 0.78, 0.74, 0.7, 0.62])
     votes = world.votes.copy()
     votes[20:, 7] = MISSING
@@ -540,11 +471,14 @@ def people_as_rows() -> Case:
     for k in range(8):
         said = ["" if v < 0 else ("Reply A" if v else "Reply B") for v in votes[:, k]]
         rows.append(["2026-05-01 09:00:00", "IP Address", 100, "True", f"R_{k:04}", *said])
-    labels = [["question", "label"]]
-    labels += [[f"Q{i + 1}", "A" if label else "B"] for i, label, _ in world]
+    unknown = (3, 17, 31)
+    labels = world.labels.copy()
+    labels[[*unknown]] = MISSING
+    key = [["question", "label"]]
+    key += [[f"Q{i + 1}", "AB"[1 - label]] for i, label, _ in world if i not in unknown]
     return Case(
-        "survey.csv", table(rows), ids("Q{}", 50, 1), ids("R_{:04}", 8), votes, world.labels,
-        label_file=table(labels), task="pairwise",
+        "survey.csv", table(rows), ids("Q{}", 50, 1), ids("R_{:04}", 8), votes, labels,
+        label_file=table(key), task="pairwise", notes=("Rows are judges",),
         steps=(("--transpose", {"transpose": True}),),
     )  # fmt: skip
 
@@ -700,25 +634,6 @@ def answers_of_models_to_choices() -> Case:
 
 
 @case
-def games_against_a_baseline() -> Case:
-    """A judge's two games on each question: first the baseline is A, then the model is."""
-    world = World.of(54, 60, [0.9, 0.75])
-    files = {}
-    for j, judge in enumerate(("judge-x", "judge-y")):
-        records = []
-        for i, _, row in world:
-            first, second = ("A>>B", "A<B") if row[j] else ("B>A", "B<<A")
-            games = [{"judgment": world.text(), "score": score} for score in (first, second)]
-            records.append({"uid": f"u{i}", "judge": judge, "model": "new", "games": games})
-        files[f"model_judgment/{judge}/new.jsonl"] = lines(records)
-    labels = [["uid", "label"], *([f"u{i}/new", "AB"[1 - label]] for i, label, _ in world)]
-    return Case(
-        "games.zip", archive(files), ids("u{}/new", 60), ("judge-x", "judge-y"), world.votes,
-        world.labels, label_file=table(labels), task="pairwise",
-    )  # fmt: skip
-
-
-@case
 def verdicts_with_errors_and_honest_explanations() -> Case:
     """Judges in a list with an error object where one failed; explanations speak of errors too."""
     world = World.of(55, 70, [0.9, 0.8, 0.75])
@@ -744,23 +659,6 @@ def verdicts_with_errors_and_honest_explanations() -> Case:
         "export.json", json.dumps(records).encode(), ids("q{}", 70), ids("judge-{}", 3),
         without(world.votes, gone), world.labels, task="pointwise",
         notes=("since the answer failed",),
-    )  # fmt: skip
-
-
-@case
-def judges_as_rows_with_some_labels() -> Case:
-    """One row per judge; the answer key has no row for some of the items."""
-    world = World.of(57, 50, [0.85, 0.8, 0.75, 0.7])
-    labels = world.labels.copy()
-    labels[[3, 17, 31]] = MISSING
-    rows = [["judge", "kind", *(f"Q{i}" for i in range(50))]]
-    rows += [[f"judge-{j}", "llm", *("NY"[vote] for vote in world.votes[:, j])] for j in range(4)]
-    key = [["question", "correct"]]
-    key += [[f"Q{i}", "NY"[label]] for i, label in enumerate(labels.tolist()) if label != MISSING]
-    return Case(
-        "judges.csv", table(rows), ids("Q{}", 50), ids("judge-{}", 4), world.votes, labels,
-        label_file=table(key), steps=(("--transpose", {"transpose": True}),),
-        notes=("Rows are judges",),
     )  # fmt: skip
 
 
@@ -839,4 +737,5 @@ def repeated_assignments_with_ids_of_their_own() -> Case:
     return Case(
         "annotations.csv", table([head, *rows]), ids("T-{:03}", 60), ids("Ann {}", 3), world.votes,
         labels, steps=(("--run-column", {"run_column": "Assignment"}),), task="pointwise",
+        notes=("majority of up to 2 runs",),
     )  # fmt: skip

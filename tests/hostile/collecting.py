@@ -1,6 +1,7 @@
 """Runs of `collect` against malicious endpoints: their files and outcomes."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from judgepanel.votes import Loaded, load_votes
@@ -27,6 +28,21 @@ def prepared(folder: Path, *judges: str, items: int = ITEMS) -> list[str]:
     (folder / "judges.toml").write_text("\n".join(judges))
     files = [str(folder / name) for name in ("pairs.jsonl", "judges.toml")]
     return ["collect", *files, "--out", str(folder / "out")]
+
+
+def pairs_file(folder: Path, instructions: Iterable[str]) -> Path:
+    """Pairs of which the first response is good for odd numbers, as their labels say."""
+    path = folder / "pairs.jsonl"
+    rows = [
+        {
+            "item_id": f"q{n}", "instruction": text, "output_1": "good" if n % 2 else "bad",
+            "output_2": "bad" if n % 2 else "good", "label": n % 2,
+            "feat_kind": "x" if n % 3 else "y",
+        }
+        for n, text in enumerate(instructions)
+    ]  # fmt: skip
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return path
 
 
 def votes_in(folder: Path) -> Loaded:

@@ -221,15 +221,11 @@ ATTACKS["missing"] = _status("404 Not Found")
 FAULT = re.compile(r"fault (\w+) (\d+)")
 FAULTS: dict[str, Attack] = {
     "busy": _status("429 Too Many Requests", "retry-after: 0.02"),
-    "broken": _status("500 Internal Server Error"),
-    "refused": _status("400 Bad Request"),
-    "empty": _body(completion(choices=[])),
-    "silent": _written(None),
-    "half": _raw('{"id": "x", "choices": [{"mess'),
-    "html": _raw("<html>gateway</html>"),
-    "closed": _say(b""),
-    "hangs": partial(_drip, b"", b""),
-}
+    "broken": _status("500 Internal Server Error"), "refused": _status("400 Bad Request"),
+    "empty": _body(completion(choices=[])), "silent": _written(None),
+    "half": _raw('{"id": "x", "choices": [{"mess'), "html": _raw("<html>gateway</html>"),
+    "closed": _say(b""), "hangs": partial(_drip, b"", b""),
+}  # fmt: skip
 
 
 def _read(caller: socket.socket) -> Request | None:

@@ -7,6 +7,7 @@ the death of the process, is a fault. Tests run the targets briefly, ``./run ben
 from __future__ import annotations
 
 import copy
+import csv
 import gzip
 import io
 import json
@@ -15,6 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -32,8 +34,10 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.formats import unzip
+from judgepanel.votes.imports import KINDS, read_kind
 from judgepanel.votes.load import open_table
 from judgepanel.votes.outputs import read_verdict
+from judgepanel.votes.sources import source_in
 from tests.helpers import make_votes
 from tests.hostile import attacks
 
@@ -135,8 +139,7 @@ def _in_workbook(name: str) -> Target:
 def _panel() -> bytes:
     """A panel file with all that an export holds, so that mutations reach every check of it."""
     votes, spec = make_votes(0, 40, 3), RecommendSpec(Settings(splits=3))
-    result = run(RECOMMEND, votes, spec, jobs=1)
-    return panel_json(export_panel(result, votes, spec, ())).encode()
+    return panel_json(export_panel(run(RECOMMEND, votes, spec, jobs=1), votes, spec, ())).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,16 @@ def _tools(folder: str, *names: str, form: str = "json") -> tuple[bytes, ...]:
     return tuple((_TOOLS / folder / f"{name}.{form}").read_bytes() for name in names)
 
 
+def _as_kind(kind: str, data: bytes) -> object:
+    return read_kind(source_in("v.json", data), kind).lines("v.json")
+
+
+def _every_kind(data: bytes) -> None:
+    """Read as results of all kinds, of which it is one; each refusal is a line."""
+    for kind in KINDS:
+        is_read(Target(partial(_as_kind, kind), ()), data)
+
+
 def _answer(data: bytes) -> None:
     with suppress(BadAnswer):
         unpacked(data)
@@ -168,49 +181,40 @@ def _answer(data: bytes) -> None:
 TARGETS: MappingProxyType[str, Target] = MappingProxyType(
     {
         "csv": Target(_file("v.csv"), (WIDE, LONG, WIDE.replace(b"\n", b"\r\n"))),
-        "csv.gz": Target(
-            _file("v.csv.gz"), (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b""))
-        ),
+        "csv.gz": Target(_file("v.csv.gz"),
+            (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b""))),
         "jsonl": Target(_file("v.jsonl"), (LINES, OUTPUTS)),
         "parquet": Target(_file("v.parquet"), (_parquet(),)),
         "arrow": Target(_file("v.arrow"), (_arrow(stream=False), _arrow(stream=True))),
         "xlsx": Target(_file("v.xlsx"), (_workbook(),)),
         "xlsx sheet": _in_workbook("xl/worksheets/sheet1.xml"),
         "xlsx book": _in_workbook("xl/workbook.xml"),
-        "zip": Target(
-            _file("v.zip"),
-            (
-                attacks.zipped(log__json=[INSPECT]),
-                attacks.zipped(log__json=[INSPECT], o__jsonl=[OUTPUTS]),
-            ),
-        ),
+        "zip": Target(_file("v.zip"), (attacks.zipped(log__json=[INSPECT]),
+            attacks.zipped(log__json=[INSPECT], o__jsonl=[OUTPUTS]))),
         "eval": Target(_file("v.eval"), _tools("inspect-0.3.60", "pairs-hasty", form="eval")),
-        "Inspect AI": Target(
-            _file("v.json"), (INSPECT, *_tools("inspect-0.3.60", "pairs-hasty", "sums"))
-        ),
+        "Inspect AI": Target(_file("v.json"),
+            (INSPECT, *_tools("inspect-0.3.60", "pairs-hasty", "sums"))),
         "promptfoo": Target(_file("v.json"), _tools("promptfoo-0.121.20", "pairs", "rubric")),
         "LLMBar": Target(_member("Natural/evaluators/j/Vanilla/result.json"), (LLMBAR,)),
         "JudgeBench": Target(
             _file("dataset=judgebench,response_model=x,judge_name=arena_hard,judge_model=m.jsonl"),
-            (JUDGEBENCH,),
-        ),
-        "RewardBench": Target(
-            _member("eval-set-scores/org/reward.json"), (REWARDBENCH, REWARDBENCH_2)
-        ),
+            (JUDGEBENCH,)),
+        "RewardBench": Target(_member("eval-set-scores/org/reward.json"),
+            (REWARDBENCH, REWARDBENCH_2)),
         "arena": Target(_file("v.json"), (ARENA,)),
         "AlpacaEval": Target(_file("v.json"), (ALPACAEVAL,)),
         "OpenAI Evals": Target(_file("v.jsonl"), (OPENAI_EVALS,)),
         "exports": Target(_file("v.csv"), tuple(EXPORTS.values())),
+        "every kind": Target(_every_kind, (REWARDBENCH, REWARDBENCH_2, ARENA, ALPACAEVAL, *(
+            _written([*csv.DictReader(io.StringIO(t.decode()))]) for t in EXPORTS.values()))),
         "unnamed": Target(open_table, (WIDE, LINES, _parquet())),
         "gzip": Target(unzip, (gzip.compress(WIDE) + gzip.compress(b""),)),
-        "verdict": Target(
-            lambda data: read_verdict(data.decode("utf-8", "replace")),
-            (b"<think>no</think>\nOutput (a) is better.", b'{"winner": "B"}', b"**A** [[B>>A]]"),
-        ),
+        "verdict": Target(lambda data: read_verdict(data.decode("utf-8", "replace")),
+            (b"<think>no</think>\nOutput (a) is better.", b'{"winner": "B"}', b"**A** [[B>>A]]")),
         "panel": Target(load_panel, (_panel(),)),
         "answer": Target(_answer, (pack(answer_to(Ask("v.csv", len(WIDE)), [WIDE])),)),
     }
-)
+)  # fmt: skip
 
 _PIECES = (
     *(b"\0", b'"', b"\n", b"\r", b",", b";", b"\t", b"'", b"\\", b"=", b"{", b"}", b"[", b"]"),

@@ -28,9 +28,7 @@ def test_what_is_odd_and_an_answer_all_the_same_is_a_vote(tmp_path, here, attack
 
 
 @pytest.mark.parametrize("attack", UNUSABLE)
-def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
-    tmp_path, here, capsys, attack
-):
+def test_an_output_that_no_file_holds_is_escaped_and_is_no_vote(tmp_path, here, capsys, attack):
     run = prepared(tmp_path, judge(here.url, "fine"), judge(here.url, attack))
     assert main(run) == 0
     assert f"4 outputs of '{attack}' are kept escaped and not read" in capsys.readouterr().out
@@ -40,10 +38,8 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
     rows = np.array([uploaded.votes.item_ids.index(name) for name in loaded.votes.item_ids])
     as_written = uploaded.votes.with_items(rows).with_judges(loaded.votes.judges)
     assert (as_written.votes == loaded.votes.votes).all()
-    reasons = {
-        coverage.judge: coverage.reasons[verdicts.REASONS.index("unusable")]
-        for coverage in uploaded.coverage.judges
-    }
+    place = verdicts.REASONS.index("unusable")
+    reasons = {judge.judge: judge.reasons[place] for judge in uploaded.coverage.judges}
     assert reasons == {"fine": 0, attack: ITEMS}
     most = calls.longest_text(max_tokens=1024)
     for entry in entries(tmp_path):
@@ -97,8 +93,7 @@ def test_all_attacks_at_once_leave_an_honest_judge_all_its_votes(tmp_path, here)
     others = sorted(ATTACKS.keys() - NO_ANSWER.keys())
     hostile = [judge(here.url, attack, price_out=10) for attack in others] + silent
     fine = judge(here.url, "fine", price_out=10)
-    run = prepared(tmp_path, *hostile, fine, items=2)
-    assert main([*run, "--max-cost", "100"]) == 1
+    assert main([*prepared(tmp_path, *hostile, fine, items=2), "--max-cost", "100"]) == 1
     loaded = votes_in(tmp_path)
     assert n_votes(loaded, "fine") == 2
     assert sum(n_votes(loaded, attack) for attack in READ_AS_A_VOTE) == 2 * len(READ_AS_A_VOTE)
@@ -133,11 +128,8 @@ def test_memory_is_bounded_by_what_is_read_of_an_answer(tmp_path, here):
     assert all(here.asked(attack) == ITEMS for attack in large)
 
 
-def test_nothing_of_an_output_reaches_the_terminal_or_a_spreadsheet_as_a_command(
-    tmp_path, here, capsys
-):
-    run = prepared(tmp_path, judge(here.url, "ansi"), judge(here.url, "formula"))
-    assert main(run) == 0
+def test_no_output_reaches_a_terminal_or_a_spreadsheet_as_a_command(tmp_path, here, capsys):
+    assert main(prepared(tmp_path, judge(here.url, "ansi"), judge(here.url, "formula"))) == 0
     printed = capsys.readouterr()
     assert all(char.isprintable() or char == "\n" for char in printed.out + printed.err)
     lines = (tmp_path / "out" / "outputs.jsonl").read_bytes().decode().split("\n")
@@ -156,5 +148,4 @@ def test_a_server_with_a_new_name_for_every_answer_fills_no_table(tmp_path, here
 
     monkeypatch.setitem(ATTACKS, "renamed", renamed)
     assert main(prepared(tmp_path, judge(here.url, "renamed"), items=60)) == 0
-    table = (tmp_path / "out" / "judges.csv").read_text()
-    assert table.count("model-") == NAMES
+    assert (tmp_path / "out" / "judges.csv").read_text().count("model-") == NAMES

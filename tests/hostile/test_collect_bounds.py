@@ -35,9 +35,7 @@ def test_a_count_of_tokens_is_a_whole_number_up_to_the_most():
     assert [calls.count_of(count) for count in (-1, most + 1, 0.5, True)] == [None] * 4
 
 
-def test_a_judge_that_reports_more_than_it_may_use_takes_nothing_from_others(
-    tmp_path, here, capsys
-):
+def test_a_judge_that_reports_more_than_it_may_takes_nothing_from_others(tmp_path, here, capsys):
     prices = {"price_in": 1, "price_out": 10, "max_tokens": 100, "concurrency": 1}
     judges = [judge(here.url, name, **prices) for name in ("usage-too-many", "fine")]
     run = prepared(tmp_path, *judges, items=30)
@@ -80,22 +78,13 @@ HOUR = datetime.now(UTC) + timedelta(hours=1)
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [
-        ("2", 2.0),
-        ("0.5", 0.5),
-        ("1e9", 60.0),
-        ("1e400", 60.0),
-        ("9" * 50, 60.0),
+        ("2", 2.0), ("0.5", 0.5), ("1e9", 60.0), ("1e400", 60.0), ("9" * 50, 60.0),
         pytest.param(format_datetime(HOUR, usegmt=True), 60.0, id="in an hour"),
         pytest.param(format_datetime(HOUR - timedelta(days=9), usegmt=True), 0.0, id="days ago"),
-        ("-5", 0.0),
-        ("nan", 0.0),
-        ("inf", 0.0),
-        ("soon", 0.0),
-        ("Mon, 99 Foo 99999 99:99:99 GMT", 0.0),
-        ("9" * 90_000 + "x", 0.0),
-        ("", 0.0),
+        ("-5", 0.0), ("nan", 0.0), ("inf", 0.0), ("soon", 0.0),
+        ("Mon, 99 Foo 99999 99:99:99 GMT", 0.0), ("9" * 90_000 + "x", 0.0), ("", 0.0),
     ],
-)
+)  # fmt: skip
 def test_a_pause_that_a_server_asks_for_is_at_most_a_minute(header, seconds):
     assert calls._asked_for(header) == seconds
 
@@ -151,9 +140,7 @@ def test_a_key_goes_to_the_endpoint_of_its_judge_only(tmp_path, here):
 
 
 @pytest.mark.parametrize("key", ["sk-a\nx-evil: 1", "sk-a b", "sk-ключ", "sk-\x1b[31m"])
-def test_a_key_that_no_header_carries_is_refused_without_being_shown(
-    tmp_path, here, monkeypatch, capsys, key
-):
+def test_a_key_that_no_header_carries_is_not_shown(tmp_path, here, monkeypatch, capsys, key):
     monkeypatch.setenv("JUDGE_KEY", key)
     assert main(prepared(tmp_path, judge(here.url, "fine"))) == 2
     printed = capsys.readouterr()
@@ -170,9 +157,7 @@ def test_a_key_that_no_header_carries_is_refused_without_being_shown(
         ("feat_x", "inf", "column 'feat_x': an infinite number"),
     ],
 )
-def test_what_votes_would_be_refused_for_is_refused_before_anything_is_paid(
-    tmp_path, here, capsys, column, value, sentence
-):
+def test_bad_pairs_are_refused_before_any_call(tmp_path, here, capsys, column, value, sentence):
     run = prepared(tmp_path, judge(here.url, "fine"))
     pairs = {"id": "q", "prompt": "p", "output_1": "x", "output_2": "y"}
     rows = [pairs | {column: "1"}, pairs | {"id": "r", column: value}]
@@ -243,9 +228,7 @@ def test_votes_are_written_whole_or_not_at_all(tmp_path, here, monkeypatch, caps
     }  # fmt: skip
 
 
-def test_one_judge_that_writes_much_does_not_keep_votes_from_being_read(
-    tmp_path, here, monkeypatch
-):
+def test_a_judge_that_writes_much_does_not_keep_votes_from_being_read(tmp_path, here, monkeypatch):
     monkeypatch.setattr("judgepanel.votes.limits.MAX_UPLOAD_MB", 0.001)
     assert main(prepared(tmp_path, judge(here.url, "fine"), items=8)) == 0
     assert (tmp_path / "out" / "votes.csv").exists()
@@ -266,8 +249,7 @@ def test_hostile_ids_name_no_file_and_come_back_as_they_were(tmp_path, here):
     assert here.asked("fine") == len(HOSTILE_IDS)
     ids = read_pairs(tmp_path / "pairs.jsonl").ids
     assert votes_in(tmp_path).votes.item_ids == ids
-    uploaded = load_votes(tmp_path / "out" / "outputs.jsonl", need_labels=False)
-    assert uploaded.votes.item_ids == ids
+    assert load_votes(tmp_path / "out" / "outputs.jsonl", need_labels=False).votes.item_ids == ids
     assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {
         "pairs.jsonl", "judges.toml", ".lock", "outputs.jsonl", "votes.csv", "judges.csv"
     }  # fmt: skip

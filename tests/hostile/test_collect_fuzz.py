@@ -104,8 +104,7 @@ def run(folder, out, replies, cap):
     with pytest.MonkeyPatch.context() as patch, Journal(out) as journal:
         patch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", handle)
         outcome = collect(pairs, plan, journal, max_cost=cap)
-        rows = judge_rows(journal, plan)
-        assert rows["outputs"].tolist() == [outcome.finished]
+        assert judge_rows(journal, plan)["outputs"].tolist() == [outcome.finished]
         return outcome, votes_of(journal, pairs).votes if outcome.finished else None
 
 

@@ -112,12 +112,6 @@ def test_no_page_around_ours_may_steer_it(server):
     assert json.loads(body)["allowedOrigins"] == []
 
 
-def test_a_page_that_opened_ours_has_no_hold_on_it(server):
-    for path in ("/", "/panel_curve", "/nope"):
-        _, headers, _ = ask(server, path=path, **HERE)
-        assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
-
-
 def through_the_guard(*sent):
     """What a websocket's application receives of these messages, and what is sent back."""
     incoming = [{"type": "websocket.receive", **message} for message in sent]
@@ -234,8 +228,7 @@ def test_nobody_is_told_where_the_app_lies_or_on_what_machine(server):
     assert session.initialize.user_info.ByteSize() == 0
     assert session.initialize.environment_info.python_version == ""
     assert session.initialize.environment_info.server_os == ""
-    everything = b"".join(data for data, _ in messages)
-    assert str(ROOT).encode() not in everything
+    assert str(ROOT).encode() not in b"".join(data for data, _ in messages)
 
 
 def test_a_link_on_another_page_signs_nobody_out(server):

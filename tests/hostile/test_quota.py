@@ -103,8 +103,7 @@ def test_what_sessions_hold_is_what_streamlit_holds(files):
     quota = UploadQuota()
     with quota.room("eve", "a", LARGEST):
         for number in range(3):
-            record = UploadedFileRec(f"{number}", "v.csv", "text/csv", b"1" * 9)
-            files.add_file("a", record)
+            files.add_file("a", UploadedFileRec(f"{number}", "v.csv", "text/csv", b"1" * 9))
     assert quota._of("eve") == 3 * SMALLEST
     files.remove_session_files("a")
     assert quota._of("eve") == 0
@@ -137,8 +136,7 @@ def put(guard, length, session="s"):
 
     headers = [(b"host", b"localhost")] + ([] if length is None else [(b"content-length", length)])
     scope = {"type": "http", "method": "PUT", "headers": headers, "query_string": b""}
-    path = f"/_stcore/upload_file/{session}/file"
-    asyncio.run(guard({**scope, "path": path}, receive, send))
+    asyncio.run(guard({**scope, "path": f"/_stcore/upload_file/{session}/file"}, receive, send))
     return answers[0]["status"], answers[-1]["body"].decode()
 
 
@@ -154,5 +152,4 @@ def test_a_file_too_many_is_refused_in_one_sentence_before_it_is_read(quota, hel
         assert put(guard, b"%d" % (LARGEST - SMALLEST))[0] == 204
         for length in (b"%d" % LARGEST, None, b"nine"):
             assert put(guard, length) == (429, NO_ROOM)
-    unlimited = Guard(app)
-    assert put(unlimited, b"%d" % LARGEST)[0] == 204
+    assert put(Guard(app), b"%d" % LARGEST)[0] == 204

@@ -125,10 +125,8 @@ def apart(data, name):
 def test_what_is_read_apart_is_what_is_read_here(name):
     data = sample_bytes(name)
     here, there = answer_to(asked(data, "votes.csv"), [data]), apart(data, "votes.csv")
-    assert there.loaded.votes == here.loaded.votes
-    assert there.preview == here.preview
-    assert there.checks == here.checks
-    assert there.roles_file == here.roles_file
+    assert (there.loaded.votes, there.preview) == (here.loaded.votes, here.preview)
+    assert (there.checks, there.roles_file) == (here.checks, here.roles_file)
 
 
 def test_outputs_and_what_was_read_of_them_come_back_whole():
@@ -137,8 +135,7 @@ def test_outputs_and_what_was_read_of_them_come_back_whole():
     data = b"\n\n".join(rows)
     ask = Ask("o.jsonl", len(data), need_labels=False)
     here, there = answer_to(ask, [data]), read_apart(ask, data)
-    assert there.loaded.coverage == here.loaded.coverage
-    assert there.loaded.votes == here.loaded.votes
+    assert (there.loaded.coverage, there.loaded.votes) == (here.loaded.coverage, here.loaded.votes)
 
 
 def test_a_refusal_says_the_same_from_there_as_from_here():

@@ -149,6 +149,7 @@ def test_every_answer_has_the_headers_that_protect_it(server, path):
     assert headers["Referrer-Policy"] == "no-referrer"
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert headers["X-Frame-Options"] == "DENY"
     assert headers["Content-Security-Policy"].endswith("frame-ancestors 'none'")
 
@@ -157,16 +158,12 @@ def test_every_answer_has_the_headers_that_protect_it(server, path):
     ("query", "framed"),
     [
         (f"share={TOKEN}&embed=true", True),
-        (f"embed=true&share={TOKEN}&embed_options=dark_theme", True),
-        ("embed=true", False),
-        (f"share={TOKEN}", False),
-        ("share=&embed=true", False),
-        ("share=short&embed=true", False),
-        (f"share={TOKEN}&share={TOKEN}&embed=true", False),
-        (f"share={TOKEN}&embed=false", False),
+        (f"embed=true&share={TOKEN}&embed_options=dark_theme", True), ("embed=true", False),
+        (f"share={TOKEN}", False), ("share=&embed=true", False), ("share=short&embed=true", False),
+        (f"share={TOKEN}&share={TOKEN}&embed=true", False), (f"share={TOKEN}&embed=false", False),
         (f"analysis={TOKEN}&embed=true", False),
     ],
-)
+)  # fmt: skip
 def test_a_frame_shows_a_share_link_that_asks_for_it_and_nothing_else(server, query, framed):
     _, headers, _ = ask(server, path=f"/?{query}")
     assert ("X-Frame-Options" in headers) is not framed
@@ -199,18 +196,14 @@ def test_a_team_is_known_by_where_its_people_come_back_to(monkeypatch, tmp_path)
 @pytest.mark.parametrize(
     ("environ", "sentence"),
     [
-        (
-            {"JUDGEPANEL_PUBLIC_URL": "judges.example.org"},
-            "JUDGEPANEL_PUBLIC_URL is not the address of a dashboard",
-        ),
+        ({"JUDGEPANEL_PUBLIC_URL": "judges.example.org"},
+            "JUDGEPANEL_PUBLIC_URL is not the address of a dashboard"),
         ({"JUDGEPANEL_ACCESS": "team"}, "nobody can sign in"),
         ({"JUDGEPANEL_ACCESS": "everyone"}, "it can be local or team"),
         ({"JUDGEPANEL_DATABASE_URL": "mysql://h/n"}, "is not the address of a database"),
     ],
-)
-def test_a_setting_that_the_server_refuses_ends_its_start_with_one_sentence(
-    tmp_path, environ, sentence
-):
+)  # fmt: skip
+def test_a_setting_that_is_refused_ends_the_start_with_one_sentence(tmp_path, environ, sentence):
     ran = start(tmp_path, STREAMLIT_SECRETS_FILES=str(tmp_path / "none.toml"), **environ)
     assert ran.returncode == 2
     assert sentence in ran.stderr

@@ -74,6 +74,10 @@ class Counter:
         self.gates[number] = threading.Event()
         self.started[number] = threading.Event()
 
+    def release(self):
+        for gate in self.gates.values():
+            gate.set()
+
     def run_chunk(self, votes, spec, chunk):
         self.calls.append(chunk.number)
         if chunk.number in self.gates:
@@ -89,15 +93,20 @@ def loaded(votes, file="votes.csv", **roles):
     return Loaded(votes, Roles("wide", **roles), ("A note.",), file, reading)
 
 
-def finish(space, study, votes, spec):
-    """The job once it is over; the contract has no bell, so a page and this test ask again."""
+def until(ask, reached):
+    """What ``ask`` gives once it is so far; the contract has no bell, so a test asks again."""
     turn = threading.Event()
     for _ in range(LONG * 200):
-        job = space.partial(study, votes.sha256, spec)
-        if job.status != "running":
-            return job
+        state = ask()
+        if reached(state):
+            return state
         turn.wait(0.005)
-    raise AssertionError("the job did not end")
+    raise AssertionError("it does not come so far")
+
+
+def finish(space, study, votes, spec):
+    """The job once it is over."""
+    return until(lambda: space.partial(study, votes.sha256, spec), lambda j: j.status != "running")
 
 
 def worked(space, votes, spec=SPEC, *, name="count", error=None):
@@ -112,17 +121,17 @@ def completed(space, counter, votes, spec=SPEC):
     return finish(space, counter.study, votes, spec)
 
 
-def held_at(space, votes, number, name="count", spec=SPEC):
-    """A study whose work stands still in this chunk."""
+def held_at(space, votes, *numbers, name="count", spec=SPEC):
+    """A study whose work stands still in these chunks."""
     counter = Counter(name)
-    counter.hold(number)
+    for number in numbers:
+        counter.hold(number)
     space.submit(counter.study, votes, spec)
-    assert counter.started[number].wait(LONG)
+    assert all(counter.started[number].wait(LONG) for number in numbers)
     return counter
 
 
 def let_go(space, counter, votes, spec=SPEC):
     """The job of work that stood still, once it is over."""
-    for gate in counter.gates.values():
-        gate.set()
+    counter.release()
     return finish(space, counter.study, votes, spec)

@@ -10,13 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 OPTIONS = {
-    "listen_addresses": "",
-    "max_connections": "200",
-    "fsync": "off",
-    "full_page_writes": "off",
-    "shared_buffers": "16MB",
-    "autovacuum": "off",
-}
+    "listen_addresses": "", "max_connections": "200", "fsync": "off", "full_page_writes": "off",
+    "shared_buffers": "16MB", "autovacuum": "off",
+}  # fmt: skip
 
 
 def programs() -> Path | None:
@@ -32,8 +28,7 @@ def user() -> str | None:
     """Whom it runs as where we are root, which it refuses to be."""
     if os.geteuid():
         return None
-    names = {entry.pw_name for entry in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
+    return "postgres" if "postgres" in {entry.pw_name for entry in pwd.getpwall()} else "nobody"
 
 
 @contextmanager

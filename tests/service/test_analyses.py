@@ -29,8 +29,7 @@ def test_an_analysis_comes_back_after_a_restart(home, votes):
     chosen = Settings("symmetric", judges=("judge000", "judge002"), splits=7, fraction=0.3, seed=5)
     made = home().create(loaded(votes, id_column=("id",), label_column="y"), chosen, "Mine")
     result = home().open(made.id)
-    assert result == made
-    assert result.settings == chosen
+    assert (result, result.settings) == (made, chosen)
     assert result.columns == ("--id-column", "id", "--label-column", "y")
     assert result.notes == ("A note.",)
     assert home().votes(result.votes_sha256).sha256 == votes.sha256
@@ -49,8 +48,7 @@ def test_other_settings_are_another_analysis_of_the_same_votes(space, votes):
     other = space.with_settings(entry, Settings(seed=4))
     assert other.id != entry.id
     assert (other.name, other.votes_sha256) == (entry.name, entry.votes_sha256)
-    assert space.open(entry.id).settings.seed == 0
-    assert space.open(other.id).settings.seed == 4
+    assert (space.open(entry.id).settings.seed, space.open(other.id).settings.seed) == (0, 4)
 
 
 def test_another_judge_table_is_another_analysis_with_its_file(space, votes):
@@ -111,8 +109,7 @@ def test_a_hostile_file_name_is_kept_as_it_was(home, votes):
 
 def test_the_command_of_an_analysis_names_its_judge_table(space, votes):
     """Without it the command would read other votes: families are part of their hash."""
-    given = replace(loaded(votes), judge_file="judges.csv")
-    made = space.create(given, Settings(), "with a table")
+    made = space.create(replace(loaded(votes), judge_file="judges.csv"), Settings(), "with a table")
     assert made.columns[-2:] == ("--judge-table", "judges.csv")
 
 

@@ -90,8 +90,7 @@ def damaged_votes(good):
 
 @pytest.mark.parametrize("damage", damaged_votes(bytes(1000)))
 def test_damaged_votes_are_not_found_until_they_are_brought_again(home, votes, sql, damage):
-    space = home()
-    sha = space.put_votes(votes)
+    sha = home().put_votes(votes)
     ((good,),) = sql("SELECT content FROM votes")
     sql("UPDATE votes SET content = :content", content=damaged_votes(bytes(good))[damage])
     with pytest.raises(NotFound):
@@ -105,21 +104,17 @@ CONTENT = (b"", b"{", b"[]", b"{}", b"\xff", LISTED)
 
 
 def test_votes_kept_before_coded_ties_had_a_hash_are_still_there(home, votes, sql):
-    space = home()
-    made = space.create(loaded(votes), Settings(), "x")
+    made = home().create(loaded(votes), Settings(), "x")
     blank = votes.votes == MISSING
     assert blank.any()
-    before = pack(replace(votes, ties=blank))
-    sql("UPDATE votes SET content = :content", content=before)
+    sql("UPDATE votes SET content = :content", content=pack(replace(votes, ties=blank)))
     again = home().votes(made.votes_sha256)
-    assert again.sha256 == made.votes_sha256
-    assert again.ties is None
+    assert (again.sha256, again.ties) == (made.votes_sha256, None)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", *map(zlib.compress, CONTENT)], ids=range(8))
 def test_a_damaged_result_is_computed_again(home, votes, sql, damage):
-    space = home()
-    counter, _ = worked(space, votes)
+    counter, _ = worked(home(), votes)
     sql("UPDATE results SET content = :damage", damage=damage)
     restarted = home()
     asked = (counter.study, votes.sha256, SPEC)

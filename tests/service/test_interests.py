@@ -105,9 +105,7 @@ def test_who_comes_while_the_last_one_leaves_loses_nothing(users, votes):
     assert counter.calls == [0, 1, 2, 3]
 
 
-def test_an_interest_that_no_page_has_looked_at_for_long_keeps_no_work_going(
-    users, votes, sql, monkeypatch
-):
+def test_an_interest_that_no_page_looks_at_keeps_no_work_going(users, votes, sql, monkeypatch):
     alice, bob = users
     asked = threading.Event()
 
@@ -174,9 +172,8 @@ def test_one_users_work_is_put_off_and_stays_anothers(users, votes, monkeypatch)
     counter = held_at(alice, votes, 1)
     bob.submit(counter.study, votes, SPEC)
     monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", -1.0)
-    more = held_at(alice, votes, 1, "more")
-    assert state(alice, counter, votes) is None
-    assert state(bob, counter, votes) == "running"
+    more = held_at(alice, votes, 1, name="more")
+    assert (state(alice, counter, votes), state(bob, counter, votes)) == (None, "running")
     for entry in (counter, more):
         entry.gates[1].set()
     assert finish(bob, counter.study, votes, SPEC).status == "done"

@@ -137,9 +137,7 @@ def test_who_waits_is_not_kept_for_longer_than_asked(space, votes):
     assert counting.let_go(space, counter, votes).status == "done"
 
 
-def test_a_closed_workspace_leaves_no_thread_behind_not_even_one_that_renews(
-    tmp_path, votes, monkeypatch
-):
+def test_a_closed_workspace_leaves_no_thread_not_even_one_that_renews(tmp_path, votes, monkeypatch):
     """One that comes back to the database later finds its connections gone, or leaves one open."""
     before, renewing = set(threading.enumerate()), threading.Event()
 
@@ -178,8 +176,7 @@ def test_work_in_other_processes_gives_the_same_bits(tmp_path, votes):
 
 
 def test_votes_that_cannot_be_studied_fail_with_their_sentence(space, votes):
-    error = InputError("every label is the same", value=1)
-    _, job = counting.worked(space, votes, error=error)
+    _, job = counting.worked(space, votes, error=InputError("every label is the same", value=1))
     assert (job.status, job.message) == ("failed", "every label is the same (found '1').")
 
 
@@ -195,8 +192,7 @@ def test_a_mistake_of_ours_fails_without_its_traceback(space, votes, caplog):
 
 
 def test_a_result_of_an_older_engine_is_shown_as_such_and_can_be_redone(home, votes, monkeypatch):
-    space = home()
-    counter, _ = counting.worked(space, votes)
+    counter, _ = counting.worked(home(), votes)
     monkeypatch.setattr(work_module, "ENGINE", work_module.ENGINE + 1)
     newer = home()
     stored = newer.result(counter.study, votes.sha256, counting.SPEC)

@@ -1,13 +1,11 @@
 """Too much work: unwatched jobs are postponed and continue later; watched jobs are not."""
 
-import threading
-
 import pytest
 
 from judgepanel.service import jobs as jobs_module
 from judgepanel.service.basics import Full
 from judgepanel.studies.contract import Settings
-from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
+from tests.service.counting import LONG, Counter, CountSpec, finish, loaded, until
 
 MOST = 2
 
@@ -45,13 +43,8 @@ class Held:
         return finish(self.space, self.counter.study, self.votes, self.spec)
 
     def put_off(self):
-        """Wait until nobody works on it any more; the contract has no bell."""
-        turn = threading.Event()
-        for _ in range(LONG * 200):
-            if self.state() is None:
-                return
-            turn.wait(0.005)
-        raise AssertionError("it was not put off")
+        """Wait until nobody works on it any more."""
+        until(self.state, lambda state: state is None)
 
     def state(self):
         return self.space.partial(self.counter.study, self.votes.sha256, self.spec)

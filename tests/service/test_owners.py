@@ -33,8 +33,7 @@ def test_any_text_is_a_name_a_decision_and_no_sql(home, votes):
         assert (decided.what, decided.by, decided.why) == (text, text, text)
         assert again.decisions(made.id) == (decided,)
         assert again.owned_by(text).list() == (again.list() if text == "" else ())
-    assert again.open(other.id).name == "other"
-    assert again.decisions(other.id) == ()
+    assert (again.open(other.id).name, again.decisions(other.id)) == ("other", ())
 
 
 def test_renaming_changes_nothing_else(space, votes):
@@ -86,8 +85,7 @@ def test_another_owner_has_no_such_analysis(space, votes, operation):
             operations(other, unknown, unknown.id)[operation]()
         assert str(theirs.value) == str(nobodys.value)
         assert other.list() == ()
-    assert alice.list() == (made,)
-    assert len(alice.decisions(made.id)) == 1
+    assert (alice.list(), len(alice.decisions(made.id))) == ((made,), 1)
 
 
 @pytest.mark.parametrize("operation", ["rename", "delete", "decide", "decisions"])
@@ -110,8 +108,7 @@ def test_what_is_deleted_is_gone(home, votes, sql):
     space.delete(made.id)
     assert set(rows(sql).values()) == {0}
     for look in (space, home()):
-        assert look.list() == ()
-        assert look.result(counter.study, votes.sha256, counting.SPEC) is None
+        assert (look.list(), look.result(counter.study, votes.sha256, counting.SPEC)) == ((), None)
         assert look.partial(counter.study, votes.sha256, counting.SPEC) is None
         with pytest.raises(NotFound):
             look.votes(votes.sha256)
@@ -230,8 +227,7 @@ def test_everybody_works_on_a_sample_whether_or_not_it_is_kept(home, votes):
         user.publish(sample)
         assert counting.completed(user, counter, sample, spec).status == "done"
         assert user.result(counter.study, sample.sha256, spec).current
-        copied = space.create(counting.loaded(sample), Settings(), "a copy of my own")
-        space.delete(copied.id)
+        space.delete(space.create(counting.loaded(sample), Settings(), "a copy of my own").id)
     counter = counting.held_at(bob, sample, 1)
     bob.cancel(counter.study, sample.sha256, counting.SPEC)
     assert counting.let_go(bob, counter, sample).status == "cancelled"

@@ -213,7 +213,7 @@ def test_chunks_that_do_not_fit_are_computed_again(home, votes, sql, column, val
 def test_work_that_nobody_took_up_again_is_forgotten(home, votes, sql, monkeypatch):
     space = home()
     counter = held_at(space, votes, 2)
-    running = held_at(space, votes, 1, "running")
+    running = held_at(space, votes, 1, name="running")
     space.cancel(counter.study, votes.sha256, SPEC)
     let_go(space, counter, votes)
     home()

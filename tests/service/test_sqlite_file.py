@@ -160,8 +160,7 @@ def test_the_log_of_a_deleted_database_is_not_added_to_what_is_restored(file, ta
         other.execute("DELETE FROM analyses")
         other.commit()
         file.unlink()
-    log = file.with_name(f"{file.name}-wal")
-    assert log.exists()
+    assert file.with_name(f"{file.name}-wal").exists()
     restore(target, file)
     assert names(file) == ["first"]
 
@@ -208,23 +207,19 @@ def test_a_damaged_or_newer_backup_is_refused(file, target):
 
 
 CHANGES = {
-    "trigger": (
-        "CREATE TRIGGER ours AFTER INSERT ON analyses BEGIN DELETE FROM results; END",
-        "has the trigger 'ours', which judgepanel did not make: drop the trigger in a copy",
-    ),
+    "trigger": ("CREATE TRIGGER ours AFTER INSERT ON analyses BEGIN DELETE FROM results; END",
+        "has the trigger 'ours', which judgepanel did not make: drop the trigger in a copy"),
     "view": ("CREATE VIEW seen AS SELECT * FROM votes", "has the view 'seen', which judgepanel"),
     "table": ("CREATE TABLE other (x)", "has the table 'other', which judgepanel did not make"),
     "index": ("CREATE UNIQUE INDEX own ON analyses (owner)", "has the index 'own', which"),
     "dropped": ("DROP INDEX ix_analyses_owner", "The index 'ix_analyses_owner' of the database"),
     "column": ("ALTER TABLE results ADD COLUMN x", "The table 'results' of the database"),
     "away": ("DROP TABLE decisions", "The table 'decisions' of the database is missing or not as"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("statement", "says"), CHANGES.values(), ids=list(CHANGES))
-def test_a_backup_with_another_schema_is_refused_with_what_to_do(
-    file, target, tmp_path, statement, says
-):
+def test_a_backup_with_another_schema_is_refused_and_why(file, target, tmp_path, statement, says):
     execute(target, statement)
     with pytest.raises(DatabaseProblem, match=says) as refused:
         restore(target, file)

@@ -1,7 +1,6 @@
 """Order of work: what someone looks at goes first, other work pauses, scripts queue."""
 
 import contextlib
-import threading
 
 import pandas as pd
 import pytest
@@ -11,7 +10,7 @@ from judgepanel.service.sql import SqlWorkspace, _key
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from tests.service.counting import LONG, Clock, Count, Counter, CountSpec, finish
+from tests.service.counting import LONG, Clock, Count, Counter, CountSpec, finish, held_at, until
 
 SPEC = CountSpec(Settings(splits=40))
 CHUNKS = list(range(8))
@@ -101,31 +100,14 @@ def unwatched(space, counter, votes):
     return space._jobs.state(str(_key(counter.study, votes.sha256, SPEC)))
 
 
-def until(space, counter, votes, reached):
-    """The state once it is so far; there is no bell for those who do not look."""
-    turn = threading.Event()
-    for _ in range(LONG * 200):
-        state = unwatched(space, counter, votes)
-        if reached(state):
-            return state
-        turn.wait(0.005)
-    raise AssertionError("it does not come so far")
+def reach(space, counter, votes, reached):
+    """The state once it is so far, for those who do not look."""
+    return until(lambda: unwatched(space, counter, votes), reached)
 
 
 def held(space, votes, name, chunks=(1,)):
     """Work that stands still in these chunks."""
-    counter = Counter(name)
-    for chunk in chunks:
-        counter.hold(chunk)
-    space.submit(counter.study, votes, SPEC)
-    for chunk in chunks:
-        assert counter.started[chunk].wait(LONG)
-    return counter
-
-
-def let_go(counter):
-    for gate in counter.gates.values():
-        gate.set()
+    return held_at(space, votes, *chunks, name=name, spec=SPEC)
 
 
 def left_behind(space, votes, clock, cores):
@@ -136,8 +118,8 @@ def left_behind(space, votes, clock, cores):
     left = held(space, votes, "left", range(1, 1 + cores))
     clock.everybody_leaves()
     looked_at = held(space, votes, "looked at", range(1, 1 + cores))
-    let_go(left)
-    until(space, left, votes, lambda state: state.done == 1 + cores)
+    left.release()
+    reach(space, left, votes, lambda state: state.done == 1 + cores)
     return left, looked_at
 
 
@@ -147,7 +129,7 @@ def test_work_that_was_left_is_paused_and_goes_on_where_it_was(space, votes, clo
     assert (paused.status, paused.ahead, paused.done) == ("running", 1, 1 + cores)
     first = unwatched(space, looked_at, votes)
     assert (first.done, first.ahead, first.result) == (1, 0, Count(5, 40))
-    let_go(looked_at)
+    looked_at.release()
     assert finish(space, looked_at.study, votes, SPEC).status == "done"
     assert sorted(looked_at.calls) == CHUNKS
     assert finish(space, left.study, votes, SPEC).result == Count(40, 40)
@@ -161,16 +143,16 @@ def test_paused_work_computes_nothing_until_somebody_comes_back(space, votes, cl
     assert (back.done, back.ahead) == (1 + cores, 0)
     assert finish(space, left.study, votes, SPEC).status == "done"
     assert unwatched(space, looked_at, votes).status == "running"
-    let_go(looked_at)
+    looked_at.release()
     finish(space, looked_at.study, votes, SPEC)
 
 
 def test_paused_work_can_be_cancelled_and_keeps_what_it_has(space, votes, clock, cores):
     left, looked_at = left_behind(space, votes, clock, cores)
     space.cancel(left.study, votes.sha256, SPEC)
-    until(space, left, votes, lambda state: state.status == "cancelled")
+    reach(space, left, votes, lambda state: state.status == "cancelled")
     assert sorted(left.calls) == CHUNKS[: 1 + cores]
-    let_go(looked_at)
+    looked_at.release()
     finish(space, looked_at.study, votes, SPEC)
     space.submit(left.study, votes, SPEC)
     assert finish(space, left.study, votes, SPEC).status == "done"
@@ -185,7 +167,7 @@ def test_users_who_look_at_different_work_see_how_many_go_before(space, votes):
     states = [space.partial(counter.study, votes.sha256, SPEC) for counter in counters]
     assert [state.ahead for state in states] == [0, 0, 2, 3]
     for counter in counters[:2]:
-        let_go(counter)
+        counter.release()
     for counter in counters:
         job = finish(space, counter.study, votes, SPEC)
         assert (job.status, job.ahead) == ("done", 0)
@@ -199,20 +181,17 @@ def test_scripts_that_nobody_looks_at_are_worked_off_in_their_order(space, votes
     assert [unwatched(space, counter, votes).ahead for counter in counters] == [0, 0, 2]
     assert counters[2].calls == []
     for counter in counters[:2]:
-        let_go(counter)
+        counter.release()
     for counter in counters:
-        until(space, counter, votes, lambda state: state.status == "done")
+        reach(space, counter, votes, lambda state: state.status == "done")
         assert sorted(counter.calls) == CHUNKS
 
 
 def test_work_that_goes_on_later_says_at_once_what_it_has(url, votes, clock, monkeypatch):
     monkeypatch.setattr("judgepanel.studies.runner.default_jobs", lambda: 1)
-    counter = Counter("count")
-    counter.hold(3)
     with contextlib.closing(SqlWorkspace(url, clock=clock)) as first:
         first.put_votes(votes)
-        first.submit(counter.study, votes, SPEC)
-        assert counter.started[3].wait(LONG)
+        counter = held(first, votes, "count", [3])
         first.cancel(counter.study, votes.sha256, SPEC)
         counter.gates[3].set()
         n_done = finish(first, counter.study, votes, SPEC).done
@@ -224,7 +203,7 @@ def test_work_that_goes_on_later_says_at_once_what_it_has(url, votes, clock, mon
         assert (job.done, job.ahead, job.elapsed) == (n_done, 2, 0.0)
         assert job.result.total == 5 * n_done
         for other in others:
-            let_go(other)
+            other.release()
         assert finish(second, counter.study, votes, SPEC).status == "done"
     assert sorted(counter.calls) == CHUNKS
 
@@ -237,7 +216,7 @@ def test_a_study_that_is_paused_has_the_same_bits(space, votes, clock):
     looked_at = held(space, votes, "looked at")
     key = str(_key(PANEL_CURVE, votes.sha256, spec))
     assert space._jobs.state(key).ahead == 1
-    let_go(looked_at)
+    looked_at.release()
     finish(space, looked_at.study, votes, SPEC)
     result = finish(space, PANEL_CURVE, votes, spec).result
     pd.testing.assert_frame_equal(result.frame(), whole.frame(), check_exact=True)

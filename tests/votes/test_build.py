@@ -32,8 +32,7 @@ e,j3,0,,r,0,chat
 def test_a_wide_file_is_read_in_full():
     votes = load_votes(WIDE).votes
     assert votes.votes.tolist() == [[1, 0, -1], [-1, 0, 1], [0, 1, -1], [1, 0, 1], [0, 0, 0]]
-    assert votes.labels.tolist() == [1, 0, 1, 0, -1]
-    assert votes.item_ids == ("a", "b", "c", "d", "e")
+    assert (votes.labels.tolist(), votes.item_ids) == ([1, 0, 1, 0, -1], ("a", "b", "c", "d", "e"))
     assert votes.groups == ("p", "p", "q", "q", "r")
     np.testing.assert_array_equal(votes.features["len"], [1.5, np.nan, -2, 1000, 0])
     assert votes.features["kind"].tolist() == ["chat", "code", "NA", "", "chat"]
@@ -41,16 +40,13 @@ def test_a_wide_file_is_read_in_full():
 
 def test_a_long_file_says_the_same_in_its_own_order():
     wide, long = load_votes(WIDE).votes, load_votes(LONG).votes
-    assert long.item_ids == ("c", "a", "b", "d", "e")
-    assert long.judges == ("j2", "j1", "j3")
+    assert (long.item_ids, long.judges) == (("c", "a", "b", "d", "e"), ("j2", "j1", "j3"))
     order = np.array([long.item_ids.index(item) for item in wide.item_ids])
-    same = long.with_items(order).with_judges(wide.judges)
-    assert same.sha256 == replace(wide, ties=None).sha256
+    assert long.with_items(order).with_judges(wide.judges).sha256 == replace(wide, ties=None).sha256
 
 
 def test_items_without_ids_are_numbered():
-    votes = load_votes(b"label,j1\n1,0\n1,1\n0,0\n0,1\n").votes
-    assert votes.item_ids == ("1", "2", "3", "4")
+    assert load_votes(b"label,j1\n1,0\n1,1\n0,0\n0,1\n").votes.item_ids == ("1", "2", "3", "4")
 
 
 def test_columns_that_a_long_file_does_not_need_are_named():

@@ -73,5 +73,4 @@ def test_a_word_has_its_verdict(verdict, words):
 def test_a_column_is_read_word_by_word_whatever_its_type(dtype):
     cells = pd.Series(["A", "tie", "0", "", "maybe", "A"], dtype=dtype)
     meanings = Column("judge", cells).means(Vocabulary())
-    assert meanings.tolist() == [1, TIE, 0, -1, UNKNOWN, 1]
-    assert meanings.dtype == np.int8
+    assert (meanings.tolist(), meanings.dtype) == ([1, TIE, 0, -1, UNKNOWN, 1], np.int8)

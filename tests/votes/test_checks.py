@@ -51,8 +51,7 @@ def test_lopsided_labels_ask_for_a_review(ones, outcome):
 )
 def test_judges_too_regular_to_be_true_are_named(column, number, why):
     check = check_orientation(votes_with(50, column))
-    assert check.outcome == "review"
-    assert check.numbers[number] == 1
+    assert (check.outcome, check.numbers[number]) == ("review", 1)
     assert f"'judge000' {why}" in check.why
     assert sum(check.numbers[name] for name in check.numbers if "judges" in name) == 1
 
@@ -82,8 +81,7 @@ def test_a_name_that_is_markup_or_control_characters_stays_on_one_line():
 
 def test_many_odd_judges_are_counted_not_listed():
     votes = votes_with(50)
-    same = replace(votes, votes=np.tile(votes.labels[:, None], (1, 4)))
-    check = check_orientation(same)
+    check = check_orientation(replace(votes, votes=np.tile(votes.labels[:, None], (1, 4))))
     assert check.numbers["judges right on every item"] == 4
     assert "and 1 more were right on every labelled item they voted on." in check.why
 
@@ -93,7 +91,6 @@ def test_most_judges_below_chance_put_the_reading_in_doubt_first():
     turned = replace(votes, votes=np.where(votes.votes >= 0, 1 - votes.votes, MISSING))
     assert reversal(votes) == ""
     check = check_orientation(turned)
-    assert check.outcome == "fail"
-    assert check.why == reversal(turned)
+    assert (check.outcome, check.why) == ("fail", reversal(turned))
     assert "votes or labels may be reversed" in check.why
     assert "--turn-votes" in check.advice

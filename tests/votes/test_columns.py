@@ -55,8 +55,7 @@ def test_two_labels_that_are_named_alike_and_differ_are_refused():
 def test_a_group_column_is_guessed_unless_it_could_be_a_judge():
     assert guess("id,label,group,j1\na,1,g7,0\n").group_column == "group"
     roles = guess("id,label,group,j1\na,1,1,0\n")
-    assert roles.group_column is None
-    assert roles.judge_columns == ("group", "j1")
+    assert (roles.group_column, roles.judge_columns) == (None, ("group", "j1"))
 
 
 def test_columns_can_be_given():
@@ -146,8 +145,7 @@ def test_a_missing_label_column_matters_only_where_labels_are_needed():
 def test_a_word_of_the_long_form_beside_the_label_leaves_a_file_wide(word):
     text = f"item_id,{word},label,ja,jb\nq1,ann,1,1,0\nq2,bob,0,0,\nq3,ann,1,1,1\n"
     for given in ({}, {"label_column": "label"}):
-        roles = guess(text, **given)
-        assert roles == Roles("wide", ("item_id",), "label", None, ("ja", "jb"))
+        assert guess(text, **given) == Roles("wide", ("item_id",), "label", None, ("ja", "jb"))
 
 
 def test_who_answered_and_what_beside_the_label_leave_a_file_wide():

@@ -51,8 +51,7 @@ def test_labels_of_another_file_fill_those_that_are_blank():
     """As when drawn items come back labelled; synonyms are the same label."""
     together = read(with_labels(["label", "1", "0", "1", "0"]), None).votes
     some = with_labels(["label", "A", "", "", "B"])
-    filled = read(some, GOLD).votes
-    assert filled.labels.tolist() == together.labels.tolist()
+    assert read(some, GOLD).votes.labels.tolist() == together.labels.tolist()
     assert read(some, "item_id,label\nq2,0\nq3,1\n").votes.labels.tolist() == [1, 0, 1, 0]
 
 
@@ -91,27 +90,19 @@ def test_names_of_models_and_ones_and_twos_are_labels():
 
 
 ONLY = {
-    "another word": (
-        "item_id,label\nq1,1\nq2,maybe\n",
-        ", row 3, column 'label': not a label; unknown: 'maybe' (1)",
-    ),
-    "two labels": (
-        "item_id,label\nq1,1\nq2,0\nq1,0\n",
-        ", row 4, column 'label': this item has another label in row 2",
-    ),
-    "other ids": (
-        "item_id,label\n1,1\n2,0\n",
+    "another word": ("item_id,label\nq1,1\nq2,maybe\n",
+        ", row 3, column 'label': not a label; unknown: 'maybe' (1)"),
+    "two labels": ("item_id,label\nq1,1\nq2,0\nq1,0\n",
+        ", row 4, column 'label': this item has another label in row 2"),
+    "other ids": ("item_id,label\n1,1\n2,0\n",
         ", column 'item_id': none of these item ids is in 'votes.csv' (found '1'); allowed: ids as "
-        "there in column 'item_id', such as 'q1'; write the same ids in both files",
-    ),
+        "there in column 'item_id', such as 'q1'; write the same ids in both files"),
     "no ids": ("code,label,note\nq1,1,x\n", ", row 1: the label table has no column of item ids"),
-    "no labels": (
-        "item_id,one,two\nq1,1,1\n",
-        ", row 1: there is no label column; allowed: a column named label",
-    ),
+    "no labels": ("item_id,one,two\nq1,1,1\n",
+        ", row 1: there is no label column; allowed: a column named label"),
     "an empty id": ("item_id,label\n,1\n", ", row 2, column 'item_id': the item id is"),
     "empty labels": ("item_id,label\nq1,\nq2,\n", "column 'label': all labels are missing"),
-}
+}  # fmt: skip
 """Files of labels that are refused whatever the votes."""
 
 
@@ -139,10 +130,8 @@ def test_votes_that_labels_cannot_be_joined_to_are_refused_where_they_stand():
 
 
 def test_labels_of_the_votes_can_be_left_out_for_those_of_the_other_file():
-    own = with_labels(["label", "0", "1", "0", "1"])
-    loaded = read(own, GOLD, ignore=["label"])
-    assert loaded.votes.labels.tolist() == [1, 0, 1, 0]
-    assert loaded.votes.judges == ("a", "b")
+    loaded = read(with_labels(["label", "0", "1", "0", "1"]), GOLD, ignore=["label"])
+    assert (loaded.votes.labels.tolist(), loaded.votes.judges) == ([1, 0, 1, 0], ("a", "b"))
 
 
 def test_ids_that_are_columns_of_the_votes_suggest_to_turn_these():
@@ -151,5 +140,4 @@ def test_ids_that_are_columns_of_the_votes_suggest_to_turn_these():
     for rows in (votes, votes + "p2,1,0,1,1\np3,0,0,1,0\n"):
         assert "if its rows are judges, turn it with --transpose" in refusal(rows, labels)
     turned = read(votes, labels, transpose=True).votes
-    assert turned.judges == ("p0", "p1")
-    assert turned.item_ids == ("apple", "river", "stone", "cloud")
+    assert (turned.judges, turned.item_ids) == (("p0", "p1"), ("apple", "river", "stone", "cloud"))

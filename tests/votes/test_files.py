@@ -46,20 +46,15 @@ FILES = {
     "blank lines.csv": (b"\n\n" + CSV + b"\n\n", "csv", 4),
     "v.jsonl": (
         b'{"item_id": "a", "label": 1, "j1": 0}\n{"item_id": "b", "label": null, "j1": 1}\n',
-        "jsonl",
-        1,
-    ),
-    "keys left out.jsonl": (
-        b'\n{"item_id": "a", "label": 1, "j1": 0}\n{"j1": 1, "item_id": "b"}',
-        "jsonl",
-        2,
-    ),
+        "jsonl", 1),
+    "keys left out.jsonl": (b'\n{"item_id": "a", "label": 1, "j1": 0}\n{"j1": 1, "item_id": "b"}',
+        "jsonl", 2),
     "v.parquet": (bytes(FRAME.to_parquet()), "parquet", 1),
     "v.arrow": (arrow(FRAME), "arrow", 1),
     "v.feather": (arrow(FRAME, "zstd"), "arrow", 1),
     "v.arrows": (arrow(FRAME, "lz4", stream=True), "arrow", 1),
     "arrow without a name": (arrow(FRAME, rows=2), "arrow", 1),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -81,8 +76,7 @@ def test_every_plain_json_and_parquet_value_becomes_its_text():
     columns = {"t": [True, False, None], "f": [1.0, None, 0.1], "n": pa.nulls(3)}
     pa.parquet.write_table(pa.table(columns), sink)
     frame = read_table(sink.getvalue(), "v.parquet").frame
-    assert frame["t"].tolist() == ["true", "false", ""]
-    assert frame["f"].tolist() == ["1.0", "", "0.1"]
+    assert (frame["t"].tolist(), frame["f"].tolist()) == (["true", "false", ""], ["1.0", "", "0.1"])
     assert frame["n"].tolist() == ["", "", ""]
 
 

@@ -110,11 +110,8 @@ def test_one_judge_gives_grades_and_another_verdicts():
         (SCORES, None, r"column 'ann'.*numbers from 1 to 5 \(found '5'\).*--threshold"),
         (PROBABILITIES | {"cy": ["1", "0", "0.3", "1", "1", "1"]}, None, "not a verdict"),
         (SCORES | {"cy": ["-1", *"23451"]}, None, "not a verdict"),
-        (
-            SCORES | {"cy": ["A", *"23451"]},
-            3,
-            r"'cy': a verdict in a column of scores \(found 'A'\)",
-        ),
+        (SCORES | {"cy": ["A", *"23451"]}, 3,
+            r"'cy': a verdict in a column of scores \(found 'A'\)"),
         (SCORES | {"cy": ["-1", *"10101"]}, 3, "'cy': -1 may be a grade or a missing vote"),
         (SCORES | {"cy": ["-1", *"10101"]}, {"": 3, "ann": 2}, "'cy': -1 may be a grade"),
         (SCORES, {"": float("inf"), "ann": 2}, "a threshold is not finite"),
@@ -122,7 +119,7 @@ def test_one_judge_gives_grades_and_another_verdicts():
         (SCORES, float("nan"), "a threshold is not finite"),
         ({"ann": ["A", *"010101"[1:]]}, {"ann": 0.5}, "row 2, column 'ann': a verdict in a "),
     ],
-)
+)  # fmt: skip
 def test_numbers_that_would_be_a_guess_are_refused(cells, thresholds, problem):
     with pytest.raises(InputError, match=problem):
         load_votes(wide(cells), name="v.csv", thresholds=thresholds)
@@ -205,9 +202,7 @@ def test_roles_and_command_read_the_same_grades_again(thresholds, written, tmp_p
         ),
     ],
 )
-def test_a_file_of_roles_has_thresholds_for_all_judges_and_for_single_ones(
-    text, thresholds, tmp_path
-):
+def test_a_file_of_roles_has_thresholds_for_all_judges_and_for_some(text, thresholds, tmp_path):
     path = tmp_path / "roles.toml"
     path.write_text(text)
     assert with_roles(path, {})["thresholds"] == thresholds
@@ -260,8 +255,7 @@ def test_grades_follow_items_and_judges_and_enter_the_hash():
     votes = graded()
     assert votes.with_judges(["bob"]).thresholds.tolist() == [0.5]
     some = votes.with_items(np.array([3, 0])).with_judges(["ann"])
-    assert some.grades.tolist() == [[0.01], [0.9]]
-    assert some.margins.tolist() == [[0.49], [0.4]]
+    assert (some.grades.tolist(), some.margins.tolist()) == ([[0.01], [0.9]], [[0.49], [0.4]])
     plain = replace(votes, grades=None, thresholds=None)
     farther = replace(votes, grades=np.where(votes.grades == 0.9, 0.8, votes.grades))
     assert len({votes.sha256, plain.sha256, farther.sha256}) == 3
@@ -315,8 +309,7 @@ def test_grades_in_single_precision_are_cut_where_they_are_written():
     frame = pd.DataFrame(
         {"item_id": list("abcd"), "label": [1, 0] * 2, "ann": np.float32([0.7, 0.3, 0.9, 0.1])}
     )
-    votes = load_votes(read_frame(frame), thresholds=0.7).votes
-    assert votes.votes[:, 0].tolist() == [-1, 0, 1, 0]
+    assert load_votes(read_frame(frame), thresholds=0.7).votes.votes[:, 0].tolist() == [-1, 0, 1, 0]
 
 
 def test_a_threshold_of_numpy_is_written_as_a_number():

@@ -115,8 +115,7 @@ def test_a_file_with_one_row_per_vote_gets_the_same_offer_as_one_with_one_row_pe
 
 
 def test_a_question_of_several_items_is_offered_by_its_name_in_a_file_of_votes():
-    wrong = wrong_votes(np.random.default_rng(2), 0.5)
-    (hint,) = long_hints(wrong, query=words(ORIGIN))
+    (hint,) = long_hints(wrong_votes(np.random.default_rng(2), 0.5), query=words(ORIGIN))
     assert "400 items share 100 values of 'query'" in hint
 
 

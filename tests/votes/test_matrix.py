@@ -48,8 +48,7 @@ def renamed(seed, n_items, n_judges, prefix):
 def test_items_and_judges_of_both_are_there_and_nothing_else_changes():
     first, second = renamed(1, 30, 4, "a"), renamed(2, 20, 5, "b")
     both = joined(first, second)
-    assert both.item_ids == (*first.item_ids, *second.item_ids)
-    assert both.judges == second.judges
+    assert (both.item_ids, both.judges) == ((*first.item_ids, *second.item_ids), second.judges)
     assert (both.votes[:30, 4] == MISSING).all()
     assert both.with_items(np.arange(30)).with_judges(first.judges) == first
     assert both.with_items(np.arange(30, 50)) == second

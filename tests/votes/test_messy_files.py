@@ -80,8 +80,7 @@ MORE = {
 
 @pytest.mark.parametrize(("words", "more"), [*itertools.product(WORDS, [None, *MORE])])
 def test_every_form_is_read_beside_every_other_column(words, more):
-    cells = columns(WORDS[words], **({} if more is None else MORE[more]))
-    assert same_votes(read(write(cells)))
+    assert same_votes(read(write(columns(WORDS[words], **({} if more is None else MORE[more])))))
 
 
 TOGETHER = [
@@ -134,9 +133,7 @@ def test_an_annotator_beside_repeated_rows_leaves_a_file_wide():
 
 
 def test_a_first_column_without_a_name_is_an_index():
-    cells = columns()
-    index = {"": [str(n) for n in range(10)], **cells}
-    loaded = read(write(index))
+    loaded = read(write({"": [str(n) for n in range(10)], **columns()}))
     assert same_votes(loaded)
     assert loaded.roles.columns[0].reason == "an index column"
 
@@ -163,8 +160,7 @@ def test_a_note_names_what_was_left_out_and_why():
 
 
 def test_a_judge_that_equals_the_majority_of_the_others_is_left_out():
-    rng = np.random.default_rng(0)
-    bits = rng.integers(0, 2, (400, 5))
+    bits = np.random.default_rng(0).integers(0, 2, (400, 5))
     cells = {f"j{k}": [str(bit) for bit in bits[:, k]] for k in range(5)}
     cells["all"] = [str(int(row.sum() > 2)) for row in bits]
     text = write({"label": [str(n % 2) for n in range(400)], **cells})
@@ -178,8 +174,7 @@ def test_a_judge_that_equals_the_majority_of_the_others_is_left_out():
 
 def test_a_majority_is_told_from_a_judge_that_follows_it_at_first():
     """More rows than are looked at first, and the copy of a judge in those alone."""
-    rng = np.random.default_rng(1)
-    bits = rng.integers(0, 2, (6_000, 5)).astype(np.int8)
+    bits = np.random.default_rng(1).integers(0, 2, (6_000, 5)).astype(np.int8)
     most = (bits.sum(axis=1) > 2).astype(np.int8)
     at_first = np.where(np.arange(6_000) < 5_500, most, bits[:, 0])
     cells = {f"j{k}": bits[:, k].astype(str).tolist() for k in range(5)}
@@ -234,9 +229,7 @@ def test_words_of_good_and_bad_make_items_single_responses_unless_said(form, tas
         ("topic", "{s}", ("0", "1"), "pairwise"),
     ],
 )
-def test_items_that_name_one_system_are_single_responses_unless_their_votes_compare_two(
-    header, cells, verdicts, task
-):
+def test_items_of_one_system_are_single_responses_or_votes_compare(header, cells, verdicts, task):
     rows = "".join(
         f"q{i},{verdicts[i % 2]},{cells.format(s='xy'[i % 3 > 0], t='yx'[i % 3 > 0])},"
         f"{verdicts[i // 2 % 2]},{verdicts[i % 2]}\n"
@@ -291,10 +284,8 @@ def test_two_columns_that_may_be_the_label_are_refused():
 )
 def test_order_form_and_separator_do_not_change_the_matrix(order, form, separator):
     cells = columns(WORDS[form], **MORE["a timestamp"])
-    text = write({name: cells[name] for name in order}, separator)
-    votes = read(text, task="pairwise").votes
-    plain = read(write(columns())).votes
-    assert votes.with_judges(JUDGES).sha256 == plain.sha256
+    votes = read(write({name: cells[name] for name in order}, separator), task="pairwise").votes
+    assert votes.with_judges(JUDGES).sha256 == read(write(columns())).votes.sha256
 
 
 @settings(max_examples=30, deadline=None)
@@ -355,12 +346,10 @@ def test_what_may_be_a_header_is_not_taken_for_a_title(start):
 
 
 def test_numbers_with_decimal_commas_describe_items_as_numbers_do():
-    lengths = [f"{n},{n}" for n in range(10)]
-    features = read(write(columns(length=lengths), ";")).votes.features
+    features = read(write(columns(length=[f"{n},{n}" for n in range(10)]), ";")).votes.features
     assert features["length"].tolist() == [n + n / 10 for n in range(10)]
 
 
 def test_what_may_be_thousands_is_not_taken_for_decimals():
     lengths = [f"{n + 1},250" for n in range(9)] + ["980"]
-    features = read(write(columns(length=lengths), ";")).votes.features
-    assert features["length"].tolist() == lengths
+    assert read(write(columns(length=lengths), ";")).votes.features["length"].tolist() == lengths

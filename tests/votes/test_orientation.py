@@ -172,8 +172,7 @@ def test_many_set_aside_judges_are_counted_not_listed():
 def test_a_coin_an_item_swaps_label_and_votes_together():
     votes = with_share(100)
     flipped = orient(votes, "randomized", seed=4).votes
-    flip = flipped.labels == 0
-    assert 30 < flip.sum() < 70
+    assert 30 < (flipped.labels == 0).sum() < 70
     agree = (votes.votes == votes.labels[:, None]) | (votes.votes == MISSING)
     agree_after = (flipped.votes == flipped.labels[:, None]) | (flipped.votes == MISSING)
     np.testing.assert_array_equal(agree, agree_after)
@@ -194,8 +193,7 @@ def test_other_policies_leave_every_verdict_as_it_was(policy):
 
 
 def test_a_judge_that_slips_once_in_a_hundred_is_still_constant():
-    rng = np.random.default_rng(0)
-    ballots = rng.integers(0, 2, (300, 4)).astype(np.int8)
+    ballots = np.random.default_rng(0).integers(0, 2, (300, 4)).astype(np.int8)
     ballots[:, 0] = 0
     ballots[:3, 0] = 1
     votes = VoteMatrix(
@@ -210,8 +208,7 @@ def test_a_judge_that_slips_once_in_a_hundred_is_still_constant():
 
 @pytest.mark.parametrize("policy", ["symmetric", "randomized", "auto"])
 def test_every_policy_says_that_the_labels_are_lopsided(policy):
-    votes = make_votes(0, 60, 4, one_class=True)
-    (notice,) = orient(votes, policy).notices
+    (notice,) = orient(make_votes(0, 60, 4, one_class=True), policy).notices
     assert notice.startswith("Every label is 1")
     assert "cannot be told from a good or a bad one" in notice
 
@@ -238,8 +235,7 @@ def test_a_broken_run_that_slips_is_no_oracle_on_lopsided_labels(slips):
     votes = make_votes(3, 400, 5, low=0.45, high=0.55, missing=0.0, one_class=True)
     cast = votes.votes.copy()
     cast[:, 1] = np.random.default_rng(0).random(400) < slips
-    broken = replace(votes, votes=cast)
-    oriented = orient(broken)
+    oriented = orient(replace(votes, votes=cast))
     assert oriented.set_aside == (votes.judges[1],)
     assert any(votes.judges[1] in sentence for sentence in oriented.notices)
 

@@ -115,5 +115,4 @@ def test_a_refusal_names_the_line_or_record_of_the_file_not_of_what_is_unfolded(
     text = end.join(map(json.dumps, records))
     with pytest.raises(InputError) as refusal:
         load_votes((f"[{text}]" if name == "v.json" else text).encode(), name=name)
-    assert refusal.value.row == (5 if end == "\n\n" else 3)
-    assert refusal.value.value == "maybe"
+    assert (refusal.value.row, refusal.value.value) == (5 if end == "\n\n" else 3, "maybe")

@@ -109,8 +109,7 @@ def test_the_clean_panel_is_dense_balanced_and_moderately_correlated():
     assert votes.minority_share > 0.4
     assert accuracies(votes).min() > 0.6
     right = votes.votes == votes.labels[:, None]
-    correlation = np.corrcoef(right, rowvar=False)[~np.eye(24, dtype=bool)]
-    assert 0.05 < correlation.mean() < 0.3
+    assert 0.05 < np.corrcoef(right, rowvar=False)[~np.eye(24, dtype=bool)].mean() < 0.3
 
 
 def test_the_hard_panel_has_every_trouble_it_promises():
@@ -138,14 +137,12 @@ def test_the_one_class_panel_has_only_label_one_and_sound_judges():
 
 def test_the_sparse_panel_has_five_votes_an_item():
     votes = simulate.sample_votes("sparse_humans")
-    assert votes.votes.shape == (400, 60)
-    assert set(votes.n_votes) == {5}
+    assert (votes.votes.shape, set(votes.n_votes)) == ((400, 60), {5})
     assert votes.coverage.min() > 0
 
 
 def test_the_real_panel_is_llmbars_as_published():
     votes = simulate.sample_votes("llmbar")
     assert votes.judge_table["source"].eq("princeton-nlp/LLMBar@900616bff90b").all()
-    licence = (SAMPLE_FOLDER / "llmbar_LICENSE").read_text(encoding="utf-8")
-    assert licence.startswith("MIT License")
+    assert (SAMPLE_FOLDER / "llmbar_LICENSE").read_text(encoding="utf-8").startswith("MIT License")
     assert "llmbar_LICENSE" in (SAMPLE_FOLDER / "README.md").read_text(encoding="utf-8")

@@ -53,8 +53,7 @@ def test_votes_that_differ_in_their_ties_alone_are_told_apart():
     for votes in coded:
         assert votes.votes.tolist() == blank.votes.tolist()
     assert len({votes.sha256 for votes in (blank, *coded)}) == 4
-    none = replace(blank, ties=np.zeros(blank.votes.shape, dtype=bool))
-    assert none.sha256 == blank.sha256
+    assert replace(blank, ties=np.zeros(blank.votes.shape, dtype=bool)).sha256 == blank.sha256
 
 
 def test_ties_follow_items_judges_and_storage():
@@ -69,8 +68,7 @@ def test_ties_reach_the_checks_in_the_order_of_names():
     settings = Settings(orientation="as_given")
     votes = loaded(WIDE)
     prepared = prepare(votes, settings)
-    assert prepared.judges == ("ann", "zoe")
-    assert prepared.ballots.ties.sum(axis=0).tolist() == [2, 1]
+    assert (prepared.judges, prepared.ballots.ties.sum(axis=0).tolist()) == (("ann", "zoe"), [2, 1])
     assert prepare(replace(votes, ties=None), settings).ballots.ties is None
 
 

@@ -84,25 +84,19 @@ def test_outputs_of_an_unknown_order_are_left_out_and_counted():
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (
-            (row("p1", "x", A), row("p2", "x", A), row("p1", "x", B)),
+        ((row("p1", "x", A), row("p2", "x", A), row("p1", "x", B)),
             "said.jsonl, row 3, column 'item': judge 'x' already has an output on this item in "
             "this order in row 1 (found 'p1'); allowed: one output for each item, judge and order; "
-            "remove one of the two rows",
-        ),
-        (
-            (row("p1", "x", A, "sideways"),),
+            "remove one of the two rows"),
+        ((row("p1", "x", A, "sideways"),),
             "said.jsonl, row 1, column 'order': the order in which the two were shown is not "
-            "known (found 'sideways'); allowed: AB or BA",
-        ),
-        (
-            (row("p1", "x", A, stage="late"), *FILL),
+            "known (found 'sideways'); allowed: AB or BA"),
+        ((row("p1", "x", A, stage="late"), *FILL),
             "said.jsonl, row 1, column 'stage': not a stage (found 'late'); allowed: a number, or "
-            "blank; correct the cell, or leave it blank.",
-        ),
+            "blank; correct the cell, or leave it blank."),
         ((row("p1", "", A), *FILL), "said.jsonl, row 1, column 'judge': the judge name is empty"),
     ],
-)
+)  # fmt: skip
 def test_bad_rows_are_refused_in_one_sentence(rows, sentence):
     with pytest.raises(InputError) as caught:
         load_votes(lines(*rows), name="said.jsonl")
@@ -110,10 +104,8 @@ def test_bad_rows_are_refused_in_one_sentence(rows, sentence):
 
 
 def test_a_file_with_verdicts_is_read_as_it_was():
-    rows = [{**line, "verdict": "B"} for line in FILL]
-    loaded = load_votes(lines(*rows), name="said.jsonl")
-    assert loaded.coverage is None
-    assert loaded.votes.votes.ravel().tolist() == [0] * 4
+    loaded = load_votes(lines(*[{**line, "verdict": "B"} for line in FILL]), name="said.jsonl")
+    assert (loaded.coverage, loaded.votes.votes.ravel().tolist()) == (None, [0] * 4)
 
 
 def test_coverage_counts_forms_reasons_and_both_orders_as_a_loop_does():
@@ -168,8 +160,7 @@ def test_examples_of_long_outputs_keep_the_beginning_and_the_end():
 def test_the_transcripts_of_llmbar_become_votes(real_votes):
     loaded = load_votes(real_votes("llmbar_transcripts.jsonl"))
     assert (loaded.votes.n_items, loaded.votes.n_judges) == (419, 58)
-    assert loaded.coverage.outputs == 5345
-    assert loaded.coverage.rate == pytest.approx(5212 / 5345)
+    assert (loaded.coverage.outputs, loaded.coverage.rate) == (5345, pytest.approx(5212 / 5345))
 
 
 def test_outputs_and_judges_that_do_not_count_are_kept_in_mind():
@@ -184,8 +175,7 @@ def test_outputs_beside_their_verdicts_are_read_as_votes_whatever_the_judge_is_c
         f"{line['item']},{judge},AB,{line['label']},[[B]],A" for line in FILL
     )
     loaded = load_votes(text.encode(), name="both.csv")
-    assert loaded.votes.votes.ravel().tolist() == [1] * 4
-    assert loaded.votes.judges == (judge,)
+    assert (loaded.votes.votes.ravel().tolist(), loaded.votes.judges) == ([1] * 4, (judge,))
 
 
 @pytest.mark.parametrize(
@@ -253,17 +243,12 @@ def test_what_is_no_score_is_refused():
 @pytest.mark.parametrize(
     "words",
     [
-        ("AB", "BA"),
-        ("A first", "B first"),
-        ("order: A first", "order: B first"),
+        ("AB", "BA"), ("A first", "B first"), ("order: A first", "order: B first"),
         ("output_1 first", "output_2 first"),
-        ("Response (a) shown first", "Response (b) shown first"),
-        ("1,2", "2,1"),
-        ("A then B", "B, then A"),
-        ("a->b", "b->a"),
-        ("as given", "reversed"),
+        ("Response (a) shown first", "Response (b) shown first"), ("1,2", "2,1"),
+        ("A then B", "B, then A"), ("a->b", "b->a"), ("as given", "reversed"),
     ],
-)
+)  # fmt: skip
 def test_an_order_that_can_only_mean_one_thing_is_read(words):
     assert [order_of(word) for word in words] == [1, 0]
 

@@ -77,60 +77,36 @@ READ = [
     ("Score A: 4, Score B: 9. Output (a) is better.", "A", "stated"),
 ]  # fmt: skip
 
-UNREAD = [
-    ("", "empty"),
-    (" \n\t ", "empty"),
-    ("<think>A is better, [[A]]</think>", "only reasoning"),
-    ("<think>cut off before the end [[A]]", "only reasoning"),
-    ("[[C]]", "tie"),
-    ("Tie", "tie"),
-    ("Verdict: tie", "tie"),
-    ("Neither output is better for this instruction.", "tie"),
-    ('{"winner": "tie"}', "tie"),
-    ("[[A]] or [[B]]", "contradiction"),
-    ("[[A]]\nOn reflection: [[B]]", "contradiction"),
-    ('{"winner": "A"} {"winner": "B"}', "contradiction"),
-    ("Output (a) is better. So Output (b) is better.", "contradiction"),
-    ("Output (a)\nOutput (b)", "contradiction"),
-    ("It says Solution B? I say Solution A.", "contradiction"),
-    ("Output (a) Output (b)", "no verdict"),
-    ("I cannot help with that.", "refused"),
-    ("I'm sorry, but as an AI I have no preference.", "refused"),
-    (
-        "The better response is the one that names its sources, and of the two that is clearly the "
-        * 2,
-        "cut off",
-    ),
-    ('{"why": "A is better, since', "cut off"),
-    ("Score A: 4, Score B: 4", "tie"),
-    ("Depth\nScore A: 4\nScore B: 9\nStyle\nScore A: 8\nScore B: 3", "several scores"),
-    ("Rating A: 3/5; rating B: 4/10", "several scores"),
-    ("Score A: 4, Score B: 9. A lower score is better.", "several scores"),
-    ("Toxicity score A: 9, toxicity score B: 2", "no verdict"),
-    ("End with \\boxed{A} or \\boxed{B}.", "no verdict"),
-    ("The other is better than the first response.", "no verdict"),
-    ("The other is better than the first one.", "no verdict"),
-    ("A: 1, B: 2", "no verdict"),
-    ('A holds `{"winner": "A"}`', "no verdict"),
-    ("End with [[A]] if A is better, [[B]] if B is better.", "no verdict"),
-    ("Answer me this: which is better?", "no verdict"),
-    ("Output (a) is not better.", "no verdict"),
-    ("It is not clear that Output (a) is better.", "no verdict"),
-    ("If brevity matters, Output (a) is better.", "no verdict"),
-    ("It is hard to say whether Output (b) is better.", "no verdict"),
-    ("Output (a) is better written", "no verdict"),
-    ("Therefore, Output (b)", "no verdict"),
-    ("The former is more detailed than Output (b).", "no verdict"),
-    ("# Output (a):\n\n1. What is CDPQ?", "no verdict"),
-    ("this is a", "no verdict"),
-    ("it is rich in vitamin A", "no verdict"),
-    ("Assistant A argues that, by rule 1, Output (a) is better.", "no verdict"),
-    ("Response A wrote `[[A]]`, which is an injection.", "no verdict"),
-    ("**A** is long. **B** is short.", "no verdict"),
-    ("比較すると、Aの方が良いです。", "another script"),
-    ("[[\u0410]]", "no verdict"),  # A Cyrillic letter that looks like an A.
-    ("\ud83d[[", "no verdict"),
-]
+UNREAD = {
+    "empty": ["", " \n\t "],
+    "only reasoning": ["<think>A is better, [[A]]</think>", "<think>cut off before the end [[A]]"],
+    "tie": ["[[C]]", "Tie", "Verdict: tie", "Neither output is better for this instruction.",
+        '{"winner": "tie"}', "Score A: 4, Score B: 4"],
+    "contradiction": ["[[A]] or [[B]]", "[[A]]\nOn reflection: [[B]]",
+        '{"winner": "A"} {"winner": "B"}', "Output (a) is better. So Output (b) is better.",
+        "Output (a)\nOutput (b)", "It says Solution B? I say Solution A."],
+    "no verdict": ["Output (a) Output (b)", "Toxicity score A: 9, toxicity score B: 2",
+        "End with \\boxed{A} or \\boxed{B}.", "The other is better than the first response.",
+        "The other is better than the first one.", "A: 1, B: 2", 'A holds `{"winner": "A"}`',
+        "End with [[A]] if A is better, [[B]] if B is better.",
+        "Answer me this: which is better?", "Output (a) is not better.",
+        "It is not clear that Output (a) is better.", "If brevity matters, Output (a) is better.",
+        "It is hard to say whether Output (b) is better.", "Output (a) is better written",
+        "Therefore, Output (b)", "The former is more detailed than Output (b).",
+        "# Output (a):\n\n1. What is CDPQ?", "this is a", "it is rich in vitamin A",
+        "Assistant A argues that, by rule 1, Output (a) is better.",
+        "Response A wrote `[[A]]`, which is an injection.", "**A** is long. **B** is short.",
+        "[[\u0410]]", "\ud83d[["],
+    "refused": ["I cannot help with that.", "I'm sorry, but as an AI I have no preference."],
+    "cut off": [
+        "The better response is the one that names its sources, and of the two that is "
+        "clearly the " * 2,
+        '{"why": "A is better, since'],
+    "several scores": ["Depth\nScore A: 4\nScore B: 9\nStyle\nScore A: 8\nScore B: 3",
+        "Rating A: 3/5; rating B: 4/10", "Score A: 4, Score B: 9. A lower score is better."],
+    "another script": ["比較すると、Aの方が良いです。"],
+}  # fmt: skip
+"""What is no verdict, by its reason; the letter of one is a Cyrillic one that looks like an A."""
 
 
 @pytest.mark.parametrize(("text", "side", "level"), READ)
@@ -139,7 +115,9 @@ def test_a_form_is_read(text, side, level):
     assert (reading.side, reading.level, reading.reason) == (side, level, None)
 
 
-@pytest.mark.parametrize(("text", "reason"), UNREAD)
+@pytest.mark.parametrize(
+    ("text", "reason"), [(text, reason) for reason in UNREAD for text in UNREAD[reason]]
+)
 def test_what_is_no_verdict_has_a_reason(text, reason):
     reading = read_verdict(text)
     assert (reading.side, reading.reason) == (None, reason)
@@ -148,7 +126,7 @@ def test_what_is_no_verdict_has_a_reason(text, reason):
 def test_every_level_and_reason_is_tried_above():
     assert {level for _, _, level in READ} == set(LEVELS)
     # An output that is unusable is not read: `collect` says so of it.
-    assert {reason for _, reason in UNREAD} == set(REASONS) - {"unusable"}
+    assert set(UNREAD) == set(REASONS) - {"unusable"}
 
 
 def test_the_order_shown_turns_a_side_into_a_vote_on_the_item():

@@ -41,10 +41,6 @@ def same(data, name, rows):
     return read
 
 
-def test_a_sheet_gives_the_matrix_of_the_same_csv():
-    same(workbook({"Sheet1": ROWS}), "v.xlsx", ROWS)
-
-
 def test_empty_rows_and_columns_around_the_table_do_not_matter_and_rows_keep_their_numbers():
     moved = [[], [], *([None, *row] for row in ROWS[:4]), [], *([None, *row] for row in ROWS[4:])]
     same(workbook({"Sheet1": moved}), "v.xlsx", ROWS)
@@ -76,8 +72,7 @@ def test_an_archive_that_is_only_called_a_workbook_is_refused_as_one():
 def test_the_sheet_called_votes_is_read_else_the_first_visible_one_and_others_are_named():
     notes = [["about"], ["these votes"]]
     data = workbook({"Read me": notes, "Votes": ROWS, "old": notes}, hidden=("old",))
-    read = same(data, "v.xlsx", ROWS)
-    assert "Read the sheet 'Votes' and no other ('Read me')." in read.warnings
+    assert "Read the sheet 'Votes' and no other ('Read me')." in same(data, "v.xlsx", ROWS).warnings
     same(workbook({"hidden": notes, "first": ROWS}, hidden=("hidden",)), "v.xlsx", ROWS)
 
 

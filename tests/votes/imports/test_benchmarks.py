@@ -86,15 +86,13 @@ def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path, capsys):
     assert set(votes.item_ids) == {f"{s}-00{n}" for s in ("Natural", "Neighbor") for n in range(3)}
     by_name = dict(zip(votes.judges, votes.votes.T.tolist(), strict=True))
     labels = votes.labels.tolist()
-    assert by_name["GPT-4/Vanilla"] == labels
-    assert by_name["GPT-4/Swap"] == labels
+    assert (by_name["GPT-4/Vanilla"], by_name["GPT-4/Swap"]) == (labels, labels)
     assert by_name["GPT-4/Rating"] == [
         -1 if item.endswith("2") else label
         for item, label in zip(votes.item_ids, labels, strict=True)
     ]
     both = {judge.judge: (judge.both, judge.same) for judge in loaded.coverage.judges}
-    assert both["GPT-4/Swap"] == (6, 6)
-    assert both["GPT-4/Rating"] == (0, 0)
+    assert (both["GPT-4/Swap"], both["GPT-4/Rating"]) == ((6, 6), (0, 0))
 
 
 def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path, capsys):
@@ -138,9 +136,7 @@ def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path, kind):
         ('[{"label": 1, "results": [[{"swap = False": 1}, "stop"]]}]', ", row 1: not as such"),
     ],
 )
-def test_a_damaged_llmbar_file_is_left_out_and_named_and_the_others_are_read(
-    tmp_path, text, sentence, capsys
-):
+def test_a_damaged_llmbar_file_is_named_and_the_others_are_read(tmp_path, text, sentence, capsys):
     data = llmbar(tmp_path / "data")
     (data / "Natural/evaluators/GPT-4/Vanilla/result.json").write_text(text)
     out = tmp_path / "outputs.jsonl"
@@ -235,8 +231,7 @@ def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path, capsys):
     assert (by_name["org/reward"] == labels).nonzero()[0].tolist() == [
         item for item in range(40) if item != 3
     ]
-    assert by_name["org/reward"][3] == -1
-    assert by_name["org/writer"][0] == 1 - labels[0]
+    assert (by_name["org/reward"][3], by_name["org/writer"][0]) == (-1, 1 - labels[0])
     assert by_name["org/writer"][39] == -1
     assert set(votes.features) == {"subset", "margin"}
     margin = votes.features["margin"]
@@ -271,8 +266,7 @@ def test_models_that_rewardbench_names_are_systems_and_the_chosen_one_wins(tmp_p
 
 def test_rewardbench_lists_of_different_length_are_left_out(tmp_path):
     path = rewardbench(tmp_path) / "eval-set-scores/org/reward.json"
-    content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "scores_chosen": [1.0]}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "scores_chosen": [1.0]}))
     files = read_kind(source_of(tmp_path), "rewardbench")
     assert {row["judge"] for row in files.rows} == {"org/writer"}
     (sentence,) = files.left_out.unreadable

@@ -36,8 +36,7 @@ def pair_votes(path, *, name=None):
 
 
 def zipped(path, pattern):
-    files = sorted(path.glob(pattern))
-    return archive({f"logs/{file.name}": file.read_bytes() for file in files})
+    return archive({f"logs/{file.name}": file.read_bytes() for file in sorted(path.glob(pattern))})
 
 
 @pytest.mark.parametrize("version", INSPECT)
@@ -50,8 +49,7 @@ def test_a_folder_of_inspect_logs_is_a_panel_of_judges(tmp_path, version, form, 
     out = tmp_path / "outputs.jsonl"
     assert main(["import", "inspect", str(data), "--out", str(out)]) == 0
     assert "8 rows written to outputs.jsonl." in capsys.readouterr().out
-    expected = {"label": LABELS, "mockllm/careful": CAREFUL, "mockllm/hasty": HASTY}
-    assert pair_votes(out) == expected
+    assert pair_votes(out) == {"label": LABELS, "mockllm/careful": CAREFUL, "mockllm/hasty": HASTY}
 
 
 @pytest.mark.parametrize("version", INSPECT)
@@ -89,8 +87,7 @@ def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_p
     for name, log in (("a", later), ("b", first)):
         (tmp_path / f"{name}.json").write_text(json.dumps(log))
     outcome = read_kind(source_of(tmp_path), "inspect")
-    rows = list(outcome.rows)
-    assert [row["text"] for row in rows] == ["[[B]]"] * 4
+    assert [row["text"] for row in outcome.rows] == ["[[B]]"] * 4
     assert outcome.left_out == {
         "logs of runs that were made again, or copied": 1,
         "outputs of epochs after the first": 1,
@@ -148,8 +145,7 @@ def test_a_rating_by_a_person_is_the_label_of_a_promptfoo_test():
         sentence = result["gradingResult"]["componentResults"]
         sentence.append({"pass": k in (1, 2), "score": 1, "assertion": {"type": "human"}})
     votes = load_votes(json.dumps(content).encode(), name="results.json", task="pointwise").votes
-    assert votes.labels.tolist() == [0, 1, 1, 0]
-    assert len(votes.judges) == 2
+    assert (votes.labels.tolist(), len(votes.judges)) == ([0, 1, 1, 0], 2)
 
 
 def test_errors_and_repeats_of_promptfoo_are_counted():
@@ -219,8 +215,7 @@ def test_one_log_of_pairs_does_not_suppress_the_logs_without(mixed, tmp_path, ca
     assert "beside others that do not; the task pairwise reads them: 1 ('logs/pairs.json')" in (
         printed
     )
-    choice = ["import", "inspect", str(mixed), "--out", str(out), "--task", "pairwise"]
-    assert main(choice) == 0
+    assert main(["import", "inspect", str(mixed), "--out", str(out), "--task", "pairwise"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("4 rows written")
     assert "2 ('logs/differences.json', 'logs/sums.json')" in printed
@@ -344,8 +339,7 @@ def test_long_texts_that_a_log_keeps_apart_are_found(tmp_path):
     sample["output"]["choices"][0]["message"]["content"] = "attachment://abc"
     sample["attachments"] = {"abc": "x" * 200 + "\n[[B]]"}
     (tmp_path / "a.json").write_text(json.dumps(log))
-    first = next(iter(read_kind(source_of(tmp_path), "inspect").rows))
-    assert first["text"].endswith("[[B]]")
+    assert next(iter(read_kind(source_of(tmp_path), "inspect").rows))["text"].endswith("[[B]]")
 
 
 def test_a_damaged_log_is_named():
