@@ -52,7 +52,7 @@ def refusal(panel, votes):
     return str(refused.value)
 
 
-def test_grades_reach_the_score_through_file_table_and_command_line(panel, tmp_path):
+def test_grades_reach_the_score_through_file_and_table(panel, tmp_path):
     wanted = panel.model.score(codes_of(panel.model, NEW)).tolist()
     assert score(panel, NEW).p.tolist() == wanted
     text = panel_json(panel.content)
@@ -62,10 +62,6 @@ def test_grades_reach_the_score_through_file_table_and_command_line(panel, tmp_p
         warnings.simplefilter("always")
         assert loaded.score(frame_of(NEW), item_id="item")["p"].tolist() == wanted
     assert any("grades of the panel cut at 0.5" in str(entry.message) for entry in sentences)
-    write_votes(NEW, tmp_path / "new.csv")
-    files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "scored.csv")]
-    assert main(["score", *files[:2], "--out", files[2]]) == 0
-    assert pd.read_csv(files[2])["p"].tolist() == wanted
 
 
 def test_a_grade_counts_by_its_distance_from_the_threshold(panel):

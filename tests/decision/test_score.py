@@ -135,22 +135,6 @@ def test_too_few_labels_make_full_sets_and_say_how_many_are_needed():
     assert plain_sets(panel, scored.p.tolist())[1] == list(scored.sets[1])
 
 
-def test_sets_hold_the_label_as_often_as_they_promise():
-    inside = np.zeros(2)
-    for seed in range(10):
-        votes = make_votes(seed, 400, 5, low=0.6, high=0.75)
-        parts = slices(votes.with_items(np.arange(150)), 0.4, seed)
-        model = panel_from(parts.fitted, 5, calibrator="beta")
-        p = model.score(parts.held_out.with_judges(model.judges).votes)
-        fresh = votes.with_items(np.arange(150, 400))
-        q = model.score(fresh.with_judges(model.judges).votes)
-        for number, level in enumerate(LEVELS):
-            sets = SplitConformal(level).fit(p, parts.held_out.labels).predict_sets(q)
-            inside[number] += sets[np.arange(250), fresh.labels].mean() / 10
-    assert inside[0] > 0.76
-    assert inside[1] > 0.87
-
-
 def test_without_a_share_sets_stay_blank(result):
     plain = RecommendSpec(settings=Settings(splits=2))
     panel = panel_of(OLD, result, plain)

@@ -46,10 +46,13 @@ def status(**changes):
     return statuses(with_judge(**changes))[0]
 
 
-def test_a_judge_that_is_missed_is_kept():
+def test_a_judge_that_is_missed_or_helps_over_panels_of_all_sizes_is_kept():
     outcome = status(value=Interval.single(0.01, 0.002, 0.018))
     assert (outcome.status, outcome.labels) == ("helps", None)
     assert outcome.reason == "Without it NLL rises by +0.0100 [+0.0020, +0.0180]."
+    over_sizes = status(shapley=Interval.single(0.01, 0.002, 0.03))
+    assert over_sizes.status == "helps"
+    assert "+0.0100 [+0.0020, +0.0300]" in over_sizes.reason
 
 
 def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
@@ -64,12 +67,6 @@ def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
     assert statuses(replace(out, judges=(missed, *out.judges[1:])))[0].status == "helps"
     liked = replace(out.judges[0], shapley=Interval.single(0.01, 0.001, 0.03))
     assert statuses(replace(out, judges=(liked, *out.judges[1:])))[0].status == "could go"
-
-
-def test_a_judge_that_helps_over_panels_of_all_sizes_is_kept():
-    outcome = status(shapley=Interval.single(0.01, 0.002, 0.03))
-    assert outcome.status == "helps"
-    assert "+0.0100 [+0.0020, +0.0300]" in outcome.reason
 
 
 @pytest.mark.parametrize("value", [(0.005, 0.002, 0.01), (-0.01, -0.018, -0.002)])

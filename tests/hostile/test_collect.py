@@ -40,10 +40,8 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
     rows = np.array([uploaded.votes.item_ids.index(name) for name in loaded.votes.item_ids])
     as_written = uploaded.votes.with_items(rows).with_judges(loaded.votes.judges)
     assert (as_written.votes == loaded.votes.votes).all()
-    reasons = {
-        coverage.judge: coverage.reasons[verdicts.REASONS.index("unusable")]
-        for coverage in uploaded.coverage.judges
-    }
+    place = verdicts.REASONS.index("unusable")
+    reasons = {judge.judge: judge.reasons[place] for judge in uploaded.coverage.judges}
     assert reasons == {"fine": 0, attack: ITEMS}
     most = calls.longest_text(max_tokens=1024)
     for entry in entries(tmp_path):

@@ -74,14 +74,7 @@ def test_no_slope_beats_the_temperature(column):
 
     assert 0.0 <= result <= MAX_SLOPE
     for rival in (
-        0.0,
-        1e-3,
-        0.1,
-        1.0,
-        10.0,
-        MAX_SLOPE,
-        0.99 * result,
-        min(1.01 * result, MAX_SLOPE),
+        *(0.0, 1e-3, 0.1, 1.0, 10.0, MAX_SLOPE, 0.99 * result, min(1.01 * result, MAX_SLOPE)),
     ):
         assert nll(result) <= nll(rival) + 1e-8
 

@@ -74,11 +74,6 @@ def test_one_class_labels_are_held_against_even_odds(name):
         assert nulls[np.isfinite(nulls)] == pytest.approx(np.log(2))
 
 
-@pytest.fixture(scope="module")
-def more_votes():
-    return make_votes(3, 150, 4)
-
-
 @pytest.mark.parametrize("name", sorted(STUDIES))
 def test_every_study_resumes_to_the_bit_whatever_the_order(name):
     """Chunks combined in any order, one of them read back from bytes, give the same result."""
@@ -98,33 +93,24 @@ def test_every_study_resumes_to_the_bit_whatever_the_order(name):
     assert study.merge(few, spec, first).partial
 
 
-def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits(more_votes):
-    study = dataclasses.replace(STUDIES["panel_curve"], chunk=2)
+def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits():
+    more_votes, study = make_votes(3, 150, 4), replace(STUDIES["panel_curve"], chunk=2)
     spec = study.spec(settings=Settings(splits=8))
     whole = run(study, more_votes, spec, jobs=1)
     collected = {}
-    list(
-        steps(
-            study,
-            more_votes,
-            spec,
-            jobs=1,
-            keep=lambda c, piece: collected.update({c.number: piece}),
-        )
-    )
+
+    def collect(chunk, piece):
+        collected[chunk.number] = piece
+
+    list(steps(study, more_votes, spec, jobs=1, keep=collect))
     assert sorted(collected) == [0, 1, 2, 3]
     for have in ((), (0,), (3, 1), (0, 1, 2, 3)):
-        calls = []
-        states = list(
-            steps(
-                study,
-                more_votes,
-                spec,
-                jobs=1,
-                finished={n: collected[n] for n in have},
-                keep=lambda c, _, calls=calls: calls.append(c.number),
-            )
-        )
+        finished, calls = {n: collected[n] for n in have}, []
+
+        def count(chunk, _, calls=calls):
+            calls.append(chunk.number)
+
+        states = list(steps(study, more_votes, spec, jobs=1, finished=finished, keep=count))
         assert sorted([*calls, *have]) == [0, 1, 2, 3]
         assert [state.done for state in states] == list(range(len(have) + 1, 5)) or len(have) == 4
         assert (states[-1].done, states[-1].total, states[-1].remaining) == (4, 4, 0.0)

@@ -38,9 +38,7 @@ def settled_after(n_splits):
     return replace(PANEL_CURVE, settled=lambda _v, _s, partial: len(partial.numbers) >= n_splits)
 
 
-@pytest.fixture(scope="module")
-def votes():
-    return make_votes(5, 120, 6)
+VOTES = make_votes(5, 120, 6)
 
 
 def kept_of(study, votes, spec):
@@ -75,34 +73,34 @@ def test_a_chunk_ends_at_every_look_and_every_split_is_in_one(n, size, first):
     assert {end for end in looking.LOOKS if end <= n} <= {c.first + c.count for c in chunks}
 
 
-def test_most_votes_are_looked_at_from_20_splits_on_and_very_many_items_from_4(votes):
-    assert looking.looks(votes, OPEN, 100) == (20, 30, 50, 70, 100)
-    assert looking.looks(votes, OPEN, 25) == (20, 25)
-    assert looking.looks(votes, OPEN, 20) == (20,)
+def test_most_votes_are_looked_at_from_20_splits_on_and_very_many_items_from_4():
+    assert looking.looks(VOTES, OPEN, 100) == (20, 30, 50, 70, 100)
+    assert looking.looks(VOTES, OPEN, 25) == (20, 25)
+    assert looking.looks(VOTES, OPEN, 20) == (20,)
     many = make_votes(1, 2 * MANY, 2)
     assert looking.looks(many, OPEN, 100) == looking.LOOKS
     assert (looking.FEWEST, looking.FEWEST_OF_MANY) == (20, 4)
 
 
-def test_a_number_of_splits_and_the_protocol_of_the_paper_are_not_looked_at(votes):
-    assert looking.looks(votes, looking.Settings(splits=100), 100) == (100,)
-    assert looking.looks(votes, replace(OPEN, protocol="paper"), 100) == (100,)
+def test_a_number_of_splits_and_the_protocol_of_the_paper_are_not_looked_at():
+    assert looking.looks(VOTES, looking.Settings(splits=100), 100) == (100,)
+    assert looking.looks(VOTES, replace(OPEN, protocol="paper"), 100) == (100,)
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_the_result_is_that_of_as_many_splits_to_the_bit(votes, backend, jobs):
-    states = list(runner.steps(settled_after(30), votes, CURVE, jobs=jobs, backend=backend))
+def test_the_result_is_that_of_as_many_splits_to_the_bit(backend, jobs):
+    states = list(runner.steps(settled_after(30), VOTES, CURVE, jobs=jobs, backend=backend))
     result = states[-1].result()
     assert (result.n_splits, result.planned_splits, result.partial) == (30, 30, False)
     fixed = runner.run(
-        PANEL_CURVE, votes, replace(CURVE, settings=looking.Settings(splits=30)), jobs=1
+        PANEL_CURVE, VOTES, replace(CURVE, settings=looking.Settings(splits=30)), jobs=1
     )
     assert figures(result) == figures(fixed)
 
 
-def test_progress_counts_what_is_known_to_be_needed(votes):
-    states = list(runner.steps(settled_after(30), votes, CURVE, jobs=1))
+def test_progress_counts_what_is_known_to_be_needed():
+    states = list(runner.steps(settled_after(30), VOTES, CURVE, jobs=1))
     totals = [state.result().planned_splits for state in states]
     n_splits = [state.result().n_splits for state in states]
     assert n_splits == [4, 7, 10, 15, 20, 25, 30]
@@ -110,21 +108,21 @@ def test_progress_counts_what_is_known_to_be_needed(votes):
     assert [state.over for state in states] == [False] * 6 + [True]
 
 
-def test_what_never_settles_takes_all_splits(votes):
-    result = runner.run(settled_after(10**6), votes, CURVE, jobs=1)
+def test_what_never_settles_takes_all_splits():
+    result = runner.run(settled_after(10**6), VOTES, CURVE, jobs=1)
     assert (result.n_splits, result.planned_splits) == (looking.MOST_SPLITS, looking.MOST_SPLITS)
 
 
-def test_a_run_goes_on_from_any_kept_chunks_to_the_same_bits(votes):
+def test_a_run_goes_on_from_any_kept_chunks_to_the_same_bits():
     study = settled_after(30)
-    pieces = kept_of(study, votes, CURVE)
-    whole = figures(runner.run(study, votes, CURVE, jobs=1))
+    pieces = kept_of(study, VOTES, CURVE)
+    whole = figures(runner.run(study, VOTES, CURVE, jobs=1))
     for numbers in ([0], [1, 2], [0, 1, 2, 3, 4], [5], list(pieces)):
         kept = {number: pieces[number] for number in numbers}
-        again = list(runner.steps(study, votes, CURVE, jobs=1, finished=kept))
+        again = list(runner.steps(study, VOTES, CURVE, jobs=1, finished=kept))
         assert figures(again[-1].result()) == whole
         assert again[-1].kept == len(kept)
-    seen = runner.merged(study, votes, CURVE, {n: pieces[n] for n in range(5)})
+    seen = runner.merged(study, VOTES, CURVE, {n: pieces[n] for n in range(5)})
     assert (seen.n_splits, seen.planned_splits) == (20, 30)
 
 
@@ -151,13 +149,13 @@ def test_clear_votes_settle_at_the_first_look(study, spec):
     assert not result.partial
 
 
-def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items(votes):
+def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items():
     spec = replace(CURVE, settings=looking.Settings(splits=240))
-    pieces = kept_of(PANEL_CURVE, votes, spec)
+    pieces = kept_of(PANEL_CURVE, VOTES, spec)
     numbers = range(0, len(pieces), 4)
     runs = [reduce(combine, [pieces[n + k] for k in range(4)]) for n in numbers]
     assert {len(run.numbers) for run in runs} == {20}
-    estimates = [difference(run, votes) for run in runs]
+    estimates = [difference(run, VOTES) for run in runs]
     spread = np.std([float(e.value[0]) for e in estimates], ddof=1)
     stated = np.mean([float(e.monte_carlo[0]) for e in estimates])
     assert 0.6 < stated / spread < 1.6
@@ -166,11 +164,6 @@ def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items(v
 def test_a_number_out_of_range_is_refused_with_the_word():
     with pytest.raises(InputError, match=r"allowed: auto, or 2\.\.10000"):
         looking.Settings(splits=1)
-
-
-def opened(name):
-    """A quick spec of a study, whose number of splits is left to the answer."""
-    return replace(spec_of(name), settings=OPEN)
 
 
 def test_every_study_of_splits_is_looked_at_but_those_that_say_why_not():
@@ -182,7 +175,7 @@ def test_every_study_gives_the_bits_of_as_many_splits(name, monkeypatch):
     """Looked at after 4 splits, as with very many items; Scope has a fewest number of its own."""
     monkeypatch.setattr(looking, "MANY", 0)
     n_splits = 30 if name == "scope" else 4
-    study, spec = STUDIES[name], opened(name)
+    study, spec = STUDIES[name], replace(spec_of(name), settings=OPEN)
     kept = {}
 
     def settled(votes, spec, partial):

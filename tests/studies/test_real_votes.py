@@ -23,12 +23,8 @@ def votes_of(path):
 
 
 def curve(path, calibrators, *, splits, protocol="honest", ks=KS):
-    spec = PanelCurveSpec(
-        settings=Settings(splits=splits, protocol=protocol),
-        calibrators=calibrators,
-        ks=ks,
-        compare=ks,
-    )
+    settings = Settings(splits=splits, protocol=protocol)
+    spec = PanelCurveSpec(settings, calibrators=calibrators, ks=ks, compare=ks)
     return run(PANEL_CURVE, votes_of(path), spec)
 
 
@@ -81,12 +77,8 @@ def test_controls_that_keep_all_and_that_stay_open(real_votes, name, verdict, re
 
 @pytest.mark.real_votes
 def test_the_papers_protocol_reproduces_its_tiny_figures_and_calls_them_coding(real_votes):
-    paper = curve(
-        real_votes("rewardbench_correctness_votes.csv"),
-        ("none", "beta_clipped"),
-        splits=40,
-        protocol="paper",
-    )
+    path = real_votes("rewardbench_correctness_votes.csv")
+    paper = curve(path, ("none", "beta_clipped"), splits=40, protocol="paper")
     assert nll(paper, "none") == pytest.approx([0.211, 0.224, 0.270, 0.449], rel=0.06)
     assert nll(paper, "beta_clipped") == pytest.approx([0.0083, 0.0074, 0.0068, 0.0064], rel=0.10)
     assert paper.one_class
@@ -95,11 +87,8 @@ def test_the_papers_protocol_reproduces_its_tiny_figures_and_calls_them_coding(r
 
 @pytest.mark.real_votes
 def test_the_same_file_by_default_gives_no_flattering_figure(real_votes):
-    result = curve(
-        real_votes("rewardbench_correctness_votes.csv"),
-        ("none", "temperature", "beta", "beta_clipped"),
-        splits=10,
-    )
+    path, names = real_votes("rewardbench_correctness_votes.csv"), ("none", "temperature", "beta")
+    result = curve(path, (*names, "beta_clipped"), splits=10)
     assert result.orientation == "symmetric"
     assert result.nll.value.min() > 0.1
     assert result.n_judges == 148  # the broken run is set aside

@@ -9,12 +9,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.paper.fraction_sweep import (
-    FRACTION_SWEEP,
-    FractionSweepSpec,
-    fraction_estimates,
-    run_chunk,
-)
+from judgepanel.studies.paper import fraction_sweep
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -23,13 +18,13 @@ SETTINGS = Settings(splits=6)
 
 
 def spec(**options):
-    return FractionSweepSpec(
+    return fraction_sweep.FractionSweepSpec(
         **{"settings": SETTINGS, "panels": (3,), "shares": (0.2, 0.5, 0.7), **options}
     )
 
 
 def swept(given, **options):
-    return run(FRACTION_SWEEP, given, spec(**options), jobs=1)
+    return run(fraction_sweep.FRACTION_SWEEP, given, spec(**options), jobs=1)
 
 
 @cache
@@ -45,16 +40,9 @@ def result():
 def test_every_share_is_the_panel_curve_of_that_share():
     sweep = result()
     for f, share in enumerate(sweep.shares.tolist()):
-        curve = run(
-            PANEL_CURVE,
-            votes(),
-            PanelCurveSpec(
-                Settings(splits=6, fraction=share),
-                calibrators=("beta", "temperature"),
-                compare=(3,),
-            ),
-            jobs=1,
-        )
+        settings, both = Settings(splits=6, fraction=share), ("beta", "temperature")
+        wanted = PanelCurveSpec(settings, calibrators=both, compare=(3,))
+        curve = run(PANEL_CURVE, votes(), wanted, jobs=1)
         for own, whole in ((sweep.nll.value, curve.nll.value), (sweep.nll.lo, curve.nll.lo)):
             np.testing.assert_allclose(own[:, :, f], whole[:, [2, 8]], rtol=0, atol=1e-12)
         assert sweep.null_nll[f] == curve.null_nll
@@ -74,15 +62,13 @@ def test_a_larger_share_adds_labels_to_those_of_a_smaller_one():
 
 
 def test_shares_are_compared_on_the_items_that_all_of_them_evaluated():
-    partial = run_chunk(votes(), spec(), FRACTION_SWEEP.plan(spec())[0])
-    estimates = fraction_estimates(
-        partial,
-        np.arange(120),
-        np.array([0.2, 0.5, 0.7]),
-        calibrators=("beta", "temperature"),
-        arms=("top-3", "all 9"),
-        within=0.05,
-        seed=0,
+    partial = fraction_sweep.run_chunk(
+        votes(), spec(), fraction_sweep.FRACTION_SWEEP.plan(spec())[0]
+    )
+    shares, names = np.array([0.2, 0.5, 0.7]), {"arms": ("top-3", "all 9")}
+    names |= {"calibrators": ("beta", "temperature")}
+    estimates = fraction_sweep.fraction_estimates(
+        partial, np.arange(120), shares, **names, within=0.05, seed=0
     )
     common = np.logical_and.reduce([entry.evaluated > 0 for entry in partial])
     assert 0 < common.sum() < 120
@@ -135,9 +121,8 @@ def test_the_recommended_panel_is_chosen_again_on_every_share_and_set_against_th
     few = swept(votes(), calibrators=("temperature",))
     np.testing.assert_allclose(averaged.nll.value[0, 0], few.nll.value[0, 0], rtol=1e-12)
     frame = averaged.frame()
-    assert frame.drop_duplicates("panel")[
-        ["panel", "aggregator", "calibrator"]
-    ].values.tolist() == [
+    panels = frame.drop_duplicates("panel")[["panel", "aggregator", "calibrator"]]
+    assert panels.values.tolist() == [
         ["top-3 by one-coin", "one_coin", "temperature"],
         ["the recommended panel", "average", "none"],
     ]

@@ -56,22 +56,9 @@ def test_the_first_labels_of_one_order_are_nested_and_seeded():
     )
 
 
-def test_groups_stay_whole_in_every_budget():
-    units = np.repeat(np.arange(30), 4)
-    one_split = split(units, 0)
-    for rows in label_budget.label_sets(one_split, units, np.array([10, 30, 60]), 0):
-        for unit in np.unique(units[rows]):
-            assert np.isin(np.flatnonzero(units == unit), rows).all()
-    assert abs(len(label_budget.label_sets(one_split, units, np.array([30, 60]), 0)[0]) - 30) <= 2
-
-
 def test_the_largest_budget_is_the_panel_curve():
-    curve = run(
-        PANEL_CURVE,
-        votes(),
-        PanelCurveSpec(SETTINGS, calibrators=("beta", "temperature"), compare=(3,)),
-        jobs=1,
-    )
+    wanted = PanelCurveSpec(SETTINGS, calibrators=("beta", "temperature"), compare=(3,))
+    curve = run(PANEL_CURVE, votes(), wanted, jobs=1)
     budget = result()
     np.testing.assert_array_equal(budget.nll.value[:, :, -1], curve.nll.value[:, [2, 8]])
     np.testing.assert_allclose(budget.nll.lo[:, :, -1], curve.nll.lo[:, [2, 8]], rtol=1e-12)
@@ -222,12 +209,8 @@ def test_few_groups_leave_small_budgets_out():
     "aggregator", ["majority", "log_odds", "dawid_skene", "dawid_skene_semi", "stacking", "joint"]
 )
 def test_any_aggregator_can_be_asked_on_few_labels(aggregator):
-    wanted = spec(
-        aggregator=aggregator,
-        budgets=(20,),
-        settings=Settings(splits=2),
-        calibrators=("temperature",),
-    )
+    few = {"budgets": (20,), "settings": Settings(splits=2), "calibrators": ("temperature",)}
+    wanted = spec(aggregator=aggregator, **few)
     budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
     assert np.isfinite(budget.nll.value).all()
     assert budget.nll.value[0, -1, -1] < budget.null_nll[-1]
@@ -237,13 +220,8 @@ def test_a_second_aggregator_is_held_against_the_first_on_the_same_labels():
     wanted = spec(budgets=(20, 40), beside="majority")
     budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
     assert budget.arms == ("all 9 by majority", "top-3", "all 9")
-    alone = {
-        name: budgeted(votes(), budgets=(20, 40), aggregator=name)
-        for name in ("one_coin", "majority")
-    }
-    nll, first, second = (
-        entry.nll.value for entry in (budget, alone["one_coin"], alone["majority"])
-    )
+    nll, first = budget.nll.value, budgeted(votes(), budgets=(20, 40)).nll.value
+    second = budgeted(votes(), budgets=(20, 40), aggregator="majority").nll.value
     np.testing.assert_array_equal(nll[:, 1:], first)
     np.testing.assert_array_equal(nll[:, 0], second[:, -1])
     np.testing.assert_allclose(budget.delta.value[:, 0], nll[:, 0] - nll[:, 2])
@@ -261,9 +239,8 @@ def test_another_goal_is_read_off_without_new_work_as_if_it_had_been_asked_for()
     assert to_plain(label_budget.read(result(), have=None)) == to_plain(result())
     assert asked.next_from.tolist() == [20, 30, 45, 60, 75]
     assert asked.extrapolates
-    assert asked.gain.value[0, 1, -1] == pytest.approx(
-        float(asked.fitted(0, 1, 75.0) - asked.fitted(0, 1, 175.0))
-    )
+    fall = float(asked.fitted(0, 1, 75.0) - asked.fitted(0, 1, 175.0))
+    assert asked.gain.value[0, 1, -1] == pytest.approx(fall)
 
 
 def test_no_price_is_read_below_the_smallest_budget():
@@ -276,10 +253,8 @@ def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw
     budget = result()
     assert (budget.paper_p <= budget.joint_p).all()
     frame = budget.frame()
-    assert [name for name in frame if name.startswith("paper_")] == [
-        "paper_joint_t",
-        "paper_joint_p",
-    ]
+    of_paper = [name for name in frame if name.startswith("paper_")]
+    assert of_paper == ["paper_joint_t", "paper_joint_p"]
     for entry in budget.summary()["joint"]:
         assert entry["paper_note"].startswith("invalid")
 
@@ -302,9 +277,8 @@ def averaged():
 def test_the_recommended_panel_on_all_labels_has_the_nll_that_the_recommendation_expects():
     recommendation = run(RECOMMEND, votes(), RecommendSpec(SETTINGS), jobs=1)
     assert averaged().arms == ("top-3 by one-coin", "the recommended panel")
-    assert averaged().nll.value[0, -1, -1] == pytest.approx(
-        float(recommendation.nll.value), rel=1e-9
-    )
+    expected = float(recommendation.nll.value)
+    assert averaged().nll.value[0, -1, -1] == pytest.approx(expected, rel=1e-9)
     assert averaged().null_nll[-1] == pytest.approx(recommendation.null_nll, rel=1e-12)
 
 
@@ -319,12 +293,9 @@ def test_the_recommendation_of_a_budget_sees_its_own_labels_only():
         wiped = replace(ballots, signs=signs)
         average = average_on(wiped, Split(number, rows, one_split.evaluation), SETTINGS.seed)
         levels.append(item_nll(average.logits, signs[one_split.evaluation]))
-    means = label_budget.run_chunk(
-        votes(), spec(aggregator="average", budgets=(25,)), Chunk(0, 0, 6)
-    )
-    np.testing.assert_allclose(
-        means.scores.split_means[:, 0, 0, 2], np.mean(levels, axis=1), rtol=1e-9
-    )
+    wanted = spec(aggregator="average", budgets=(25,))
+    means = label_budget.run_chunk(votes(), wanted, Chunk(0, 0, 6)).scores.split_means
+    np.testing.assert_allclose(means[:, 0, 0, 2], np.mean(levels, axis=1), rtol=1e-9)
 
 
 def test_the_few_beside_the_recommended_panel_are_those_of_one_coin_and_temperature():

@@ -101,11 +101,8 @@ def test_the_honest_row_is_the_curve_by_default(given_votes):
 def test_one_class_coding_forgets_which_response_came_first(data):
     ballots = make_ballots(data.draw(st.integers(0, 50)))
     flip = np.array(data.draw(st.lists(st.sampled_from([-1, 1]), min_size=40, max_size=40)))
-    turned = replace(
-        ballots,
-        votes=(ballots.votes * flip[:, None]).astype(np.int8),
-        signs=(ballots.signs * flip).astype(np.int8),
-    )
+    cast, signs = ballots.votes * flip[:, None], ballots.signs * flip
+    turned = replace(ballots, votes=cast.astype(np.int8), signs=signs.astype(np.int8))
     first, other = one_class(ballots), one_class(turned)
     np.testing.assert_array_equal(first.votes, other.votes)
     assert (other.signs == 1).all()
@@ -127,10 +124,8 @@ def test_each_step_differs_from_the_one_before_it_in_one_thing():
             continue
         assert message.index(step.before) < message.index(step.name)
         before = STEPS[step.before]
-        changed = sum(
-            getattr(step, what) != getattr(before, what)
-            for what in ("coding", "aggregator", "own_label")
-        )
+        parts = ("coding", "aggregator", "own_label")
+        changed = sum(getattr(step, part) != getattr(before, part) for part in parts)
         if family(step) != family(before):
             changed += 1
         else:
@@ -267,12 +262,8 @@ def test_answers_that_are_no_pairs_are_not_turned():
 def test_a_judge_set_aside_still_votes_under_one_class_coding():
     broken = np.array(flattering().votes)
     broken[:, 4] = 0
-    claim = run(
-        CLAIM,
-        replace(flattering(), votes=broken),
-        ClaimSpec(Settings(splits=2), panels=(3, 8), joint=False),
-        jobs=1,
-    )
+    wanted = ClaimSpec(Settings(splits=2), panels=(3, 8), joint=False)
+    claim = run(CLAIM, replace(flattering(), votes=broken), wanted, jobs=1)
     assert claim.n_judges[claim.row("paper")] == 9
     assert claim.n_judges[claim.row("honest")] == 8
     assert claim.panels.tolist() == [3]  # eight judges are all of them in one coding

@@ -112,12 +112,9 @@ def coverages():
     for seed in range(24):
         conformal = run(CONFORMAL, votes(100 + seed, missing=0.0), spec, jobs=1)
         overall.append(conformal.coverage.value[:, :, 0])
+        ways = np.array(conformal.groupings)
         own = [
-            [
-                conformal.coverage.value[m, :, g]
-                for g, way in enumerate(conformal.groupings)
-                if way == method
-            ]
+            conformal.coverage.value[m][:, ways == method].T
             for m, method in enumerate(conformal.methods)
             if method in ("class", "feature")
         ]

@@ -68,10 +68,8 @@ def test_difficulty_is_blind_to_labels_and_to_the_order_of_responses():
         slices.disagreement(prepared), slices.disagreement(prepare(other, SETTINGS))
     )
     flip = np.random.default_rng(0).random(120) < 0.5
-    np.testing.assert_array_equal(
-        slices.disagreement(prepared),
-        slices.disagreement(prepare(flip_items(votes(), flip), SETTINGS)),
-    )
+    flipped = prepare(flip_items(votes(), flip), SETTINGS)
+    np.testing.assert_array_equal(slices.disagreement(prepared), slices.disagreement(flipped))
     assert (
         slices.by_errors(prepared).codes != slices.by_errors(prepare(other, SETTINGS)).codes
     ).any()

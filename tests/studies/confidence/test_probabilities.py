@@ -28,19 +28,17 @@ SPEC = probabilities.PanelSpec(Settings(splits=7))
 AVERAGE_SPEC = probabilities.PanelSpec(Settings(splits=2), aggregator="average")
 
 
-@pytest.fixture(scope="module")
-def votes():
-    return make_votes(1, 80, 7)
+VOTES = make_votes(1, 80, 7)
 
 
 @pytest.fixture(scope="module")
-def predictions(votes):
-    first, second = (probabilities.run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
+def predictions():
+    first, second = (probabilities.run_chunk(VOTES, SPEC, chunk) for chunk in split_chunks(7))
     return combine(first, second)
 
 
-def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, predictions):
-    prepared = prepare(votes, SPEC.settings)
+def test_probabilities_are_those_of_the_one_path_all_studies_take(predictions):
+    prepared = prepare(VOTES, SPEC.settings)
     of = probabilities.evaluations(predictions, prepared)
     one_split = split(prepared.ballots.units, 3)
     scores = evaluate_split(
@@ -55,18 +53,18 @@ def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, predict
     assert float(of.null_nll[rows].mean()) == pytest.approx(scores.null_nll)
 
 
-def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all(votes):
+def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all():
     chunk = split_chunks(7)[0]
-    everyone = probabilities.run_chunk(votes, SPEC, chunk)
+    everyone = probabilities.run_chunk(VOTES, SPEC, chunk)
     np.testing.assert_array_equal(
-        probabilities.run_chunk(votes, replace(SPEC, panel=99), chunk).logits, everyone.logits
+        probabilities.run_chunk(VOTES, replace(SPEC, panel=99), chunk).logits, everyone.logits
     )
-    few = probabilities.run_chunk(votes, replace(SPEC, panel=2), chunk)
+    few = probabilities.run_chunk(VOTES, replace(SPEC, panel=2), chunk)
     assert (few.logits != everyone.logits).any()
 
 
-def test_an_item_counts_once_however_often_it_is_evaluated(votes, predictions):
-    of = probabilities.evaluations(predictions, prepare(votes, SPEC.settings))
+def test_an_item_counts_once_however_often_it_is_evaluated(predictions):
+    of = probabilities.evaluations(predictions, prepare(VOTES, SPEC.settings))
     codes = (of.confidence[1] > 0.8).astype(int)
     right, items = probabilities.shares(of, probabilities.binned_sums(of, of.hit[1], codes, 2))
     assert items.sum() == pytest.approx(of.n_items)
@@ -105,8 +103,8 @@ def test_the_average_brings_its_own_calibrators_and_judges():
         probabilities.PanelSpec(aggregator="average", panel=3)
 
 
-def test_nothing_lies_before_and_after_the_average(votes):
-    predictions = probabilities.run_chunk(votes, AVERAGE_SPEC, split_chunks(2)[0])
+def test_nothing_lies_before_and_after_the_average():
+    predictions = probabilities.run_chunk(VOTES, AVERAGE_SPEC, split_chunks(2)[0])
     np.testing.assert_array_equal(predictions.logits[0], predictions.logits[1])
 
 
@@ -114,36 +112,36 @@ def uncomputable(*_, **__):
     raise AssertionError("this was computed before")
 
 
-def test_a_panel_that_one_study_evaluated_is_not_evaluated_for_the_next(votes, monkeypatch):
+def test_a_panel_that_one_study_evaluated_is_not_evaluated_for_the_next(monkeypatch):
     settings = Settings(splits=17, seed=991)
-    alone = run(SELECTIVE, votes, SelectiveSpec(settings), jobs=1)
+    alone = run(SELECTIVE, VOTES, SelectiveSpec(settings), jobs=1)
     SHARED.clear()
-    run(RELIABILITY, votes, ReliabilitySpec(settings), jobs=2, backend="loky")
+    run(RELIABILITY, VOTES, ReliabilitySpec(settings), jobs=2, backend="loky")
     monkeypatch.setattr(probabilities, "evaluate_split", uncomputable)
-    shared = run(SELECTIVE, votes, SelectiveSpec(settings), jobs=1)
+    shared = run(SELECTIVE, VOTES, SelectiveSpec(settings), jobs=1)
     pd.testing.assert_frame_equal(shared.frame(), alone.frame(), check_exact=True)
     # They are the same splits, however many are asked for.
     probabilities.run_chunk(
-        votes, probabilities.PanelSpec(replace(settings, splits=None)), split_chunks(17)[0]
+        VOTES, probabilities.PanelSpec(replace(settings, splits=None)), split_chunks(17)[0]
     )
 
 
-def test_another_panel_is_evaluated(votes, monkeypatch):
+def test_another_panel_is_evaluated(monkeypatch):
     settings = Settings(splits=2, seed=992)
-    run(RELIABILITY, votes, ReliabilitySpec(settings))
+    run(RELIABILITY, VOTES, ReliabilitySpec(settings))
     monkeypatch.setattr(probabilities, "evaluate_split", uncomputable)
     with pytest.raises(AssertionError, match="computed before"):
-        run(SELECTIVE, votes, SelectiveSpec(settings, panel=3))
+        run(SELECTIVE, VOTES, SelectiveSpec(settings, panel=3))
 
 
-def test_the_splits_that_a_recommendation_left_are_those_of_the_panel(votes):
+def test_the_splits_that_a_recommendation_left_are_those_of_the_panel():
     unseen = Settings(splits=3, seed=990)
     first, *_ = split_chunks(3)
     spec = probabilities.PanelSpec(unseen, aggregator=AVERAGE)
-    assert probabilities.known_splits(votes, unseen, range(3)) is None
-    run(RECOMMEND, votes, RecommendSpec(unseen))
-    known = probabilities.known_splits(votes, unseen, range(3))
+    assert probabilities.known_splits(VOTES, unseen, range(3)) is None
+    run(RECOMMEND, VOTES, RecommendSpec(unseen))
+    known = probabilities.known_splits(VOTES, unseen, range(3))
     SHARED.clear()
-    computed = probabilities.run_chunk(votes, spec, first)
+    computed = probabilities.run_chunk(VOTES, spec, first)
     for name in (field.name for field in fields(probabilities.OutOfSample)):
         np.testing.assert_array_equal(getattr(known, name), getattr(computed, name))

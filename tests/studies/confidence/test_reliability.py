@@ -83,13 +83,9 @@ def test_bins_with_few_items_and_one_split_are_said_or_blank():
     spec = ReliabilitySpec(Settings(splits=4))
     outcome = run(RELIABILITY, small, spec, jobs=1)
     assert any("some bins have fewer than 10 items" in note for note in outcome.warnings)
-    merge = reliability.merge(small, spec, _first_split(small, spec))
+    merge = reliability.merge(small, spec, RELIABILITY.run_chunk(small, spec, split_chunks(1)[0]))
     assert np.isnan(merge.bins[0].accuracy.lo).all()
     assert merge.partial
-
-
-def _first_split(votes, spec):
-    return RELIABILITY.run_chunk(votes, spec, split_chunks(1)[0])
 
 
 @cache

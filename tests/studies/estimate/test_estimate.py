@@ -140,18 +140,16 @@ def test_a_fully_labelled_file_is_about_items_like_these():
 
 def test_another_seed_moves_rates_by_less_than_their_intervals(file):
     votes, _ = file
-    first, other = (
-        estimated(votes, by="system", settings=Settings(seed=seed)).rate for seed in (0, 1)
-    )
+    first = estimated(votes, by="system").rate
+    other = estimated(votes, by="system", settings=Settings(seed=1)).rate
     assert (np.abs(first.value - other.value) < (first.hi - first.lo) / 4).all()
 
 
 def test_a_judge_who_knows_every_label_is_left_out(file):
     votes = file[0]
     known = np.where(votes.labels >= 0, votes.labels, MISSING)
-    with_labels = replace(
-        votes, votes=np.column_stack([votes.votes, known]), judges=(*votes.judges, "labels")
-    )
+    cast, judges = np.column_stack([votes.votes, known]), (*votes.judges, "labels")
+    with_labels = replace(votes, votes=cast, judges=judges)
     assert estimated(with_labels).rate.value.tolist() == estimated(votes).rate.value.tolist()
 
 
@@ -217,25 +215,12 @@ def test_a_system_of_two_labels_has_a_wide_interval_and_is_named():
     assert "Groups with few labels have wide intervals: 'S1' (2)." in result.warnings
 
 
-def test_labels_of_one_class_in_a_single_system_leave_it_an_interval():
-    votes, _ = panel(n_labels=60)
-    labels = np.where((np.arange(600) % 2 == 1) & (votes.labels >= 0), 1, votes.labels)
-    rate = estimated(replace(votes, labels=labels.astype(np.int8)), by="system").rate
-    assert 0.03 < rate.hi[2] - rate.lo[2] < 0.3
-
-
 def test_items_without_a_label_need_no_weight():
     votes, _ = panel()
     weights = np.where(votes.labelled, 2.0, np.nan)
     weighted = replace(votes, features=votes.features.assign(weight=weights))
     ours = estimated(weighted, weights="weight").rate
     assert ours.value.tolist() == pytest.approx(estimated(votes).rate.value.tolist())
-
-
-def test_two_labels_give_a_wide_interval():
-    votes, _ = panel(n_labels=2)
-    rate = estimated(votes).rate
-    assert float(rate.hi[0] - rate.lo[0]) > 0.5
 
 
 def test_a_system_that_is_also_a_judge_is_named():
@@ -295,15 +280,11 @@ def pairs_file(n=800, n_labels=120, seed=0):
     labels = np.full(n, MISSING, dtype=np.int8)
     shown = rng.choice(n, n_labels, replace=False)
     labels[shown] = truth[shown]
-    names = np.array(["a", "b", "c", "delta-7b"])
-    return matrix_of(
-        votes,
-        labels,
-        judges=("j1", "j2", "j3", "j4", "mine"),
-        task="pairwise",
-        features=pd.DataFrame({"model_a": names[first], "model_b": names[second]}),
-        judge_table=pd.DataFrame({"family": ["x", "x", "y", "y", "delta"]}),
-    )
+    names, judges = np.array(["a", "b", "c", "delta-7b"]), ("j1", "j2", "j3", "j4", "mine")
+    systems = pd.DataFrame({"model_a": names[first], "model_b": names[second]})
+    families = pd.DataFrame({"family": ["x", "x", "y", "y", "delta"]})
+    more = {"task": "pairwise", "features": systems, "judge_table": families}
+    return matrix_of(votes, labels, judges=judges, **more)
 
 
 def test_systems_that_met_in_pairs_are_ranked_by_bradley_terry():

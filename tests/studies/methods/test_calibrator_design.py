@@ -22,25 +22,23 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=8)
 
 
-@pytest.fixture(scope="module")
-def votes():
-    return make_votes(1, 140, 12, low=0.5, high=0.8)
+VOTES = make_votes(1, 140, 12, low=0.5, high=0.8)
 
 
 @pytest.fixture(scope="module")
-def parts(votes):
+def parts():
     spec = CalibratorDesignSpec(SETTINGS)
-    return [run_chunk(votes, spec, chunk) for chunk in CALIBRATOR_DESIGN.plan(spec)]
+    return [run_chunk(VOTES, spec, chunk) for chunk in CALIBRATOR_DESIGN.plan(spec)]
 
 
 @pytest.fixture(scope="module")
-def result(votes, parts):
-    return merge(votes, CalibratorDesignSpec(SETTINGS), combine(*parts))
+def result(parts):
+    return merge(VOTES, CalibratorDesignSpec(SETTINGS), combine(*parts))
 
 
-def test_figures_are_those_of_the_panel_curve(votes, result):
+def test_figures_are_those_of_the_panel_curve(result):
     names = ("none", "temperature", "beta")
-    curve = run(PANEL_CURVE, votes, PanelCurveSpec(SETTINGS, calibrators=names), jobs=1)
+    curve = run(PANEL_CURVE, VOTES, PanelCurveSpec(SETTINGS, calibrators=names), jobs=1)
     for name in names:
         for column, k in enumerate(result.k):
             wanted = curve.nll.value[curve.row(name), k - 1]
@@ -48,10 +46,10 @@ def test_figures_are_those_of_the_panel_curve(votes, result):
     assert result.k.tolist() == [5, 10, 12]
 
 
-def test_rank_correlation_is_spearman_s(votes):
+def test_rank_correlation_is_spearman_s():
     spec = CalibratorDesignSpec(SETTINGS, calibrators=("isotonic", "temperature"), panels=(3,))
-    part = run_chunk(votes, spec, CALIBRATOR_DESIGN.plan(spec)[0])
-    ballots = prepare(votes, SETTINGS).ballots
+    part = run_chunk(VOTES, spec, CALIBRATOR_DESIGN.plan(spec)[0])
+    ballots = prepare(VOTES, SETTINGS).ballots
     one_split = split(ballots.units, 2)
     scores = evaluate_split(
         ballots, one_split, np.array([3, 12]), Recipe(calibrators=spec.calibrators)

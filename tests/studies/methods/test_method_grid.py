@@ -103,21 +103,15 @@ def test_judges_who_are_always_right_wrong_or_constant_leave_every_figure_finite
     assert prepare(votes, spec.settings).ballots.n_items == cells.n_items
 
 
-def nearly_constant(seed, n=100):
-    """Judges that say 1 on 95 % of the items, whatever the label: left-out counts betray it."""
-    base = make_votes(seed, n, 5, missing=0.0)
-    cast = (np.random.default_rng(seed).random((n, 5)) < 0.95).astype(np.int8)
-    labels = (np.arange(n) % 2).astype(np.int8)
-    return replace(base, votes=cast, labels=labels)
-
-
 def test_no_calibrator_and_no_choice_reads_labels_off_left_out_counts():
     spec = spec_of(
         aggregators=("majority", "accuracy_weighted", "log_odds", "one_coin"),
         calibrators=("temperature", "platt", "isotonic", "auto"),
     )
     for seed in range(3):
-        votes = nearly_constant(seed)
+        cast = (np.random.default_rng(seed).random((100, 5)) < 0.95).astype(np.int8)
+        labels = (np.arange(100) % 2).astype(np.int8)
+        votes = replace(make_votes(seed, 100, 5, missing=0.0), votes=cast, labels=labels)
         cells = run(METHOD_GRID, votes, spec, jobs=1)
         for name in ("platt", "auto"):
             column = cells.calibrators.index(name)

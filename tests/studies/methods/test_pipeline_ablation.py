@@ -198,12 +198,8 @@ def length_followers(seed, n=300):
     slips = rng.random((n, 5)) < 0.05
     cast = np.where(slips, 1 - prefers_first[:, None], prefers_first[:, None]).astype(np.int8)
     base = make_votes(seed, n, 5, missing=0.0)
-    return replace(
-        base,
-        votes=cast,
-        labels=np.ones(n, np.int8),
-        features=pd.DataFrame({"len_1": length[:, 0], "len_2": length[:, 1]}),
-    )
+    features = pd.DataFrame({"len_1": length[:, 0], "len_2": length[:, 1]})
+    return replace(base, votes=cast, labels=np.ones(n, np.int8), features=features)
 
 
 def test_features_of_one_response_flatter_nobody_where_labels_are_of_one_class():

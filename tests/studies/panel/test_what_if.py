@@ -58,13 +58,9 @@ def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibr
     result = found_for(votes, aggregator=aggregator, calibrator=calibrator)
 
     def nll_of(ballots, drawn):
-        scores = evaluate_split(
-            ballots,
-            drawn,
-            np.array([ballots.n_judges]),
-            Recipe(aggregator, (calibrator,)),
-            Choice(np.ones(1, dtype=bool), 3, (0, 1)),
-        )
+        everyone, recipe = np.array([ballots.n_judges]), Recipe(aggregator, (calibrator,))
+        choice = Choice(np.ones(1, dtype=bool), 3, (0, 1))
+        scores = evaluate_split(ballots, drawn, everyone, recipe, choice)
         return scores.evaluation[calibrator].nll[0]
 
     check_levels(votes, result, nll_of)
@@ -160,10 +156,6 @@ def difference(before, after):
     return run(what_if.WHAT_IF, host.votes, what_if.paired_spec(before, after, overlap), jobs=1)
 
 
-def shuffled(votes, seed=1):
-    return votes.with_items(np.random.default_rng(seed).permutation(votes.n_items))
-
-
 def test_the_difference_is_that_of_the_two_analyses_on_their_own():
     before, after = side(VOTES.with_judges(SIX[:4])), side()
     pair = difference(before, after)
@@ -184,7 +176,8 @@ def test_two_choices_of_judges_of_one_file_are_measured_on_both_alone():
 
 def test_the_order_of_the_items_and_those_without_a_label_do_not_matter():
     few = VOTES.with_judges(SIX[:4])
-    assert what_if.relation(side(few), side(shuffled(VOTES))).host == "after"
+    shuffled = VOTES.with_items(np.random.default_rng(1).permutation(VOTES.n_items))
+    assert what_if.relation(side(few), side(shuffled)).host == "after"
     labels = VOTES.labels.copy()
     labels[:10] = -1
     part = replace(VOTES, labels=labels)

@@ -181,10 +181,7 @@ def test_what_was_changed_is_counted():
 def test_flips_cost_every_panel_and_less_where_the_fit_has_seen_them():
     alike = make_votes(5, 300, 25, low=0.68, high=0.72, missing=0.0)
     corruption = damaged_by(alike, settings=Settings(splits=10))
-    late, seen = (
-        corruption.of("concentrated_evaluation")[-1],
-        corruption.of("concentrated_both")[-1],
-    )
+    late, seen = (corruption.of(f"concentrated_{side}")[-1] for side in ("evaluation", "both"))
     assert (corruption.rise.lo[:, corruption.of("random_evaluation")[-1]] > 0).all()
     assert (corruption.drop.lo[:, corruption.of("random_evaluation")[-1]] > 0).all()
     assert corruption.nll.hi[-1, seen] < corruption.nll.lo[-1, late]
@@ -203,11 +200,8 @@ def test_the_better_of_two_panels_has_more_to_lose():
 
 def test_the_gap_is_the_difference_of_rises_and_decides_by_its_band():
     corruption = result()
-    np.testing.assert_allclose(
-        corruption.gap.value[0, 1:],
-        (corruption.rise.value[0] - corruption.rise.value[1])[1:],
-        atol=1e-12,
-    )
+    gap = corruption.rise.value[0] - corruption.rise.value[1]
+    np.testing.assert_allclose(corruption.gap.value[0, 1:], gap[1:], atol=1e-12)
     for i in range(1, len(corruption.scenarios)):
         lo, hi = corruption.gap.lo[0, i], corruption.gap.hi[0, i]
         slower = corruption.slower(0, i)

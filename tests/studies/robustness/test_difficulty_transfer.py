@@ -59,12 +59,9 @@ def test_easy_and_hard_are_the_ends_of_disagreement_and_ties_stay_together():
     prepared = prepare(votes(), SETTINGS)
     strata = difficulty_strata(prepared, 1 / 3, None)
     measure = disagreement(prepared.ballots)
-    assert (
-        measure[strata.easy].max()
-        == strata.easy_to
-        < strata.hard_from
-        == measure[strata.hard].min()
-    )
+    ends = (measure[strata.easy].max(), measure[strata.hard].min())
+    assert (strata.easy_to, strata.hard_from) == ends
+    assert strata.easy_to < strata.hard_from
     assert set(np.flatnonzero(measure <= strata.easy_to)) == set(strata.easy)
     assert set(np.flatnonzero(measure >= strata.hard_from)) == set(strata.hard)
     assert abs(len(strata.easy) - 60) < 25
@@ -244,7 +241,5 @@ def test_strata_that_keep_the_plain_fit_are_said():
     large = shifted(make_votes(1, 600, 9), settings=Settings(splits=2))
     assert not any("keep the plain fit" in text for text in large.warnings)
     transfer = shifted(votes(), strata=6)
-    assert any(
-        "strata of the stratified calibrators have fewer than 10 labelled" in text
-        for text in transfer.warnings
-    )
+    few = "strata of the stratified calibrators have fewer than 10 labelled"
+    assert any(few in text for text in transfer.warnings)

@@ -66,12 +66,8 @@ def test_a_turned_score_is_repaired_by_a_map_of_free_sign_alone(orientation):
     assert distortion.outcomes[row][free] != "harmed"
     for name in ("temperature", "platt", "beta", "isotonic"):
         assert cell(distortion, "inversion", name) > 0.98 * distortion.null_nll
-        assert (
-            distortion.outcomes[distortion.distortions.index("inversion")][
-                distortion.calibrators.index(name)
-            ]
-            == "harmed"
-        )
+        turned = distortion.outcomes[distortion.distortions.index("inversion")]
+        assert turned[distortion.calibrators.index(name)] == "harmed"
     assert cell(distortion, "inversion", "none") > distortion.null_nll
 
 

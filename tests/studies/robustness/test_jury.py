@@ -102,14 +102,8 @@ def test_panels_are_fitted_on_what_is_not_left_for_evaluation_thinned_or_not(mon
     tally = jury.run_chunk(votes, wanted, jury.JURY.plan(wanted)[0])
     items = tally.sums / (2.0**40 * np.maximum(tally.seen, 1))
     n_scored = float(tally.n_evaluation.mean())
-    expected = estimate(
-        items[:1, tally.seen > 0],
-        tally.split_means[:, :1],
-        np.flatnonzero(tally.seen > 0),
-        60.0,
-        n_scored,
-        n_others=60.0,
-    )
+    seen, splits = np.flatnonzero(tally.seen > 0), tally.split_means[:, :1]
+    expected = estimate(items[:1, seen], splits, seen, 60.0, n_scored, n_others=60.0)
     majority = jury.merge(votes, wanted, tally).majority
     assert n_scored < 60
     assert float(majority.hi[0]) == pytest.approx(min(1.0, float(expected.hi[0])))
@@ -188,15 +182,11 @@ def test_the_order_of_judges_matters_to_prefixes_only():
     p, order = rng.uniform(0.4, 0.9, 9), rng.permutation(9)
     votes = rng.choice([-1, 0, 1], (7, 9)).astype(np.int8)
     ks = np.array([9])
-    np.testing.assert_allclose(
-        jury.independent_majority_error(votes, p, ks),
-        jury.independent_majority_error(votes[:, order], p[order], ks),
-        atol=1e-14,
-    )
-    np.testing.assert_allclose(
-        jury.jury_exponents(votes, p, ks).jury,
-        jury.jury_exponents(votes[:, order], p[order], ks).jury,
-    )
+    first = jury.independent_majority_error(votes, p, ks)
+    other = jury.independent_majority_error(votes[:, order], p[order], ks)
+    np.testing.assert_allclose(first, other, atol=1e-14)
+    turned = jury.jury_exponents(votes[:, order], p[order], ks)
+    np.testing.assert_allclose(jury.jury_exponents(votes, p, ks).jury, turned.jury)
 
 
 def test_ties_and_items_without_votes_count_one_half():

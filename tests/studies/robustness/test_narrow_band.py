@@ -11,11 +11,6 @@ from judgepanel.studies.runner import run
 from tests.helpers import make_votes
 
 
-def spec(**options):
-    wanted = {"widths": (0.02, 0.3), "rhos": (0.0, 0.4), "sizes": (8,), "shares": (0.5,)}
-    return NarrowBandSpec(Settings(), **{**wanted, "replicates": 6, **options})
-
-
 @cache
 def votes():
     return make_votes(0, 120, 8, low=0.6, high=0.8)
@@ -23,7 +18,8 @@ def votes():
 
 @cache
 def result():
-    return run(NARROW_BAND, votes(), spec(), jobs=1)
+    grid = {"widths": (0.02, 0.3), "rhos": (0.0, 0.4), "sizes": (8,), "shares": (0.5,)}
+    return run(NARROW_BAND, votes(), NarrowBandSpec(Settings(), **grid, replicates=6), jobs=1)
 
 
 def test_pruning_independent_judges_that_are_alike_costs_nll_and_accuracy():

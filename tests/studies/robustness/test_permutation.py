@@ -58,12 +58,8 @@ def test_the_recommended_panel_can_be_permuted_too():
 def test_the_real_figures_are_those_of_the_same_splits():
     wanted, votes = spec(), make_votes(1, 120, 9)
     ballots = prepare(votes, SETTINGS).ballots
-    scores = [
-        evaluate_split(
-            ballots, split(ballots.units, s), np.array([9]), Recipe(calibrators=("beta",))
-        )
-        for s in range(3)
-    ]
+    recipe, splits = Recipe(calibrators=("beta",)), [split(ballots.units, s) for s in range(3)]
+    scores = [evaluate_split(ballots, drawn, np.array([9]), recipe) for drawn in splits]
     levels = [score.evaluation["beta"].nll[0] for score in scores]
     assert result().null_nll == pytest.approx(
         np.mean([score.null_nll for score in scores]), abs=5e-3

@@ -82,12 +82,8 @@ def test_numeric_features_that_vary_are_signals_both_ways_and_the_rest_is_named(
     assert ("length", "low") in named
     assert {"kind", "constant"}.isdisjoint(weighting.signals)
     many = pd.DataFrame({f"f{i}": np.arange(160.0) for i in range(7)})
-    more = run(
-        RELIABILITY_WEIGHTING,
-        replace(votes(), features=many),
-        ReliabilityWeightingSpec(Settings(splits=2)),
-        jobs=1,
-    )
+    wanted = ReliabilityWeightingSpec(Settings(splits=2))
+    more = run(RELIABILITY_WEIGHTING, replace(votes(), features=many), wanted, jobs=1)
     assert any("'f5', 'f6'" in text for text in more.warnings)
     assert "f5" not in more.signals
 
@@ -104,12 +100,9 @@ def test_the_unweighted_panel_is_the_one_of_the_panel_curve():
 
 
 def test_a_faint_weighting_of_simple_votes_is_equivalent_to_none():
-    weighting = run(
-        RELIABILITY_WEIGHTING,
-        make_votes(4, 400, 12, missing=0.0, low=0.6),
-        ReliabilityWeightingSpec(Settings(splits=10), strength=0.05),
-        jobs=1,
-    )
+    simple = make_votes(4, 400, 12, missing=0.0, low=0.6)
+    wanted = ReliabilityWeightingSpec(Settings(splits=10), strength=0.05)
+    weighting = run(RELIABILITY_WEIGHTING, simple, wanted, jobs=1)
     assert set(weighting.absolute) == {"equivalent"}
     assert (weighting.p_absolute < 0.05).all()
     assert weighting.delta_90.above(-weighting.margin).all()

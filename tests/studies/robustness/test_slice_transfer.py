@@ -43,11 +43,6 @@ def votes():
     return featured(plain, size=np.arange(180.0), kind=kinds(180))
 
 
-@cache
-def result():
-    return sliced(votes())
-
-
 def test_the_recommended_panel_is_recommended_on_the_labels_of_every_source():
     wanted = spec(settings=Settings(splits=2), aggregator="average")
     ballots = prepare(votes(), wanted.settings).ballots
@@ -57,12 +52,8 @@ def test_the_recommended_panel_is_recommended_on_the_labels_of_every_source():
         labels, scored = slice_transfer.panels(
             prepare(votes(), wanted.settings), wanted.settings, slices.rows[1], number, 1
         )
-        levels = [
-            item_nll(
-                average_on(ballots, Split(number, rows, scored), 0).logits, ballots.signs[scored]
-            ).mean()
-            for rows in labels
-        ]
+        drawn = [average_on(ballots, Split(number, rows, scored), 0) for rows in labels]
+        levels = [item_nll(each.logits, ballots.signs[scored]).mean() for each in drawn]
         means = partial.tallies[1].split_means[number, 0, 0, :-1]
         np.testing.assert_allclose(means, levels, rtol=1e-9)
     assert slice_transfer.merge(votes(), wanted, partial).calibrator == "none"
@@ -143,7 +134,7 @@ def test_a_group_that_straddles_slices_gives_no_labels_where_it_is_scored():
 
 
 def test_losses_are_against_own_labels_with_wider_bands_for_all_slices_together():
-    transfer = result()
+    transfer = sliced(votes())
     np.testing.assert_allclose(
         transfer.delta.value, transfer.nll.value - transfer.nll.value[:, [0]], atol=1e-12
     )

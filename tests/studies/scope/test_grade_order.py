@@ -1,5 +1,6 @@
 """P1 on grades: their order against brute force, its p-value, and what the check says of it."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -30,13 +31,8 @@ def checked(*judges, aggregator="one_coin", **options):
 
 
 def pairs_right(grades, signs):
-    return np.mean(
-        [
-            (high > low) + 0.5 * (high == low)
-            for high in grades[signs > 0]
-            for low in grades[signs < 0]
-        ]
-    )
+    pairs = itertools.product(grades[signs > 0], grades[signs < 0])
+    return np.mean([(high > low) + 0.5 * (high == low) for high, low in pairs])
 
 
 def test_the_share_of_pairs_is_that_of_a_plain_count():
@@ -75,13 +71,8 @@ def test_copies_of_items_in_groups_add_no_evidence():
     alone = grade_order(graded((0.6, 5.0)))
     copies = np.repeat(np.arange(120), 5)
     ballots = graded((0.6, 5.0))
-    repeated = Ballots(
-        ballots.votes[copies],
-        ballots.signs[copies],
-        copies,
-        ties=ballots.ties[copies],
-        margins=ballots.margins[copies],
-    )
+    more = {"ties": ballots.ties[copies], "margins": ballots.margins[copies]}
+    repeated = Ballots(ballots.votes[copies], ballots.signs[copies], copies, **more)
     grouped = grade_order(repeated)
     for order in (alone, grouped):
         share, lo, hi = order.right[0]

@@ -51,11 +51,8 @@ def test_a_judge_that_misses_hard_items_is_found_by_what_the_others_get_right():
     gone = np.zeros(votes.votes.shape, bool)
     gone[:, 0] = right < 0.5
     result = found_in(without(votes, gone))
-    (test,) = [
-        one_test
-        for one_test in result.tests
-        if one_test.judge == "judge000" and one_test.kind == "difficulty"
-    ]
+    wanted = ("judge000", "difficulty")
+    (test,) = [test for test in result.tests if (test.judge, test.kind) == wanted]
     assert test.related
     assert test.inside < test.outside
 

@@ -70,12 +70,8 @@ def test_p1_says_which_judges_it_does_not_test_where_pairs_are_swapped():
     """Included, the broken judge would be below chance only because of how the file was coded."""
     votes = sample_votes("one_class")
     never = np.zeros((votes.n_items, 1), np.int8)
-    broken = replace(
-        votes,
-        votes=np.hstack([votes.votes, never]),
-        judges=(*votes.judges, "broken"),
-        judge_table=None,
-    )
+    cast, judges = np.hstack([votes.votes, never]), (*votes.judges, "broken")
+    broken = replace(votes, votes=cast, judges=judges, judge_table=None)
     p1 = run(scope.SCOPE, broken, CURVE_ONLY, jobs=1).check("P1")
     assert p1.outcome == "pass"
     assert p1.numbers["set aside, not tested"] == 1
@@ -139,11 +135,8 @@ def test_the_table_has_every_judge_share_and_aggregator(hard):
     assert set(frame["check"]) == {"P0", "P1", "P2", "P3"}
     assert (frame["quantity"] == "parse rate").sum() == 30
     assert ((frame["check"] == "P2") & (frame["quantity"] == "NLL")).sum() == 10
-    assert set(frame[frame["quantity"] == "switch to it"]["subject"]) == {
-        "one_coin",
-        "dawid_skene",
-        "joint",
-    }
+    others = set(frame[frame["quantity"] == "switch to it"]["subject"])
+    assert others == {"one_coin", "dawid_skene", "joint"}
     assert (frame["null_nll"] > 0.69).all()
 
 

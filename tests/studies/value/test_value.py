@@ -178,10 +178,8 @@ def test_shapley_values_add_up_to_the_losses_that_are_shown(given):
     outcome = of(small(), given)
     total = sum(judge.shapley.value for judge in outcome.judges)
     assert total == pytest.approx(outcome.null_nll - outcome.shapley_nll, abs=1e-9)
-    same = (outcome.shapley_aggregator, outcome.shapley_calibrator) == (
-        outcome.aggregator,
-        outcome.calibrator,
-    )
+    of_shapley = (outcome.shapley_aggregator, outcome.shapley_calibrator)
+    same = of_shapley == (outcome.aggregator, outcome.calibrator)
     assert same == (given.aggregator == "one_coin")
     assert (outcome.shapley_nll == outcome.nll_all.value) == same
 
@@ -205,21 +203,16 @@ def test_joint_takes_its_shapley_values_from_a_quicker_panel_and_says_so():
     outcome = of(small(), joint(2))
     assert (outcome.shapley_aggregator, outcome.shapley_calibrator) == value_study.STAND_IN
     assert (outcome.aggregator, outcome.calibrator) == ("joint", "none")
-    assert value_study.ValueSpec(aggregator="majority", calibrator="beta").shapley == (
-        "majority",
-        "beta",
-    )
+    plain = value_study.ValueSpec(aggregator="majority", calibrator="beta")
+    assert plain.shapley == ("majority", "beta")
 
 
 def test_families_are_valued_whole_and_as_players():
     families = [group for group in result().groups if group.kind == "family"]
     assert [(family.name, len(family.members)) for family in families] == [("a", 2), ("b", 3)]
-    assert all(
-        np.isfinite(
-            [family.value.value, family.value.lo, family.shapley.value, family.shapley.lo]
-        ).all()
-        for family in families
-    )
+    for family in families:
+        ends = [family.value.value, family.value.lo, family.shapley.value, family.shapley.lo]
+        assert np.isfinite(ends).all()
     assert [judge.family for judge in result().judges] == list(FAMILIES)
 
 
