@@ -14,32 +14,75 @@ from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
 from tests.helpers import larger
 
+KS = (3, 5, 10)
+
 
 @cache
 def votes_of(path):
     return load_votes(path).votes
 
 
-def curve(path, calibrators, *, splits, ks=(3, 5, 10)):
-    spec = PanelCurveSpec(Settings(splits=splits), calibrators=calibrators, ks=ks, compare=ks)
+def curve(path, calibrators, *, splits, protocol="honest", ks=KS):
+    settings = Settings(splits=splits, protocol=protocol)
+    spec = PanelCurveSpec(settings, calibrators=calibrators, ks=ks, compare=ks)
     return run(PANEL_CURVE, votes_of(path), spec)
 
 
+def nll(result, calibrator):
+    """NLL of top-3, top-5, top-10 and all judges."""
+    at = [result.k.tolist().index(k) for k in (*KS, result.n_judges)]
+    return result.nll.value[result.row(calibrator)][at].tolist()
+
+
+@pytest.fixture(scope="module")
+def balanced(real_votes):
+    return curve(real_votes("rewardbench_votes.csv"), ("none", "temperature", "beta"), splits=100)
+
+
+@pytest.mark.real_votes
 @pytest.mark.parametrize(
-    ("name", "k", "verdict", "relative", "reach", "within"),
+    ("calibrator", "wanted"),
     [
-        larger("rewardbench", 10, "curate", -0.38, 0.08, 0.02),
-        larger("mozafari", 5, "keep all", 0.18, 0.06, 0.03),
-        ("llmbar", 5, "undecided", -0.01, 0.15, 0.03),
+        ("none", [0.209, 0.222, 0.267, 0.520]),
+        ("temperature", [0.139, 0.132, 0.133, 0.211]),
+        ("beta", [0.140, 0.133, 0.133, 0.212]),
     ],
 )
-def test_controls_have_their_verdicts(real_votes, name, k, verdict, relative, reach, within):
-    result = curve(real_votes(f"{name}_votes.csv"), ("temperature",), splits=100, ks=(k,))
-    comparison = result.comparison("temperature", f"top-{k}")
+def test_rewardbench_has_its_honest_figures(balanced, calibrator, wanted):
+    assert nll(balanced, calibrator) == pytest.approx(wanted, rel=0.06)
+
+
+@pytest.mark.real_votes
+def test_control_rewardbench_is_better_curated(balanced):
+    comparison = balanced.comparison("temperature", "top-10")
+    assert comparison.verdict == "curate"
+    assert comparison.delta.value / comparison.nll_all == pytest.approx(-0.38, abs=0.04)
+    assert (comparison.delta.hi - comparison.delta.lo) / 2 / comparison.nll_all == pytest.approx(
+        0.08, abs=0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "relative", "reach"),
+    [larger("mozafari", "keep all", 0.18, 0.06), ("llmbar", "undecided", -0.01, 0.15)],
+)
+def test_controls_that_keep_all_and_that_stay_open(real_votes, name, verdict, relative, reach):
+    result = curve(real_votes(f"{name}_votes.csv"), ("temperature",), splits=100, ks=(5,))
+    comparison = result.comparison("temperature", "top-5")
     assert comparison.verdict == verdict
     assert comparison.delta.value / comparison.nll_all == pytest.approx(relative, abs=0.04)
     half = (comparison.delta.hi - comparison.delta.lo) / 2
-    assert half / comparison.nll_all == pytest.approx(reach, abs=within)
+    assert half / comparison.nll_all == pytest.approx(reach, abs=0.03)
+
+
+@pytest.mark.real_votes
+def test_the_papers_protocol_reproduces_its_tiny_figures_and_calls_them_coding(real_votes):
+    path = real_votes("rewardbench_correctness_votes.csv")
+    paper = curve(path, ("none", "beta_clipped"), splits=40, protocol="paper")
+    assert nll(paper, "none") == pytest.approx([0.211, 0.224, 0.270, 0.449], rel=0.06)
+    assert nll(paper, "beta_clipped") == pytest.approx([0.0083, 0.0074, 0.0068, 0.0064], rel=0.10)
+    assert paper.one_class
+    assert any("measure the coding, not the judges" in notice for notice in paper.warnings)
 
 
 @pytest.mark.real_votes

@@ -293,12 +293,11 @@ def levels(result, step):
 @pytest.mark.parametrize(
     ("name", "step", "wanted", "rel"),
     [
-        larger("rewardbench_correctness", "raw_one_class", [0.211, 0.224, 0.270, 0.449], 0.06),
+        larger("rewardbench_correctness", "raw_one_class", [0.211, 0.224, 0.270, 0.449], 0.10),
         larger("rewardbench_correctness", "paper", [0.0083, 0.0074, 0.0068, 0.0064], 0.08),
         larger("rewardbench", "honest_clipped", [0.145, 0.149, 0.169, 0.272], 0.08),
-        larger("rewardbench", "raw_honest", [0.209, 0.222, 0.267, 0.520], 0.06),
-        larger("rewardbench", "honest_beta", [0.140, 0.133, 0.133, 0.212], 0.06),
-        larger("rewardbench", "honest_temperature", [0.139, 0.132, 0.133, 0.211], 0.06),
+        larger("rewardbench", "honest_beta", [0.140, 0.133, 0.133, 0.212], 0.08),
+        larger("rewardbench", "honest_temperature", [0.139, 0.132, 0.133, 0.211], 0.08),
         ("llmbar", "honest_clipped", [0.345, 0.353, 0.394, 0.384], 0.08),
         ("llmbar", "honest_beta", [0.344, 0.331, 0.339, 0.329], 0.08),
         ("llmbar", "paper", [0.0146, 0.0116, 0.0093, 0.0082], 0.08),
