@@ -294,8 +294,8 @@ class _Ways:
             gone = rng.permutation(len(names)) < round(share * len(names))
             self.absences[f"{100 * share:.0f} % at random"] = gone
         masks = np.array(list(self.absences.values()))
-        everyone = np.arange(ballots.n_items)
-        fitted = fit_fallback(ballots, masks, everyone)
+        all_rows = np.arange(ballots.n_items)
+        fitted = fit_fallback(ballots, masks, all_rows)
         if fitted is None:
             raise ValueError("no judge weighs anything")
         self.fallback = fitted

@@ -17,7 +17,7 @@ PANELS = ("top-3", "top-5", "top-10", "all")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JudgeAttributes:
     """NLL of a step of the claim from an earlier, independent implementation.
 
     ``rel`` is the allowed relative difference: three standard errors (ours is 1 to 2.5 % at 100
@@ -31,17 +31,17 @@ class Known:
 
 
 KNOWN = (
-    Known("rewardbench_correctness", "raw_one_class", (0.211, 0.224, 0.270, 0.449), 0.09),
-    Known("rewardbench_correctness", "paper", (0.0083, 0.0074, 0.0068, 0.0064), 0.07),
-    Known("rewardbench", "raw_honest", (0.209, 0.222, 0.267, 0.520), 0.09),
-    Known("rewardbench", "honest_clipped", (0.145, 0.149, 0.169, 0.272), 0.06),
-    Known("rewardbench", "honest_beta", (0.140, 0.133, 0.133, 0.212), 0.06),
-    Known("rewardbench", "honest_temperature", (0.139, 0.132, 0.133, 0.211), 0.06),
-    Known("llmbar", "raw_honest", (0.542, 0.638, 0.843, 0.827), 0.09),
-    Known("llmbar", "honest_clipped", (0.345, 0.353, 0.394, 0.384), 0.06),
-    Known("llmbar", "honest_beta", (0.344, 0.331, 0.339, 0.329), 0.06),
-    Known("llmbar", "honest_temperature", (0.337, 0.326, 0.335, 0.326), 0.06),
-    Known("llmbar", "paper", (0.0146, 0.0116, 0.0093, 0.0082), 0.09),
+    JudgeAttributes("rewardbench_correctness", "raw_one_class", (0.211, 0.224, 0.270, 0.449), 0.09),
+    JudgeAttributes("rewardbench_correctness", "paper", (0.0083, 0.0074, 0.0068, 0.0064), 0.07),
+    JudgeAttributes("rewardbench", "raw_honest", (0.209, 0.222, 0.267, 0.520), 0.09),
+    JudgeAttributes("rewardbench", "honest_clipped", (0.145, 0.149, 0.169, 0.272), 0.06),
+    JudgeAttributes("rewardbench", "honest_beta", (0.140, 0.133, 0.133, 0.212), 0.06),
+    JudgeAttributes("rewardbench", "honest_temperature", (0.139, 0.132, 0.133, 0.211), 0.06),
+    JudgeAttributes("llmbar", "raw_honest", (0.542, 0.638, 0.843, 0.827), 0.09),
+    JudgeAttributes("llmbar", "honest_clipped", (0.345, 0.353, 0.394, 0.384), 0.06),
+    JudgeAttributes("llmbar", "honest_beta", (0.344, 0.331, 0.339, 0.329), 0.06),
+    JudgeAttributes("llmbar", "honest_temperature", (0.337, 0.326, 0.335, 0.326), 0.06),
+    JudgeAttributes("llmbar", "paper", (0.0146, 0.0116, 0.0093, 0.0082), 0.09),
 )
 
 

@@ -21,12 +21,12 @@ from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.panel.curator import Rules, known_judges
 from judgepanel.studies.panel.recommended import (
-    EVERYONE,
+    ALL_JUDGES,
     FAVOURITES,
     FEW,
     Candidate,
     Candidates,
-    Terms,
+    ChoiceSettings,
     average_losses,
     average_weights,
     candidates_of,
@@ -74,7 +74,7 @@ KINDS: dict[str, Callable[[Candidate], bool]] = {
     "majority": lambda panel: panel.aggregator == "majority",
     "stacking": lambda panel: panel.aggregator == "stacking",
     "Dawid-Skene": lambda panel: panel.aggregator == "dawid_skene_semi",
-    "judges left out": lambda panel: panel.name != EVERYONE,
+    "judges left out": lambda panel: panel.name != ALL_JUDGES,
 }
 """Kinds of candidates that are members of the average, to see what each adds."""
 
@@ -244,7 +244,7 @@ def _halves(
         if choices.all()[:n_default] != default.all():
             raise ValueError("the wide list begins with the default one")
         rows = _drawn(ballots.units, seed, n_labels, first)
-        terms = Terms(5, 0, known_judges(votes, prepared), Rules())
+        terms = ChoiceSettings(5, 0, known_judges(votes, prepared), Rules())
         results = compete(ballots, rows, choices, terms)
         nll.append(results.items.nll.mean(axis=1))
         losses = np.zeros((len(choices.all()), ballots.n_items))

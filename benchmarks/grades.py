@@ -20,9 +20,9 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.panel.curator import Known, Rules
+from judgepanel.studies.panel.curator import JudgeAttributes, Rules
 from judgepanel.studies.panel.recommended import (
-    Terms,
+    ChoiceSettings,
     average_losses,
     average_weights,
     bootstrap,
@@ -191,7 +191,7 @@ def measured(ballots: Ballots, splits: int) -> tuple[Floats, Floats, Floats]:
 def recommended(ballots: Ballots, splits: int) -> tuple[Floats, Floats]:
     """Held-out NLL (2, splits) of the recommended average, of votes and of grades, and seconds."""
     nll, seconds = np.empty((2, splits)), np.zeros(2)
-    known = Known(("",) * ballots.n_judges, None)
+    known = JudgeAttributes(("",) * ballots.n_judges, None)
     for number in range(splits):
         drawn = split(ballots.units, number, seed=SEED)
         units = ballots.units[drawn.calibration]
@@ -200,7 +200,7 @@ def recommended(ballots: Ballots, splits: int) -> tuple[Floats, Floats]:
             choices = candidates_of(
                 "default", ballots.n_judges, symmetric=ballots.symmetric, graded=graded
             )
-            terms = Terms(N_FOLDS, SEED, known, Rules(seed=SEED, tables=False))
+            terms = ChoiceSettings(N_FOLDS, SEED, known, Rules(seed=SEED, tables=False))
             results = compete(ballots, drawn, choices, terms)
             rng = bootstrap(SEED, (number, 1))
             prior = choices.with_everyone(choices.prior())

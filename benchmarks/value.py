@@ -103,7 +103,7 @@ def _one_split(ballots: Ballots, number: int, most: int) -> tuple[Floats, Floats
     started = time.process_time()
     less = item_nll(held.without_each(one_split.evaluation), signs)
     quick_seconds = (time.process_time() - started) / ballots.n_judges
-    quick = (less - item_nll(held.everyone(one_split.evaluation), signs)).mean(axis=1)
+    quick = (less - item_nll(held.all_judges(one_split.evaluation), signs)).mean(axis=1)
     judges = np.random.default_rng(number).permutation(ballots.n_judges)[:most]
     full = _exact(ballots, fit, np.arange(ballots.n_judges), signs)
     started = time.process_time()

@@ -31,11 +31,11 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.panel import recommended
-from judgepanel.studies.panel.curator import Known, Rules
+from judgepanel.studies.panel.curator import JudgeAttributes, Rules
 from judgepanel.studies.runner import run, steps
 from tests.helpers import make_votes
 
-TERMS = recommended.Terms(3, 0, Known(("",) * 12, None), Rules())
+TERMS = recommended.ChoiceSettings(3, 0, JudgeAttributes(("",) * 12, None), Rules())
 
 
 def spec_of(splits=6, **shared):
@@ -186,11 +186,11 @@ def test_small_panels_have_no_candidate_twice(n_judges, panels):
 
 
 def test_what_else_could_be_done_has_its_price(result):
-    everyone, fewer = result.best(everyone=True), result.best(everyone=False)
-    assert everyone.k == result.n_judges > fewer.k
+    all_judges, fewer = result.best(all_judges=True), result.best(all_judges=False)
+    assert all_judges.k == result.n_judges > fewer.k
     rows = [row for row in result.candidates if row.panel != "average"]
     lowest = min(float(row.nll.value) for row in rows)
-    assert lowest == min(float(row.nll.value) for row in (everyone, fewer))
+    assert lowest == min(float(row.nll.value) for row in (all_judges, fewer))
 
 
 def test_the_runner_up_is_held_against_the_chosen_one(result):

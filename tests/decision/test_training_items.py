@@ -97,11 +97,11 @@ def test_few_judges_and_all_the_same_ids_are_evidence():
 
 def test_judges_left_out_help_to_tell_items_apart():
     past, _ = halves(VOTES)
-    judges, everyone = VOTES.judges[:2], VOTES.judges
+    judges, all_judges = VOTES.judges[:2], VOTES.judges
     file = renamed(VOTES)
     old = np.array([name in set(past.item_ids) for name in VOTES.item_ids])
-    assert (compared(past, file, judges, everyone).rows == old).all()
-    assert not compared(past, file.with_judges(judges), judges, everyone).rows.any()
+    assert (compared(past, file, judges, all_judges).rows == old).all()
+    assert not compared(past, file.with_judges(judges), judges, all_judges).rows.any()
 
 
 def test_nothing_is_known_without_hashes_or_with_judges_absent():

@@ -68,9 +68,9 @@ def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmet
     y = (ballots.signs > 0).astype(int)
     X = np.where(ballots.votes == 0, np.nan, ballots.votes > 0)[:, best]
     aggregator = kind().fit(X, y)
-    everyone = np.arange(80)
+    all_rows = np.arange(80)
     own = prefix_scores(
-        ballots, Split(0, everyone, everyone[:0]), np.array([k]), aggregator=kind.kind
+        ballots, Split(0, all_rows, all_rows[:0]), np.array([k]), aggregator=kind.kind
     )
     voted = ~own.calibration_empty[0]
     fitted = calibrator(name, symmetric=symmetric).fit(own.calibration[0][voted], y[voted])

@@ -12,7 +12,7 @@ import pytest
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES as MENU
 from judgepanel.present.pages import PAPER_PAGE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.render.text import markdown_text
 from judgepanel.service.basics import NotFound, ServerProblem
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -57,9 +57,9 @@ def is_in(block, kind):
 
 def entries_with(run_chunk):
     """The registry with another way to compute the panel curve."""
-    entry = ENTRIES[PANEL_CURVE.name]
+    entry = PRESENTATIONS[PANEL_CURVE.name]
     study = replace(PANEL_CURVE, run_chunk=run_chunk)
-    return {**ENTRIES, PANEL_CURVE.name: replace(entry, study=study)}
+    return {**PRESENTATIONS, PANEL_CURVE.name: replace(entry, study=study)}
 
 
 def applied(app):
@@ -204,7 +204,7 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch):
     spec = PanelCurveSpec(opened.settings)
     assert space.result(PANEL_CURVE, opened.votes_sha256, spec) is None
     with monkeypatch.context() as patch:
-        patch.setattr("judgepanel.ui.pages.curve.ENTRIES", entries_with(broken))
+        patch.setattr("judgepanel.ui.pages.curve.PRESENTATIONS", entries_with(broken))
         until_done(turn_to(app, CURVE))
         (sentence,) = htmls(app, "jp-problem")
         assert sentence.startswith("Something went wrong")
@@ -229,7 +229,7 @@ def test_what_is_polled_is_alone_in_its_block(monkeypatch):
         assert chunk.first == 0 or go_on.wait(60)
         return PANEL_CURVE.run_chunk(votes, spec, chunk)
 
-    monkeypatch.setattr("judgepanel.ui.pages.curve.ENTRIES", entries_with(waiting))
+    monkeypatch.setattr("judgepanel.ui.pages.curve.PRESENTATIONS", entries_with(waiting))
     app = open_app(CURVE, analysis=prepared("sparse_humans", splits=11))
     try:
         until(app, lambda: htmls(app, "jp-answer"))

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.pages import PAGES, RECOMMENDED_PAGE
-from judgepanel.present.registry import ENTRIES, STUDIES, default_specs, entries_of
+from judgepanel.present.registry import PRESENTATIONS, STUDIES, default_specs, entries_of
 from judgepanel.render.text import markdown_text
 from judgepanel.service.basics import NotFound
 from judgepanel.service.sql import SqlWorkspace, id_of_token
@@ -229,7 +229,7 @@ def test_a_registered_study_is_drawn_on_its_page(
     It is computed when it is opened.
     """
     pages = [page for page in PAGES if entries_of(page) and page != RECOMMENDED_PAGE]
-    jury = ENTRIES[JURY.name]
+    jury = PRESENTATIONS[JURY.name]
     more = {page: replace(jury, study=replace(JURY, name=f"new_on_{page.title}")) for page in pages}
     monkeypatch.setattr(
         "judgepanel.ui.render.entries_of", lambda page: (*entries_of(page), more[page])

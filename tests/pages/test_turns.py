@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.understand.judges import JUDGES as JUDGES_STUDY
 from judgepanel.studies.understand.method_grid import METHOD_GRID
@@ -53,8 +53,8 @@ def test_the_page_that_is_open_goes_first_and_the_one_that_was_left_goes_on_late
 ) -> None:
     grid, judges = Held(METHOD_GRID), Held(JUDGES_STUDY)
     for page, held in (("methods", grid), ("judges", judges)):
-        entry = replace(ENTRIES[held.study.name], study=held.study)
-        monkeypatch.setattr(f"judgepanel.ui.pages.{page}.ENTRIES", {held.study.name: entry})
+        entry = replace(PRESENTATIONS[held.study.name], study=held.study)
+        monkeypatch.setattr(f"judgepanel.ui.pages.{page}.PRESENTATIONS", {held.study.name: entry})
     name = prepared("one_class", splits=9)
     try:
         app = open_app(METHODS, analysis=name)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
@@ -36,7 +36,7 @@ def votes(*, one_class=False):
 
 def spec_of(name):
     """A quick spec of a study."""
-    spec: Spec = ENTRIES[name].study.spec(settings=SETTINGS, **QUICK.get(name, {}))
+    spec: Spec = PRESENTATIONS[name].study.spec(settings=SETTINGS, **QUICK.get(name, {}))
     return spec
 
 
@@ -50,4 +50,4 @@ def recommended():
 @cache
 def result_of(name, *, one_class=False):
     """The result of a study under its quick spec."""
-    return run(ENTRIES[name].study, votes(one_class=one_class), spec_of(name), jobs=1)
+    return run(PRESENTATIONS[name].study, votes(one_class=one_class), spec_of(name), jobs=1)

@@ -33,7 +33,7 @@ from judgepanel.present.blocks import (
     flat,
 )
 from judgepanel.present.decide.recommend import recommendation_sentence
-from judgepanel.present.registry import ENTRIES, STUDIES
+from judgepanel.present.registry import PRESENTATIONS, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.reliability import reliability_sentence
 from judgepanel.render.html import STYLE, html_text
@@ -184,7 +184,7 @@ def test_text_of_figures_has_the_colour_that_the_dark_exchanges():
 @pytest.mark.parametrize("name", sorted(STUDIES))
 def test_a_section_answers_first_and_flatters_nobody_with_one_class_votes(name):
     finding = result(name, one_class=True)
-    blocks = study_blocks(ENTRIES[name], finding.result, finding.spec)
+    blocks = study_blocks(PRESENTATIONS[name], finding.result, finding.spec)
     assert isinstance(blocks[0], Answer)
     document = Document("t", tuple(blocks))
     assert in_html(blocks[0].text) in html_text(document)

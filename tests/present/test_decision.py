@@ -12,7 +12,7 @@ from judgepanel.present.decide.recommend import (
     other_way_sentence,
     pipeline_sentence,
 )
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import Pipeline
 from judgepanel.studies.paper.distortion import DistortionSpec
 from judgepanel.studies.trust.difficulty_transfer import DifficultyTransferSpec
@@ -48,7 +48,7 @@ def test_the_opposite_of_the_decision_is_priced_under_its_own_best_pipeline(fewe
     if fewer:
         small = replace(outcome.model.main, judges=outcome.model.main.judges[:2])
         outcome = replace(outcome, model=mixture_of([small], [1.0]))
-    row = outcome.best(everyone=fewer)
+    row = outcome.best(all_judges=fewer)
     sentence = other_way_sentence(outcome)
     assert sentence.startswith("Everyone under" if fewer else "Fewer judges under")
     assert with_interval(*row.behind, sign=True) in sentence
@@ -64,7 +64,7 @@ def test_a_study_of_several_calibrators_shows_the_recommended_one_among_them():
 
 
 def test_a_study_that_cannot_show_the_recommended_average_says_why():
-    single = ENTRIES["distortion"].single
+    single = PRESENTATIONS["distortion"].single
     shown = Pipeline("joint", "none", recommended=True)
     of_main = other_pipeline(DistortionSpec(aggregator="joint"), shown, single)
     assert of_main == (

@@ -17,7 +17,7 @@ from judgepanel.present.decide.estimate import (
     present,
     worth_sentence,
 )
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import Pipeline
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.estimate import ESTIMATE, EstimateSpec
@@ -138,7 +138,7 @@ def test_pages_group_by_system_at_first():
     votes = votes_of((0.5, 0.8))
     (spec,) = default_specs(votes, Settings(), Pipeline())
     assert spec.by == "system"
-    assert ENTRIES[ESTIMATE.name].specs(votes, Settings()) == (spec,)
+    assert PRESENTATIONS[ESTIMATE.name].specs(votes, Settings()) == (spec,)
 
 
 def test_systems_that_met_in_pairs_have_their_own_tables():

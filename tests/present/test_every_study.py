@@ -21,7 +21,7 @@ from judgepanel.present.blocks import (
     flat,
 )
 from judgepanel.present.pages import PAGES, PAPER_PAGE
-from judgepanel.present.registry import ENTRIES, entries_of
+from judgepanel.present.registry import PRESENTATIONS, entries_of
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text, terminal_text
@@ -35,7 +35,7 @@ from judgepanel.words.sentences import CODING
 from tests.present.results import result_of, spec_of
 from tests.present.results import votes as votes_of
 
-NAMES = tuple(ENTRIES)
+NAMES = tuple(PRESENTATIONS)
 HOSTILE = "<img src=x onerror=alert(1)> \x1b[31m\nnext line "
 PAPER = tuple(entry.name for entry in entries_of(PAPER_PAGE))
 MOST_WORDS, MOST_NUMBERS = {Answer: 20, Caveat: 25, Paragraph: 25}, 3
@@ -44,7 +44,9 @@ EVERY = pytest.mark.parametrize("name", NAMES)
 
 def blocks_of(name, *, one_class=False):
     result = result_of(name, one_class=one_class)
-    return study_blocks(ENTRIES[name], result, spec_of(name), command=f"study {name} votes.csv")
+    return study_blocks(
+        PRESENTATIONS[name], result, spec_of(name), command=f"study {name} votes.csv"
+    )
 
 
 def page_of_blocks():
@@ -108,7 +110,7 @@ def test_an_answer_from_labels_of_one_class_says_that_it_measures_the_coding(nam
     result = result_of(name)
     if hasattr(result, "measures_coding"):
         result = replace(result, measures_coding=True)
-        answer = study_blocks(ENTRIES[name], result, spec_of(name))[0]
+        answer = study_blocks(PRESENTATIONS[name], result, spec_of(name))[0]
         assert CODING in answer.text
 
 
@@ -137,7 +139,7 @@ def test_caveats_and_method_reach_page_report_and_terminal_in_the_same_words(nam
 @pytest.mark.parametrize("fraction", [0.5, 0.01], ids=["half calibrates", "one label calibrates"])
 def test_the_partial_of_a_single_split_can_be_merged_presented_and_stored(name, fraction):
     """A job shows, and keeps when it is cancelled, what the splits so far say."""
-    entry, votes = ENTRIES[name], votes_of()
+    entry, votes = PRESENTATIONS[name], votes_of()
     spec = replace(spec_of(name), settings=Settings(splits=2, fraction=fraction))
     try:
         partial = entry.study.run_chunk(votes, spec, Chunk(0, 0, 1))
@@ -161,7 +163,7 @@ def test_warnings_come_once_right_after_the_answer(name):
     if result.warnings:
         assert isinstance(blocks[1], Caveat) or blocks[0].text in result.warnings
     warnings = {limit.text for limit in caveats(result.warnings)}
-    known = study_blocks(ENTRIES[name], result, spec_of(name), known=result.warnings)
+    known = study_blocks(PRESENTATIONS[name], result, spec_of(name), known=result.warnings)
     assert not [block for block in known if isinstance(block, Caveat) and block.text in warnings]
 
 
@@ -179,7 +181,7 @@ def hostile_votes():
 
 @EVERY
 def test_names_are_text_in_tables_figures_reports_and_on_the_terminal(name):
-    entry, votes, spec = ENTRIES[name], hostile_votes(), spec_of(name)
+    entry, votes, spec = PRESENTATIONS[name], hostile_votes(), spec_of(name)
     if name == "group_change":
         spec = replace(spec, group=votes.judges[:2])
     blocks = study_blocks(entry, run(entry.study, votes, spec, jobs=1), spec)
@@ -193,7 +195,7 @@ def test_names_are_text_in_tables_figures_reports_and_on_the_terminal(name):
 
 
 def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():
-    study = ENTRIES["panel_curve"].study
+    study = PRESENTATIONS["panel_curve"].study
     (table, *_) = (block for block in blocks_of("panel_curve") if isinstance(block, Table))
     shows = {"NLL": "nll", "NLL 95 %": "nll", "skill": "skill", "difference 95 %": "delta"}
     for name, column in shows.items():
@@ -205,4 +207,4 @@ def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():
 def test_every_study_has_its_place_on_a_page():
     placed = [entry.name for page in PAGES for entry in entries_of(page)]
     assert placed == list(NAMES)
-    assert len({entry.study.title for entry in ENTRIES.values()}) == len(NAMES)
+    assert len({entry.study.title for entry in PRESENTATIONS.values()}) == len(NAMES)

@@ -17,7 +17,7 @@ from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.present.decide.cards import rule_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.value import picked_spec, what_if_spec
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import pipeline_of, study_blocks
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.render.text import markdown_text, terminal_text
@@ -77,7 +77,7 @@ def evidence(votes, splits):
 
 
 def blocks_of(finding, view):
-    return study_blocks(ENTRIES[finding.study.name], finding.result, finding.spec, view)
+    return study_blocks(PRESENTATIONS[finding.study.name], finding.result, finding.spec, view)
 
 
 def texts(blocks):
@@ -158,10 +158,10 @@ def _one_figure_for_one_thing(decided, curve, scope):
     """The base rate, and all judges under the paper's default, wherever they are shown."""
     assert curve.null_nll == pytest.approx(decided.null_nll, abs=1e-12)
     assert scope.null_nll == pytest.approx(decided.null_nll, abs=1e-12)
-    everyone = float(curve.nll.value[curve.row("beta"), -1])
-    assert everyone == pytest.approx(float(decided.reference.nll.value), abs=1e-9)
+    all_judges = float(curve.nll.value[curve.row("beta"), -1])
+    assert all_judges == pytest.approx(float(decided.reference.nll.value), abs=1e-9)
     if scope.saturation is not None and (scope.aggregator, scope.calibrator) == PAPERS_DEFAULT:
-        assert float(scope.saturation.nll.value[-1]) == pytest.approx(everyone, abs=1e-9)
+        assert float(scope.saturation.nll.value[-1]) == pytest.approx(all_judges, abs=1e-9)
 
 
 def _averages_are_one(votes, decided, splits):
@@ -172,7 +172,7 @@ def _averages_are_one(votes, decided, splits):
     settings = Settings(splits=splits)
     shown = pipeline_of(decided)
     budget, scope, damage = (
-        replace(ENTRIES[study.name].under(votes, settings, shown)[0], **quick)
+        replace(PRESENTATIONS[study.name].under(votes, settings, shown)[0], **quick)
         for study, quick in (
             (LABEL_BUDGET, {"budgets": (), "panels": ()}),
             (SCOPE, {"others": ()}),

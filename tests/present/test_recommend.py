@@ -68,14 +68,14 @@ def test_a_row_that_leads_the_table_is_explained(outcome):
 
 
 def test_other_advice_has_its_price(outcome):
-    everyone, fewer = outcome.best(everyone=True), outcome.best(everyone=False)
+    all_judges, fewer = outcome.best(all_judges=True), outcome.best(all_judges=False)
     apart = replace(outcome, runner_up=outcome.candidates[0])
     sentence = prices_sentence(apart)
-    for row in (everyone, fewer):
+    for row in (all_judges, fewer):
         assert with_interval(*row.behind, sign=True) in sentence
     assert "With all judges, the best single pipeline is" in sentence
     assert "With fewer judges, the best single pipeline is" in sentence
-    assert "With all judges" not in prices_sentence(replace(outcome, runner_up=everyone))
+    assert "With all judges" not in prices_sentence(replace(outcome, runner_up=all_judges))
 
 
 def test_the_recommended_panel_is_drawn_on_top_and_its_rivals_best_first(outcome):
@@ -92,8 +92,8 @@ def test_the_recommended_panel_is_drawn_on_top_and_its_rivals_best_first(outcome
 
 def test_the_figure_has_the_runner_up_everyone_fewer_judges_and_the_papers_default(outcome):
     names = {row.name for row in candidate_rows.rivals(outcome)}
-    everyone, fewer = outcome.best(everyone=True), outcome.best(everyone=False)
-    assert {row.name for row in (outcome.runner_up, everyone, fewer, outcome.reference)} <= names
+    all_judges, fewer = outcome.best(all_judges=True), outcome.best(all_judges=False)
+    assert {row.name for row in (outcome.runner_up, all_judges, fewer, outcome.reference)} <= names
     assert outcome.chosen.name not in names
     assert len({row.k for row in candidate_rows.rivals(outcome)}) > 2
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judgepanel.present.registry import ENTRIES, STUDIES
+from judgepanel.present.registry import PRESENTATIONS, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.render.text import terminal_text
 from judgepanel.studies.contract import Settings
@@ -41,7 +41,7 @@ def test_no_study_flatters_one_class_votes(name):
     result = run(study, votes, spec, jobs=1)
     assert flattered(result.frame()).empty
     if study is not CLAIM:  # its text marks sections, see tests/words
-        blocks = study_blocks(ENTRIES[name], result, spec)
+        blocks = study_blocks(PRESENTATIONS[name], result, spec)
         lines = terminal_text(blocks).splitlines()
         assert [outcome for line in lines for outcome in flattering(in_sentence(line))] == []
 

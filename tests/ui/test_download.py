@@ -15,7 +15,7 @@ from judgepanel.intake.answer import Ask, answer_to
 from judgepanel.intake.process import ReaderProcess
 from judgepanel.ui import uploads
 from judgepanel.ui.reporting import KEPT, download_button
-from judgepanel.ui.uploads import Source, Upload, read_uploads, texts_again
+from judgepanel.ui.uploads import Source, Upload, read_uploads, reread_texts
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.simulate import sample_bytes
 
@@ -101,10 +101,10 @@ def test_texts_of_items_are_read_again_from_the_files_of_the_votes():
     data = "\n".join(["item_id,question,gold,a,b", *rows]).encode()
     choices = Choices(task="pointwise", label_column="gold")
     source = Source("sha", "", Upload("votes.csv", data), None, choices)
-    texts = texts_again(source, ["i3", "i1"])
+    texts = reread_texts(source, ["i3", "i1"])
     assert texts["question"].tolist() == ["What is 3 plus 3?", "What is 1 plus 1?"]
     gone = Source("sha", "", Upload("votes.csv", b""), None, choices)
-    assert texts_again(gone, ["i3"]) is None
+    assert reread_texts(gone, ["i3"]) is None
 
 
 def test_other_choices_are_another_reading(monkeypatch):

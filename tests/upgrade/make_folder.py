@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from judgepanel import ENGINE
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import Settings
 from judgepanel.votes import load_votes
@@ -23,7 +23,7 @@ with tempfile.TemporaryDirectory() as home:
     space = SqlWorkspace(f"sqlite:///{file}")
     analysis = space.create(loaded, settings, "votes.csv")
     for title in ASKED:
-        study = ENTRIES[title].study
+        study = PRESENTATIONS[title].study
         spec = study.spec(settings)
         space.submit(study, loaded.votes, spec)
         while space.result(study, analysis.votes_sha256, spec) is None:

@@ -16,7 +16,7 @@ import pytest
 from judgepanel import ENGINE
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.score import score
-from judgepanel.present.registry import ENTRIES
+from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.votes import load_votes
 
@@ -75,7 +75,7 @@ def test_results_are_read_and_marked_if_an_older_engine_made_them(opened: Opened
     space, about, _ = opened
     analysis = space.open(about["id"])
     for name in about["results"]:
-        study = ENTRIES[name].study
+        study = PRESENTATIONS[name].study
         spec = study.spec(analysis.settings)
         stored = space.result(study, analysis.votes_sha256, spec)
         if name in REDONE and about["engine"] < REDONE[name]:
@@ -90,7 +90,7 @@ def test_results_are_read_and_marked_if_an_older_engine_made_them(opened: Opened
 def test_a_question_that_was_not_asked_has_no_result(opened: Opened) -> None:
     space, about, _ = opened
     analysis = space.open(about["id"])
-    study = ENTRIES["panel_curve"].study
+    study = PRESENTATIONS["panel_curve"].study
     for settings in (
         replace(analysis.settings, group_duplicates=not analysis.settings.group_duplicates),
         replace(analysis.settings, seed=4),

@@ -36,7 +36,7 @@ def with_grades(seed, n=90, k=6, groups=0):
     return replace(ballots, margins=margins * (ballots.votes != 0))
 
 
-def everyone(ballots):
+def all_rows(ballots):
     return np.arange(ballots.n_items)
 
 
@@ -106,7 +106,7 @@ def test_bands_that_differ_by_chance_alone_weigh_alike():
 @pytest.mark.parametrize("groups", [0, 12])
 def test_evidence_is_that_of_counts_without_the_own_unit(groups):
     ballots = with_grades(5, 40, groups=groups)
-    levels = levels_on(ballots, everyone(ballots))
+    levels = levels_on(ballots, all_rows(ballots))
     bands = levels.bands(ballots.margins, 40)
     rows = (ballots.votes, ballots.signs, bands)
     evidence = left_out_evidence(*rows, ballots.units, levels.n_bands)
@@ -161,7 +161,7 @@ def test_judges_may_come_in_any_order(name):
 
 def test_the_panel_of_all_judges_scores_as_the_kernel_does():
     ballots = with_grades(7)
-    rows = everyone(ballots)
+    rows = all_rows(ballots)
     fit = Fit(rows, rows, rows % 5)
     (panel,) = graded_panels(ballots, [fit], 6)
     assert panel.weights.shape == (MOST_BANDS, 6)

@@ -90,9 +90,9 @@ def test_in_sample_scores_use_all_calibration_rows(aggregator):
 @pytest.mark.parametrize("groups", [0, 8])
 def test_removing_an_own_label_is_deleting_the_rows_and_starting_again(groups):
     ballots = make_ballots(5, 24, 6, groups=groups)
-    everyone = np.arange(ballots.n_items)
-    scores = prefixes.prefix_scores(ballots, Split(0, everyone, everyone[:0]), every_k(ballots))
-    for item in everyone:
+    all_rows = np.arange(ballots.n_items)
+    scores = prefixes.prefix_scores(ballots, Split(0, all_rows, all_rows[:0]), every_k(ballots))
+    for item in all_rows:
         others = np.flatnonzero(ballots.units != ballots.units[item])
         deleted = prefixes.prefix_scores(
             ballots, Split(0, others, np.array([item])), every_k(ballots)
@@ -169,10 +169,10 @@ def test_most_judges_are_not_leaders_once_labels_tell_them_apart():
     ballots = make_ballots(1, 600, 40)
     accuracy = np.linspace(0.5, 0.95, 40)
     right = np.random.default_rng(0).random((600, 40)) < accuracy
-    own, everyone = ballots.signs[:, None], np.arange(600)
+    own, all_rows = ballots.signs[:, None], np.arange(600)
     ballots = replace(ballots, votes=np.where(right, own, -own))
-    whole = prefixes.counts(ballots, everyone)
-    correct, voted, _ = prefixes.counts_without_own(ballots, everyone, *whole)
+    whole = prefixes.counts(ballots, all_rows)
+    correct, voted, _ = prefixes.counts_without_own(ballots, all_rows, *whole)
     keys = -prefixes.ranking_key(correct, voted, "accuracy")
     assert len(prefixes.leaders(keys, 5)) < 10
 
@@ -181,10 +181,10 @@ def test_most_judges_are_not_leaders_once_labels_tell_them_apart():
 @pytest.mark.parametrize("groups", [0, 10])
 def test_the_block_size_moves_no_bit(monkeypatch, block, groups):
     ballots = make_ballots(7, 36, 7, groups=groups)
-    everyone = np.arange(36)
-    whole = prefixes.prefix_scores(ballots, Split(0, everyone, everyone), every_k(ballots))
+    all_rows = np.arange(36)
+    whole = prefixes.prefix_scores(ballots, Split(0, all_rows, all_rows), every_k(ballots))
     monkeypatch.setattr(prefixes, "BLOCK", block)
-    pieces = prefixes.prefix_scores(ballots, Split(0, everyone, everyone), every_k(ballots))
+    pieces = prefixes.prefix_scores(ballots, Split(0, all_rows, all_rows), every_k(ballots))
     for name in ("calibration", "calibration_empty", "evaluation", "evaluation_empty"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(pieces, name))
 

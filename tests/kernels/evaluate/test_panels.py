@@ -54,7 +54,7 @@ def test_closed_forms_are_exact(aggregator, calibrator):
     ballots, entry = world()
     panels = panels_of(ballots, entry, aggregator, calibrator, seed=0)
     signs, everybody = signs_of(ballots, entry), np.arange(5)
-    nll = item_nll(panels.everyone(), signs)
+    nll = item_nll(panels.all_judges(), signs)
     expected = by_columns(ballots, entry, everybody, aggregator, calibrator)
     np.testing.assert_allclose(nll, expected, atol=1e-9)
     less = item_nll(panels.without_each(), signs)
@@ -71,7 +71,7 @@ def test_joint_panels_are_near_the_exact_ones(calibrator):
     panels = panels_of(ballots, entry, "joint", calibrator, seed=0)
     signs, everybody = signs_of(ballots, entry), np.arange(5)
     expected = by_columns(ballots, entry, everybody, "joint", calibrator)
-    assert item_nll(panels.everyone(), signs).mean() == pytest.approx(expected.mean(), abs=2e-3)
+    assert item_nll(panels.all_judges(), signs).mean() == pytest.approx(expected.mean(), abs=2e-3)
     less = item_nll(panels.without_each(), signs).mean(axis=1)
     fewer = [np.delete(everybody, j) for j in range(5)]
     rest = [by_columns(ballots, entry, some, "joint", calibrator).mean() for some in fewer]
@@ -173,7 +173,7 @@ def test_at_one_ridge_all_and_some_judges_are_the_exact_panels(kind):
     result = held(ballots, fit)
     everybody = np.arange(6)
     np.testing.assert_allclose(
-        result.everyone(fit.score), exact(ballots, fit, everybody), atol=1e-6
+        result.all_judges(fit.score), exact(ballots, fit, everybody), atol=1e-6
     )
     some = np.array([0, 2, 5])
     np.testing.assert_allclose(result.of(some, fit.score), exact(ballots, fit, some), atol=1e-6)
@@ -195,7 +195,7 @@ def test_without_a_judge_of_weight_is_the_exact_refit(kind):
 def test_without_a_light_judge_is_close_to_the_exact_refit(kind):
     ballots, fit = joint_world(kind, 160, 30)
     result = held(ballots, fit)
-    less, whole = result.without_each(fit.score), result.everyone(fit.score)
+    less, whole = result.without_each(fit.score), result.all_judges(fit.score)
     light = np.flatnonzero(result.whole.agreement.shares <= panels.OWN_SHARE)[:8]
     everybody = np.arange(30)
     refits = np.array([exact(ballots, fit, np.delete(everybody, j)) for j in light])
@@ -223,7 +223,7 @@ def test_shares_are_those_of_the_full_panel_and_sum_to_one():
     np.testing.assert_allclose(held.Cs, panel.Cs[remaining])
     assert held.shares.sum() == pytest.approx(1.0)
     full = panel.logits(ballots.votes[fit.score])
-    np.testing.assert_allclose(held.everyone(fit.score), full, atol=0.05)
+    np.testing.assert_allclose(held.all_judges(fit.score), full, atol=0.05)
 
 
 def test_without_a_judge_that_never_voted_there_is_just_one_judge_less():
@@ -255,7 +255,7 @@ def test_on_real_votes_values_are_near_those_of_refits_that_choose_their_ridges(
     fit = fit_of(ballots)
     signs = ballots.signs[fit.score].astype(float)
     (held,) = held_joints(ballots, [fit])
-    whole, less = held.everyone(fit.score), held.without_each(fit.score)
+    whole, less = held.all_judges(fit.score), held.without_each(fit.score)
     quick = (item_nll(less, signs) - item_nll(whole, signs)).mean(axis=1)
     judges = np.argsort(quick)[[0, 1, 20, 40, -2, -1]]
 
@@ -335,7 +335,7 @@ def test_along_every_order_gains_add_up_to_what_all_save(symmetric):
     for order in balanced_orders(K, 8, np.random.default_rng(1)):
         sampled = sampled_shapley(trial, JUDGES, np.array([order, order]))
         total = sampled.items.mean(axis=1).sum()
-        assert total == pytest.approx(sampled.null - sampled.everyone, abs=1e-12)
+        assert total == pytest.approx(sampled.null - sampled.all_judges, abs=1e-12)
 
 
 def test_orders_are_permutations_balanced_by_place():

@@ -126,15 +126,15 @@ def test_one_judge_has_levels_and_nothing_to_compare():
 def test_more_labels_help_and_better_panels_are_told_apart():
     wide = make_votes(5, 300, 25, low=0.6, high=0.65, missing=0.0)
     budget = budgeted(wide, calibrators=("temperature",))
-    everyone = budget.nll.value[0, -1]
-    assert everyone[-1] < everyone[0]
+    whole_panel = budget.nll.value[0, -1]
+    assert whole_panel[-1] < whole_panel[0]
     assert budget.joint_p[0, 0] < 0.05
     assert budget.band.lo[0, 0].max() > 0
     assert budget.verdict(0, 0, len(budget.budgets) - 1) == "keep all"
     needed = budget.needed_for("temperature", "all 25")
     n, lo, _ = needed.n
     assert budget.labels[0] <= lo <= n <= budget.labels[-1]
-    assert needed.goal == pytest.approx(1.05 * everyone[-1])
+    assert needed.goal == pytest.approx(1.05 * whole_panel[-1])
 
 
 def test_a_target_is_read_off_extrapolated_or_given_up():

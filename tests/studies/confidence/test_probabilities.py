@@ -55,12 +55,12 @@ def test_probabilities_are_those_of_the_one_path_all_studies_take(predictions):
 
 def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all():
     chunk = split_chunks(7)[0]
-    everyone = probabilities.run_chunk(VOTES, SPEC, chunk)
+    whole_panel = probabilities.run_chunk(VOTES, SPEC, chunk)
     np.testing.assert_array_equal(
-        probabilities.run_chunk(VOTES, replace(SPEC, panel=99), chunk).logits, everyone.logits
+        probabilities.run_chunk(VOTES, replace(SPEC, panel=99), chunk).logits, whole_panel.logits
     )
     few = probabilities.run_chunk(VOTES, replace(SPEC, panel=2), chunk)
-    assert (few.logits != everyone.logits).any()
+    assert (few.logits != whole_panel.logits).any()
 
 
 def test_an_item_counts_once_however_often_it_is_evaluated(predictions):

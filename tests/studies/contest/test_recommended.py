@@ -23,7 +23,7 @@ from judgepanel.scoring.splits import folds, split
 from judgepanel.studies.common import splits_of
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel import recommended
-from judgepanel.studies.panel.curator import Known, Rules, rows_of
+from judgepanel.studies.panel.curator import JudgeAttributes, Rules, rows_of
 from judgepanel.studies.panel.recommended import compete
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.probabilities import CALIBRATED
@@ -63,9 +63,9 @@ def test_a_recommendation_on_other_terms_is_not_taken_for_the_default(other):
 
 def test_members_alone_make_the_same_average():
     for drawn in splits_of(prepare(VOTES, SETTINGS), SETTINGS, Chunk(0, 0, SETTINGS.splits)):
-        everyone = recommended.recommended(VOTES, SETTINGS, drawn)
+        whole_panel = recommended.recommended(VOTES, SETTINGS, drawn)
         members = recommended.recommended_on(VOTES, SETTINGS, drawn)
-        assert_allclose(members.logits, everyone.logits, rtol=1e-9)
+        assert_allclose(members.logits, whole_panel.logits, rtol=1e-9)
     assert len(recommended.remembered(VOTES, SETTINGS, range(SETTINGS.splits))) == SETTINGS.splits
 
 
@@ -243,8 +243,8 @@ def test_joint_on_votes_and_on_grades_share_the_lead(n_judges):
     pipelines = {(listed[i].name, listed[i].aggregator, listed[i].calibrator) for i in leads}
     assert pipelines == {("all", name, "none") for name in ("joint", "joint_graded")}
     assert prior.max() == pytest.approx(recommended.LEAD / 2.0)
-    everyone = candidates.with_everyone(prior)[1]
-    assert {listed[i].aggregator for i in np.flatnonzero(everyone)} == set(recommended.MEMBERS)
+    whole_panel = candidates.with_all_judges(prior)[1]
+    assert {listed[i].aggregator for i in np.flatnonzero(whole_panel)} == set(recommended.MEMBERS)
 
 
 def test_members_are_everyone_and_the_better_half_under_several_pipelines_and_a_few_judges():
@@ -254,12 +254,12 @@ def test_members_are_everyone_and_the_better_half_under_several_pipelines_and_a_
         for candidate, prior in zip(candidates.all(), candidates.prior(), strict=True)
         if prior > 0.0
     }
-    everyone = {(*pipeline, k) for *pipeline, k in members if k == 40}
+    whole_panel = {(*pipeline, k) for *pipeline, k in members if k == 40}
     on_votes = set(recommended.MEMBERS) - set(get_args(Graded))
-    assert {aggregator for aggregator, _, _ in everyone} == on_votes
+    assert {aggregator for aggregator, _, _ in whole_panel} == on_votes
     at_every_size = {"majority", "one_coin", "joint", "accuracy_weighted"}
-    halves = {(*pipeline, 20) for *pipeline, _ in everyone if pipeline[0] in at_every_size}
-    assert members - everyone - halves == {("one_coin", "temperature", k) for k in (3, 5, 10)}
+    halves = {(*pipeline, 20) for *pipeline, _ in whole_panel if pipeline[0] in at_every_size}
+    assert members - whole_panel - halves == {("one_coin", "temperature", k) for k in (3, 5, 10)}
     assert halves <= members
 
 
@@ -328,7 +328,9 @@ def test_a_budget_adds_panels_that_are_chosen_to_keep_within_it():
 
 
 def terms(n_judges=6, n_folds=4, seed=0):
-    return recommended.Terms(n_folds, seed, Known(("",) * n_judges, None), Rules(seed=seed))
+    return recommended.ChoiceSettings(
+        n_folds, seed, JudgeAttributes(("",) * n_judges, None), Rules(seed=seed)
+    )
 
 
 def score(ballots, drawn, choices):
@@ -475,7 +477,7 @@ def test_the_panel_that_is_taken_away_scores_as_the_one_that_competed(symmetric)
     ballots = Ballots(votes.astype(np.int8), signs, np.arange(160), symmetric)
     drawn = split(ballots.units, 0)
     choices = recommended.candidates_of("wide", 3, symmetric=symmetric)
-    rules = recommended.Terms(4, 0, Known(("",) * 3, None), Rules(tables=False))
+    rules = recommended.ChoiceSettings(4, 0, JudgeAttributes(("",) * 3, None), Rules(tables=False))
     held = compete(ballots, drawn, choices, rules)
     rows = rows_of(ballots, drawn.calibration)
     seen = np.where(ballots.votes == 0, -1, (ballots.votes + 1) // 2)[drawn.evaluation]

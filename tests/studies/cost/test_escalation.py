@@ -152,9 +152,9 @@ def test_without_costs_judges_are_counted_and_odd_panels_are_said():
     little = escalated(votes(), 2, share=0.001)
     assert little.cheap == ("judge005",)
     assert any("asks no judge" in line for line in little.warnings)
-    everyone = escalated(votes(), 2, cheapest=99)
-    assert everyone.alone.delta.value == 0.0
-    assert any("nothing to escalate to" in line for line in everyone.warnings)
+    whole_panel = escalated(votes(), 2, cheapest=99)
+    assert whole_panel.alone.delta.value == 0.0
+    assert any("nothing to escalate to" in line for line in whole_panel.warnings)
     free = escalated(votes((0.0,) * 7), 2, cheapest=2)
     assert free.recommended.cost.value == 0.0
 

@@ -10,7 +10,7 @@ from judgepanel.kernels.prefixes import CLOSED_FORMS
 from judgepanel.kernels.subsets import exhaustive
 from judgepanel.scoring.splits import split
 from judgepanel.studies.panel import curated
-from judgepanel.studies.panel.curator import Evidence, Known, Rules
+from judgepanel.studies.panel.curator import Evidence, JudgeAttributes, Rules
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots
 
@@ -20,7 +20,7 @@ AGGREGATORS = ("one_coin", "majority", "joint")
 
 def evidence(ballots, cost, rules=RULES):
     return Evidence(
-        ballots, Known(("",) * ballots.n_judges, tuple(map(float, cost))), rules, (0, 1)
+        ballots, JudgeAttributes(("",) * ballots.n_judges, tuple(map(float, cost))), rules, (0, 1)
     )
 
 
@@ -151,7 +151,7 @@ def test_a_budget_that_pays_for_nobody_is_refused_with_the_least_price():
 
 
 def test_it_is_taken_where_there_are_costs_and_a_budget():
-    known, bare = Known(("", ""), (1.0, 2.0)), Known(("", ""), None)
+    known, bare = JudgeAttributes(("", ""), (1.0, 2.0)), JudgeAttributes(("", ""), None)
     rules = replace(RULES, budget=2.0)
     names = [curator.name for curator in curated.taken(None, known, rules, 2, 50)[0]]
     assert curated.BUDGET in names
@@ -166,7 +166,7 @@ def test_it_is_taken_where_there_are_costs_and_a_budget():
 def test_turning_the_label_of_a_calibration_row_does_not_move_its_own_score(refit, n_judges):
     ballots, cost = make_ballots(5, 50, n_judges, missing=0.1), costs(n_judges)
     one_split = split(ballots.units, 1)
-    known = Known(("",) * n_judges, tuple(cost))
+    known = JudgeAttributes(("",) * n_judges, tuple(cost))
     signs = ballots.signs.copy()
     signs[one_split.calibration[4]] *= -1
     rules = replace(RULES, budget=float(cost.sum()) / 3, steps=1)
@@ -181,7 +181,9 @@ def test_turning_the_label_of_a_calibration_row_does_not_move_its_own_score(refi
 def test_without_a_calibrator_only_the_rows_held_out_are_scored():
     ballots = make_ballots(5, 50, 5)
     one_split = split(ballots.units, 1)
-    seen = curated.evidence_in(ballots, one_split.calibration, Known(("",) * 5, None), RULES, 1)
+    seen = curated.evidence_in(
+        ballots, one_split.calibration, JudgeAttributes(("",) * 5, None), RULES, 1
+    )
     for refit in ("one_coin", "joint"):
         given = (ballots, one_split, curated.CURATORS["fixed_size"], seen, refit)
         whole, held = (curated.curated(*given, calibrates=c).scores for c in (True, False))

@@ -14,7 +14,7 @@ from judgepanel.studies.decide.curators import CURATORS_STUDY, CuratorsSpec, sta
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.curated import CURATORS, NAMES, ORACLE, SELECTOR, curated, evidence_in
 from judgepanel.studies.panel.curator import (
-    Known,
+    JudgeAttributes,
     Rules,
     costs_of,
     known_judges,
@@ -54,7 +54,7 @@ def result():
 
 def evidence(ballots, rows, rules=RULES):
     n = ballots.n_judges
-    return evidence_in(ballots, rows, Known(FAMILIES[:n], COSTS[:n]), rules, 0)
+    return evidence_in(ballots, rows, JudgeAttributes(FAMILIES[:n], COSTS[:n]), rules, 0)
 
 
 @pytest.mark.parametrize("name", DEPLOYABLE)
