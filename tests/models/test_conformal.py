@@ -24,8 +24,7 @@ def test_it_is_its_array_functions():
     new, _ = draws(1, 50)
     model = SplitConformal(level=0.8).fit(p, y)
     limit = threshold(nonconformity(p, y), 0.8)
-    assert model.thresholds_.tolist() == [[limit], [limit]]
-    assert model.n_.tolist() == [[80], [80]]
+    assert (model.thresholds_.tolist(), model.n_.tolist()) == ([[limit], [limit]], [[80], [80]])
     kinds = set_kinds(new, limit, limit)
     assert_array_equal(model.predict_kinds(new), kinds)
     assert_array_equal(

@@ -69,18 +69,6 @@ def test_agreement_adds_to_what_weights_say():
     np.testing.assert_allclose(model.decision_function(X), linear + added, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_left_out_scores_do_not_know_their_own_group(kind):
-    X, y = table()
-    groups = np.arange(80) // 4
-    before = kind().left_out_scores(X, y, groups=groups)
-    flipped = np.where(groups == 7, 1 - y, y)
-    after = kind().left_out_scores(X, flipped, groups=groups)
-    own = groups == 7
-    np.testing.assert_array_equal(after[own], before[own])
-    assert (after[~own] != before[~own]).any()
-
-
 def test_shares_of_the_ridges_are_their_likelihoods_on_folds_left_out():
     X, y = table()
     model = Joint().fit(X, y)

@@ -1,13 +1,14 @@
 """PanelModel: the chosen judges, fitted on all labelled rows, scoring new items."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import MAPS, fit
+from judgepanel.kernels.calibration import MAPS
 from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.prefixes import prefix_scores, rank
 from judgepanel.models import (
@@ -54,7 +55,7 @@ def as_table(votes):
     return np.where(votes == MISSING, np.nan, votes)
 
 
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("name", [*MAPS, "isotonic", "auto"])
 @pytest.mark.parametrize("kind", [OneCoin, MajorityVote])
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("k", [3, 6])
@@ -79,8 +80,7 @@ def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmet
     wanted = np.clip(fitted.predict_proba(logits)[:, 1], CLIP, 1 - CLIP)
     cast = (votes != MISSING).any(axis=1)
     np.testing.assert_allclose(model.score(votes)[cast], wanted[cast], rtol=0, atol=1e-12)
-    assert model.n_fit == 80
-    assert model.calibrator == name
+    assert (model.n_fit, model.calibrator) == (80, name)
 
 
 @pytest.mark.parametrize("aggregator", ["one_coin", "joint"])
@@ -129,14 +129,9 @@ def test_probabilities_stay_inside_the_clip():
     assert p.tolist() == [1 - CLIP, CLIP]
 
 
-ESTIMATORS = {
-    "dawid_skene": DawidSkene,
-    "dawid_skene_semi": lambda symmetric: DawidSkene(supervised=True, symmetric=symmetric),
-    "stacking": Stacking,
-    "joint": Joint,
-    "stacking_monotone": MonotoneStacking,
-    "joint_monotone": MonotoneJoint,
-}
+RIDGES = (Stacking, Joint, MonotoneStacking, MonotoneJoint)
+ESTIMATORS = {kind.kind: kind for kind in (DawidSkene, *RIDGES)}
+ESTIMATORS["dawid_skene_semi"] = partial(DawidSkene, supervised=True)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -179,23 +174,6 @@ def test_without_grades_an_aggregator_of_grades_is_that_of_votes_to_the_bit():
         assert first.score(votes).tolist() == other.score(votes).tolist()
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("name", ["isotonic", "auto"])
-def test_a_panel_may_have_knots_for_a_calibrator(name, symmetric):
-    ballots = make_ballots(2, 80, 6, symmetric=symmetric, missing=0.1)
-    model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator=name)
-    all_rows = np.arange(80)
-    own = prefix_scores(ballots, Split(0, all_rows, all_rows[:0]), np.array([6]))
-    weights = (~own.calibration_empty).astype(float)
-    signs = ballots.signs.astype(float)
-    fitted = fit((name,), own.calibration, signs, weights, symmetric=symmetric)[name]
-    votes = unseen(6)
-    p = 1 / (1 + np.exp(-fitted(model.rule.logits(votes)[None])[0]))
-    cast = (votes != MISSING).any(axis=1)
-    wanted = np.clip(p, CLIP, 1 - CLIP)
-    np.testing.assert_allclose(model.score(votes)[cast], wanted[cast], rtol=0, atol=1e-9)
-
-
 def test_the_calibrator_of_a_joint_panel_sees_no_score_that_knows_its_label():
     """Judges that guess: scores that knew their labels would ask for no shrinking."""
     rng = np.random.default_rng(3)
@@ -206,24 +184,16 @@ def test_the_calibrator_of_a_joint_panel_sees_no_score_that_knows_its_label():
     assert 0.0 <= model.shape.a < 0.5
 
 
-CLOSED = {
-    "majority": MajorityVote,
-    "accuracy_weighted": AccuracyWeighted,
-    "log_odds": LogOdds,
-    "one_coin": OneCoin,
-}
-
-
 def table(ballots):
     X = np.where(ballots.votes == 0, np.nan, (ballots.votes + 1) / 2)
     return X, (ballots.signs + 1) // 2
 
 
-@pytest.mark.parametrize("name", CLOSED)
-def test_closed_forms_weigh_as_their_estimators(name):
+@pytest.mark.parametrize("kind", [MajorityVote, AccuracyWeighted, LogOdds, OneCoin])
+def test_closed_forms_weigh_as_their_estimators(kind):
     ballots = make_ballots(1)
-    expected = CLOSED[name]().fit(*table(ballots)).weights_
-    np.testing.assert_array_equal(judge_weights(ballots)[name], expected)
+    expected = kind().fit(*table(ballots)).weights_
+    np.testing.assert_array_equal(judge_weights(ballots)[kind.kind], expected)
 
 
 @pytest.mark.parametrize("supervised", [False, True])

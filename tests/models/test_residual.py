@@ -14,12 +14,9 @@ from judgepanel.votes import InputError
 def data(seed=0, n=150):
     rng = np.random.default_rng(seed)
     logits = 3.0 * rng.normal(size=n)
-    table = pd.DataFrame(
-        {
-            "length": np.where(rng.random(n) < 0.1, np.nan, rng.normal(100.0, 30.0, n)),
-            "subset": rng.choice(["chat", "code", "maths"], n),
-        }
-    )
+    length = np.where(rng.random(n) < 0.1, np.nan, rng.normal(100.0, 30.0, n))
+    subset = rng.choice(["chat", "code", "maths"], n)
+    table = pd.DataFrame({"length": length, "subset": subset})
     tilt = table["subset"].map({"chat": 0.4, "code": -0.4, "maths": 0.0}).to_numpy()
     y = (rng.random(n) < 1.0 / (1.0 + np.exp(-logits * (0.5 + tilt)))).astype(int)
     return logits, y, table

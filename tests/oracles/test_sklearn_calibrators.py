@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from judgepanel.kernels.calibration import fit
 from judgepanel.kernels.joint import Form, features, stacking
 from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.prefixes import Fit
 from judgepanel.kernels.ridge import PRECISION, SHAPE
 from tests.helpers import make_ballots, softplus
+from tests.kernels.aggregate.test_ridge_path import one_fit
 from tests.kernels.calibrate.test_calibration import column
 
 
@@ -91,11 +91,6 @@ def test_isotonic_is_scikit_learns(seed, ties, weighted, doubled):
     new = np.r_[np.linspace(-30.0, 30.0, 241), logits]
     wanted = np.clip(theirs.predict(new), 0.001, 0.999)
     np.testing.assert_allclose(sigmoid(fitted(new[None])[0]), wanted, rtol=0, atol=1e-9)
-
-
-def one_fit(ballots):
-    rows = np.arange(ballots.n_items)
-    return [Fit(rows, rows[:0], np.zeros(len(rows), dtype=np.int64))]
 
 
 @pytest.mark.parametrize("C", [0.01, 0.3, 5.0])

@@ -19,14 +19,10 @@ def counts_of(votes, other):
 
 
 def test_what_is_not_defined_is_nan():
-    ones = np.ones((10, 3), dtype=np.int8)
+    ones, one_block = np.ones((10, 3), dtype=np.int8), np.zeros(10, dtype=np.int64)
     assert np.isnan(descriptive.kappa(counts_of(ones[:, 1:], ones[:, 0]))).all()
-    assert np.isnan(
-        descriptive.alpha(descriptive.item_counts(ones, np.zeros(10, dtype=np.int64))[0])
-    )
-    assert np.isnan(
-        descriptive.kappa(counts_of(np.zeros((10, 1), dtype=np.int8), ones[:, 0]))
-    ).all()
+    assert np.isnan(descriptive.alpha(descriptive.item_counts(ones, one_block)[0]))
+    assert np.isnan(descriptive.kappa(counts_of(0 * ones[:, :1], ones[:, 0]))).all()
 
 
 def test_blocks_keep_units_together_and_are_even():

@@ -161,8 +161,7 @@ def test_a_clear_difference_is_different_and_a_wide_interval_decides_nothing():
 
 def test_arms_without_spread_are_judged_by_their_value_alone():
     result = equivalence(estimate_of(np.array([[0.1] * 5, [0.4] * 5])), 0.2)
-    assert result.outcomes == ("equivalent", "different")
-    assert result.p.tolist() == [0.0, 1.0]
+    assert (result.outcomes, result.p.tolist()) == (("equivalent", "different"), [0.0, 1.0])
 
 
 def test_each_value_may_have_its_own_margin_and_none_may_be_zero():

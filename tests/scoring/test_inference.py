@@ -176,23 +176,18 @@ def test_the_band_depends_on_the_seed_alone():
     assert first == again != other
 
 
-@pytest.mark.parametrize(
-    ("lo", "hi", "wanted"),
-    [
-        (0.021, 0.5, "keep all"),
-        (0.02, 0.5, "no loss from keeping"),
-        (-0.5, -0.021, "curate"),
-        (-0.5, -0.02, "no loss from curating"),
-        (-0.01, 0.01, "no loss from keeping"),
-        (-0.01, 0.5, "no loss from keeping"),
-        (-0.02, 0.01, "no loss from curating"),
-        (-0.5, 0.01, "no loss from curating"),
-        (-0.02, 0.02, "undecided"),
-        (-0.5, 0.5, "undecided"),
-    ],
-)
-def test_verdicts_follow_the_table(lo, hi, wanted):
-    assert inference.verdict(lo, hi, 0.02) == wanted
+VERDICTS = {
+    "keep all": [(0.021, 0.5)],
+    "no loss from keeping": [(0.02, 0.5), (-0.01, 0.01), (-0.01, 0.5)],
+    "curate": [(-0.5, -0.021)],
+    "no loss from curating": [(-0.5, -0.02), (-0.02, 0.01), (-0.5, 0.01)],
+    "undecided": [(-0.02, 0.02), (-0.5, 0.5)],
+}
+
+
+@pytest.mark.parametrize("wanted", VERDICTS)
+def test_verdicts_follow_the_table(wanted):
+    assert {inference.verdict(*ends, 0.02) for ends in VERDICTS[wanted]} == {wanted}
 
 
 def test_identical_arms_tie():
@@ -202,14 +197,12 @@ def test_identical_arms_tie():
 def test_the_degrees_of_freedom_never_exceed_what_clusters_allow_and_never_collapse():
     rng = np.random.default_rng(3)
     item_means = rng.normal(size=(400, 100))
-    for n_calibration, n_evaluation in ((50, 50), (80, 20), (90, 10)):
-        redraw = 100 / n_evaluation - 1
+    for sizes in ((50, 50), (80, 20), (90, 10)):
+        redraw = 100 / sizes[1] - 1
         spread = np.sqrt(redraw * item_means.var(axis=1, ddof=1) / 100)
         split_means = rng.normal(size=(30, 400)) * spread
         interval, few = (
-            inference.estimate(
-                item_means, split_means, units, n_calibration, n_evaluation, joint=False
-            )
+            inference.estimate(item_means, split_means, units, *sizes, joint=False)
             for units in (np.arange(100), np.repeat(np.arange(5), 20))
         )
         assert (interval.df >= 29 - 1e-9).all()

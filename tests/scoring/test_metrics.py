@@ -52,18 +52,6 @@ def test_scores_are_those_of_a_loop(symmetric, scale):
         assert scores.ece[row] == pytest.approx(ece_by_loop(confidences, hits, 10), abs=1e-12)
 
 
-def test_a_tie_is_a_decision_for_label_1_unless_order_means_nothing():
-    signs = np.array([1.0, -1.0])
-    assert item_scores(np.zeros(2), signs).hit.tolist() == [1.0, 0.0]
-    assert item_scores(np.zeros(2), signs, symmetric=True).hit.tolist() == [0.5, 0.5]
-
-
-@pytest.mark.parametrize("logit", [8.0, 800.0, 1e6])
-def test_a_wrong_certainty_costs_no_more_than_the_clip(logit):
-    scores = item_scores(np.array([logit, -logit]), np.array([-1.0, -1.0]))
-    np.testing.assert_allclose(scores.nll, [-math.log(CLIP), -math.log(1 - CLIP)], rtol=1e-12)
-
-
 @pytest.mark.parametrize("bins", [1, 10, 15])
 def test_the_binned_gap_is_the_loop_at_any_number_of_bins_and_adds_up_over_items(bins):
     rng = np.random.default_rng(2)
@@ -74,12 +62,6 @@ def test_the_binned_gap_is_the_loop_at_any_number_of_bins_and_adds_up_over_items
     rows = np.split(np.arange(200), [70])
     parts = [gaps_above(confidence[:, part], hit[:, part], bins) for part in rows]
     np.testing.assert_allclose(gap_of(sum(parts), 200), wanted, atol=1e-12)
-
-
-def test_confidence_that_is_right_as_often_as_it_says_has_no_gap():
-    assert gap_of(
-        gaps_above(np.full(10, 0.8), np.repeat([1.0, 0.0], [8, 2]), 10), 10
-    ) == pytest.approx(0)
 
 
 def test_the_null_is_the_base_rate_or_one_half_when_order_means_nothing():

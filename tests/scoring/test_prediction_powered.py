@@ -150,11 +150,8 @@ def test_inverse_probabilities_undo_a_sample_of_strata():
 
 def test_shared_prompts_narrow_a_difference():
     """Two groups answer the same 200 prompts, half of which are labelled for both."""
-    rng, prompts, groups = (
-        np.random.default_rng(1),
-        np.tile(np.arange(200), 2),
-        np.repeat([0, 1], 200),
-    )
+    rng = np.random.default_rng(1)
+    prompts, groups = np.tile(np.arange(200), 2), np.repeat([0, 1], 200)
     hard = rng.random(200)
     proxy = np.concatenate([hard, np.clip(hard + 0.05, 0.0, 1.0)])
     truth = (np.tile(rng.random(200), 2) < proxy).astype(float)

@@ -62,11 +62,7 @@ def test_every_field_of_what_is_stored_can_be_read_back(name):
         np.array([0.1, math.nan, -0.0, 1e-320]),
         np.array([[1.0, 2.0], [math.nan, 4.0]]),
         np.ones((2, 1, 3)),
-        np.empty(0),
-        np.empty((3, 0)),
-        np.empty((0, 4)),
-        np.empty((0, 2, 5)),
-        np.empty((2, 0, 9)),
+        *(np.empty(shape) for shape in (0, (3, 0), (0, 4), (0, 2, 5), (2, 0, 9))),
     ],
     ids=lambda array: str(array.shape),
 )
@@ -126,46 +122,32 @@ def test_what_is_nested_tagged_optional_or_recursive_comes_back(tree):
 
 
 @pytest.mark.parametrize(
-    ("annotation", "data"),
+    ("annotation", "several"),
     [
-        (float, "1.5"),
-        (float, True),
-        (float, 10**400),
-        (int, 1.0),
-        (int, None),
-        (str, 1),
-        (bool, 1),
-        (float | None, "x"),
-        (int | str, 1.5),
-        (Literal["a", 1], True),
-        (Literal["a"], ["a"]),
-        (tuple[int, ...], {"0": 1}),
-        (tuple[int, str], [1]),
-        (tuple[int, str], ["x", 1]),
-        (Mapping[str, int], [1]),
-        (Mapping[str, int], {"a": 1.5}),
-        (Left | Right, {"kind": "middle"}),
-        (Left | Right, {"kind": ["left"]}),
-        (Left, {"kind": "left", "inner": None, "more": 1}),
-        (NDArray[np.float64], 1.5),
-        (NDArray[np.float64], ["1.5"]),
-        (NDArray[np.float64], [[1.0], [1.0, 2.0]]),
-        (NDArray[np.float64], [True]),
-        (NDArray[np.float64], {"shape": [1, 2]}),
-        (NDArray[np.float64], {"shape": [0, -2]}),
-        (NDArray[np.float64], {"shape": [2.0, 0]}),
-        (NDArray[np.float64], {"shape": 0}),
-        (NDArray[np.float64], {"a": 1.0}),
-        (NDArray[np.int64], [1.5]),
-        (NDArray[np.int64], [None]),
-        (NDArray[np.int8], [2**40]),
-        (NDArray[np.int64], [2**80]),
-        (NDArray[np.bool_], [1]),
+        (float, ["1.5", True, 10**400]),
+        (int, [1.0, None]),
+        (str, [1]),
+        (bool, [1]),
+        (float | None, ["x"]),
+        (int | str, [1.5]),
+        (Literal["a", 1], [True]),
+        (Literal["a"], [["a"]]),
+        (tuple[int, ...], [{"0": 1}]),
+        (tuple[int, str], [[1], ["x", 1]]),
+        (Mapping[str, int], [[1], {"a": 1.5}]),
+        (Left | Right, [{"kind": "middle"}, {"kind": ["left"]}]),
+        (Left, [{"kind": "left", "inner": None, "more": 1}]),
+        (NDArray[np.float64], [1.5, ["1.5"], [[1.0], [1.0, 2.0]], [True], {"a": 1.0}]),
+        (NDArray[np.float64], [{"shape": shape} for shape in ([1, 2], [0, -2], [2.0, 0], 0)]),
+        (NDArray[np.int64], [[1.5], [None], [2**80]]),
+        (NDArray[np.int8], [[2**40]]),
+        (NDArray[np.bool_], [[1]]),
     ],
 )
-def test_data_that_do_not_fit_are_refused_with_the_field(annotation, data):
-    with pytest.raises(ValueError, match=r"^Holding\.value: "):
-        read(annotation, data)
+def test_data_that_do_not_fit_are_refused_with_the_field(annotation, several):
+    for data in several:
+        with pytest.raises(ValueError, match=r"^Holding\.value: "):
+            read(annotation, data)
 
 
 @pytest.mark.parametrize(
@@ -216,15 +198,9 @@ class Leaf:
     arrays: tuple[NDArray[np.float64], ...]
 
 
-Some = make_dataclass(
-    "Some",
-    [
-        ("leaves", tuple[Leaf, ...]),
-        ("by_name", Mapping[str, Leaf]),
-        *((dtype.__name__, NDArray[dtype]) for dtype in DTYPES),
-    ],
-    frozen=True,
-)
+FIELDS = [("leaves", tuple[Leaf, ...]), ("by_name", Mapping[str, Leaf])]
+FIELDS += [(dtype.__name__, NDArray[dtype]) for dtype in DTYPES]
+Some = make_dataclass("Some", FIELDS, frozen=True)
 LENGTHS = hnp.array_shapes(min_dims=1, min_side=0, max_side=4)
 FRAMES = st.lists(st.tuples(st.floats(), st.booleans(), st.none() | st.text(max_size=3))).map(
     lambda rows: pd.DataFrame(rows, columns=["x", "is", "note"]).astype(
@@ -232,14 +208,9 @@ FRAMES = st.lists(st.tuples(st.floats(), st.booleans(), st.none() | st.text(max_
     )
 )
 NUMBERS = st.floats(allow_nan=False) | st.just(math.nan)
-LEAVES = st.builds(
-    Leaf,
-    NUMBERS,
-    st.none() | st.integers(),
-    st.text(),
-    st.none() | FRAMES,
-    st.lists(hnp.arrays(np.float64, LENGTHS), max_size=2).map(tuple),
-)
+ARRAYS = st.lists(hnp.arrays(np.float64, LENGTHS), max_size=2).map(tuple)
+COUNTS, TABLES = st.none() | st.integers(), st.none() | FRAMES
+LEAVES = st.builds(Leaf, NUMBERS, COUNTS, st.text(), TABLES, ARRAYS)
 VALUES = st.builds(
     Some,
     st.lists(LEAVES, max_size=2).map(tuple),
@@ -315,21 +286,16 @@ def test_a_pickled_array_is_not_loaded():
 
 
 COLUMN = {"name": "x", "dtype": "int64", "values": [1, 2]}
+WRONG = ({"dtype": "category"}, {"name": []}, {"values": [1, None]}, {"values": [1, 2**70]})
+WRONG_COLUMNS = (1, *(COLUMN | change for change in WRONG))
 
 
 @pytest.mark.parametrize(
     "table",
     [
-        None,
-        [],
-        {},
-        {"n_rows": 3, "columns": [COLUMN]},
-        {"n_rows": "2", "columns": [COLUMN]},
-        {"n_rows": 2, "columns": [1]},
-        {"n_rows": 2, "columns": [COLUMN | {"dtype": "category"}]},
-        {"n_rows": 2, "columns": [COLUMN | {"name": []}]},
-        {"n_rows": 2, "columns": [COLUMN | {"values": [1, None]}]},
-        {"n_rows": 2, "columns": [COLUMN | {"values": [1, 2**70]}]},
+        *(None, [], {}),
+        *({"n_rows": n_rows, "columns": [COLUMN]} for n_rows in (3, "2")),
+        *({"n_rows": 2, "columns": [column]} for column in WRONG_COLUMNS),
     ],
     ids=str,
 )

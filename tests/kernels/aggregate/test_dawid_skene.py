@@ -12,8 +12,7 @@ from judgepanel.kernels import dawid_skene as em
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.dawid_skene import Rules, dawid_skene, dawid_skene_semi, fit_many
 from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.prefixes import Fit, cross_fitted, rank
-from judgepanel.scoring.splits import split
+from judgepanel.kernels.prefixes import Fit, rank
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes, signed
 from tests.kernels.aggregate.dawid_skene_oracle import plain_em
@@ -71,8 +70,7 @@ def test_a_batch_is_its_problems_one_by_one(monkeypatch, symmetric, block):
         for b in range(12):
             remaining = votes[:, panels[:, b]]
             entry = alone(remaining, labels=clamp, rules=rules)
-            assert entry.n_iter[0] == batch.n_iter[b]
-            assert entry.converged[0] == batch.converged[b]
+            assert (entry.n_iter[0], entry.converged[0]) == (batch.n_iter[b], batch.converged[b])
             for name in FIELDS[:4]:
                 got = getattr(batch, name)[panels[:, b], b]
                 assert_allclose(got, getattr(entry, name)[:, 0], rtol=0, atol=1e-9)
@@ -161,46 +159,6 @@ def test_a_panel_of_a_kernel_is_a_fit_of_its_ranked_judges(run):
         assert_allclose(row, wanted, rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("run", KERNELS)
-@pytest.mark.parametrize("own_label", ["removed", "seen"])
-def test_a_score_does_not_know_its_own_label(run, own_label):
-    """With the label seen, the same change of labels shows: the test can fail."""
-    ballots = make_ballots(11, 60, 6)
-    one_split, ks = split(ballots.units, 0), np.array([2, 4, 6])
-    options = {"ranking": "accuracy", "own_label": own_label, "seed": 0, "key": (0, 4)}
-    scores = cross_fitted(ballots, one_split, ks, run, **options)
-    moved = 0.0
-    for position, item in enumerate(one_split.calibration):
-        signs = ballots.signs.copy()
-        signs[item] *= -1
-        again = cross_fitted(replace(ballots, signs=signs), one_split, ks, run, **options)
-        moved = max(
-            moved, np.abs(again.calibration[:, position] - scores.calibration[:, position]).max()
-        )
-    assert (moved < 1e-9) == (own_label == "removed")
-
-
-@pytest.mark.parametrize("run", KERNELS)
-def test_unlabelled_items_join(run):
-    ballots = make_ballots(14, 60, 6)
-    learn, rest, ks = np.arange(20), np.arange(40, 60), np.array([4])
-    joined = replace(ballots, unlabelled=ballots.votes[20:40])
-    assert (score(joined, learn, rest, ks, run) != score(ballots, learn, rest, ks, run)).all()
-
-
-def test_labels_of_the_unsupervised_form_only_rank():
-    ballots = make_ballots(15, 60, 6)
-    flipped = replace(ballots, signs=-ballots.signs)
-    learn, rest, whole_panel = np.arange(30), np.arange(30, 60), np.array([6])
-    assert_allclose(
-        score(flipped, learn, rest, whole_panel),
-        score(ballots, learn, rest, whole_panel),
-        atol=1e-9,
-    )
-    clamped = score(flipped, learn, rest, whole_panel, dawid_skene_semi)
-    assert np.abs(clamped - score(ballots, learn, rest, whole_panel, dawid_skene_semi)).max() > 0.1
-
-
 def test_clamped_symmetric_dawid_skene_is_one_coin():
     ballots = make_ballots(16, 60, 6, symmetric=True)
     votes, signs = ballots.votes.astype(float), ballots.signs.astype(float)
@@ -259,20 +217,6 @@ def test_one_class_and_silent_folds_give_finite_logits(run, symmetric):
     learn, rest, ks = np.arange(20), np.arange(20, 40), np.array([1, 5])
     assert np.isfinite(score(ballots, learn, rest, ks, run)).all()
     assert (score(silent, learn, rest, ks, run) == 0).all()
-
-
-@pytest.mark.parametrize("run", KERNELS)
-def test_rows_nobody_of_a_panel_voted_on_get_0(run):
-    ballots = make_ballots(21, 40, 5)
-    order = rank(ballots, np.arange(20))
-    votes = ballots.votes.copy()
-    votes[30, order[:2]] = 0
-    votes[30, order[2]] = 1
-    result = score(
-        replace(ballots, votes=votes), np.arange(20), np.array([30]), np.array([1, 2, 5]), run
-    )
-    assert result[:2, 0].tolist() == [0.0, 0.0]
-    assert result[2, 0] != 0.0
 
 
 def test_simulated_error_rates_are_found():

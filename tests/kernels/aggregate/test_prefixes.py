@@ -100,13 +100,6 @@ def test_removing_an_own_label_is_deleting_the_rows_and_starting_again(groups):
         np.testing.assert_array_equal(scores.calibration[:, item], deleted.evaluation[:, 0])
 
 
-def test_equal_accuracies_are_ranked_in_the_order_of_the_columns():
-    rng = np.random.default_rng(0)
-    entry = rng.choice([-1, 1], 20).astype(np.int8)
-    ballots = Ballots(np.tile(entry[:, None], (1, 5)), rng.choice([-1, 1], 20), np.arange(20))
-    assert prefixes.rank(ballots, np.arange(20)).tolist() == [0, 1, 2, 3, 4]
-
-
 def test_one_of_four_and_two_of_seven_tie_exactly():
     # (1 + 1) / (4 + 2) = (2 + 1) / (7 + 2): the same fraction from different counts.
     assert prefixes.posterior_mean(np.array([1.0]), np.array([4.0])) == prefixes.posterior_mean(
@@ -194,13 +187,6 @@ def test_the_block_size_moves_no_bit(monkeypatch, block, groups):
     pieces = prefixes.prefix_scores(ballots, Split(0, all_rows, all_rows), every_k(ballots))
     for name in ("calibration", "calibration_empty", "evaluation", "evaluation_empty"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(pieces, name))
-
-
-def test_counts_are_those_of_a_loop():
-    ballots = make_ballots(8, 25, 5, missing=0.4)
-    rows = np.arange(3, 20)
-    correct, voted = prefixes.counts(ballots, rows)
-    assert (correct.tolist(), voted.tolist()) == counts_by_loop(ballots, rows)
 
 
 def test_random_judges_look_skilled_in_sample_and_worthless_without_their_own_label():

@@ -7,8 +7,8 @@ import pytest
 
 from judgepanel.kernels import prefixes
 from judgepanel.kernels.prefixes import CLOSED_FORMS, RANKINGS, few_votes, prefix_scores
-from judgepanel.scoring.splits import Split
 from tests.helpers import make_ballots
+from tests.kernels.aggregate.test_crossfit import halves
 
 KS = np.array([1, 3, 8, 33, 60])
 
@@ -19,11 +19,6 @@ def sparse_ballots(**options):
     votes = ballots.votes.copy()
     votes[[2, 50]], votes[[7, 61]] = 0, 1
     return replace(ballots, votes=votes)
-
-
-def halves(ballots):
-    side = ballots.units % 2 == 0
-    return Split(0, np.flatnonzero(side), np.flatnonzero(~side))
 
 
 @pytest.mark.parametrize("aggregator", CLOSED_FORMS)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -74,16 +74,11 @@ def distance(design, prior, C, theta):
 @pytest.mark.parametrize("kind", ["noise", "separable", "alike"])
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32), n_rows=st.integers(1, 60), n_weights=st.integers(1, 40))
+@example(seed=5, n_rows=ROWS - 1, n_weights=12)  # Rows are read in blocks.
+@example(seed=5, n_rows=ROWS, n_weights=12)
+@example(seed=5, n_rows=3 * ROWS + 1, n_weights=12)
 def test_margins_end_within_1e_8_of_the_optimum(kind, level, rate, seed, n_rows, n_weights):
     design, prior = problems(seed, n_rows, n_weights, kind, rate=rate, level=level)
-    for C, theta in zip(CS, ridge.solve_path(design, prior, CS, problems=3), strict=True):
-        assert distance(design, prior, C, theta) < 1e-8
-
-
-@pytest.mark.parametrize("kind", ["noise", "separable", "alike"])
-@pytest.mark.parametrize("n_rows", [ROWS - 1, ROWS, 3 * ROWS + 1])
-def test_rows_that_are_read_in_blocks_lead_to_the_same_optimum(n_rows, kind):
-    design, prior = problems(5, n_rows, 12, kind)
     for C, theta in zip(CS, ridge.solve_path(design, prior, CS, problems=3), strict=True):
         assert distance(design, prior, C, theta) < 1e-8
 
@@ -324,19 +319,6 @@ def test_a_judge_is_below_chance_when_its_groups_show_it():
     right[:, 1] = 0
     assert below_chance(right, np.arange(40)).tolist() == [True, False]
     assert below_chance(right, np.arange(40) // 20).tolist() == [False, False]
-
-
-@settings(max_examples=10)
-@given(st.permutations(range(8)), st.booleans())
-def test_the_order_of_judges_does_not_matter(order, symmetric):
-    ballots = suppressors(6, symmetric=symmetric, missing=0.1)
-    moved = replace(ballots, votes=np.ascontiguousarray(ballots.votes[:, order]))
-    for form in MONOTONE:
-        (panel,) = form.panels(ballots, one_fit(ballots), 8, Cs=(1.0,))
-        (other,) = form.panels(moved, one_fit(moved), 8, Cs=(1.0,))
-        weights, theirs = np.empty((2, 8))
-        weights[panel.judges], theirs[np.array(order)[other.judges]] = panel.weights, other.weights
-        np.testing.assert_allclose(weights, theirs, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("form", MONOTONE, ids=("joint", "stacking"))

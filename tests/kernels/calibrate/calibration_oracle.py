@@ -9,14 +9,9 @@ from tests.helpers import softplus
 
 IDENTITY = np.array([1.0, -1.0, 0.0])
 ELASTIC = (LAMBDA * ALPHA, LAMBDA * (1 - ALPHA))
-PENALTY = {  # of |d|_1 and of |d|^2
-    "temperature": (0.0, 0.0),
-    "platt": (0.0, 0.0),
-    "beta": ELASTIC,
-    "beta_clipped": ELASTIC,
-    "beta_l2": (0.0, LAMBDA_L2),
-    "beta_free": (0.0, 0.0),
-}
+# Of |d|_1 and of |d|^2.
+PENALTY = dict.fromkeys(("temperature", "platt", "beta_free"), (0.0, 0.0))
+PENALTY |= {"beta": ELASTIC, "beta_clipped": ELASTIC, "beta_l2": (0.0, LAMBDA_L2)}
 
 
 def objective(params, name, logits, signs, weights=None):
@@ -76,16 +71,9 @@ def _split_lbfgs(name, logits, signs, weights, embed, low, high):
 
     bounds = [(0.0, h - x) for h, x in zip(high, x0, strict=True)]
     bounds += [(0.0, x - lo) for lo, x in zip(low, x0, strict=True)]
-    fits = [
-        minimize(
-            value,
-            start,
-            jac=True,
-            bounds=bounds,
-            method="L-BFGS-B",
-            options={"ftol": 1e-16, "gtol": 1e-11, "maxiter": 5000, "maxfun": 20000, "maxcor": 30},
-        )
-        for start in (np.zeros(2 * n), np.r_[np.zeros(n), np.minimum(0.9, x0 - low)])
-    ]
+    options = {"ftol": 1e-16, "gtol": 1e-11, "maxiter": 5000, "maxfun": 20000, "maxcor": 30}
+    given = {"jac": True, "bounds": bounds, "method": "L-BFGS-B", "options": options}
+    starts = (np.zeros(2 * n), np.r_[np.zeros(n), np.minimum(0.9, x0 - low)])
+    fits = [minimize(value, start, **given) for start in starts]
     best = min(fits, key=lambda fitted: fitted.fun).x
     return (x0 + best[:n] - best[n:]) @ embed

@@ -161,6 +161,12 @@ def separated(kind):
         "all ones": (logits, np.ones(6)),
         "all zeros": (logits, -np.ones(6)),
         "all ones, one score": (np.full(6, 2.0), np.ones(6)),
+        "no score": (np.zeros(6), np.array([1.0, -1.0] * 3)),
+        "one score": (np.full(40, 2.0), np.array([1.0, 1.0, 1.0, -1.0] * 10)),
+        "huge": (np.repeat([-700.0, 700.0], 20), np.tile([-1.0, -1.0, -1.0, 1.0], 10)),
+        "3 labels": (np.array([-1.0, 2.0, 0.5]), np.array([-1.0, 1.0, -1.0])),
+        "1 label": (np.array([0.3]), np.ones(1)),
+        "no weight": (logits, signs),
     }[kind]
 
 
@@ -193,18 +199,25 @@ def test_platt_sees_one_class_only_where_weights_leave_one_class():
     assert fit_one("platt", logits, signs, (signs > 0).astype(float))[1]
 
 
-@pytest.mark.parametrize("kind", [*SEPARATED, "no score", "no weight"])
+AWKWARD = (*SEPARATED, "no score", "one score", "huge", "3 labels", "1 label", "no weight")
+MAY_BE_REPLACED = ("platt", "beta_free", "isotonic", "auto")
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_no_fit_gives_nan_inf_or_a_slope_beyond_its_limit(kind, symmetric):
-    weights = None
-    if kind == "no score":
-        logits, signs = np.zeros(6), np.array([1.0, -1.0] * 3)
-    elif kind == "no weight":
-        (logits, signs), weights = separated("separated"), np.zeros((1, 6))
-    else:
-        logits, signs = separated(kind)
-    for name, fitted in fit(CALIBRATORS, logits[None], signs, weights, symmetric=symmetric).items():
-        assert np.isfinite(fitted(logits[None])).all(), name
+    """Where there is no finite optimum temperature stands in, and says so."""
+    logits, signs = separated(kind)
+    weights = np.zeros((1, 6)) if kind == "no weight" else None
+    wide = np.r_[logits, np.linspace(-700.0, 700.0, 281)][None]
+    fits = fit(CALIBRATORS, logits[None], signs, weights, symmetric=symmetric)
+    for name, fitted in fits.items():
+        assert np.isfinite(fitted(wide)).all(), name
+        if fitted.replaced[0]:
+            assert name in MAY_BE_REPLACED
+            assert not symmetric
+            assert fitted.shape(0) == fits["temperature"].shape(0)
+            np.testing.assert_array_equal(fitted(wide), fits["temperature"](wide))
         if name in MAPS:
             assert np.isfinite(fitted.params).all(), name
             assert np.abs(fitted.params[0, 0]) <= maps.MAX_SLOPE

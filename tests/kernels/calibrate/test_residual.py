@@ -47,103 +47,96 @@ class TestAsGiven:
     @pytest.mark.parametrize("seed", range(4))
     def test_without_a_prior_it_is_scikit_learns_logistic_regression(self, seed):
         logits, signs, x = draws(seed)
-        residual_fit = fit_residual(logits[None], signs, x, prior_variance=1e9)
+        fitted = fit_residual(logits[None], signs, x, prior_variance=1e9)
         theirs = LogisticRegression(C=1e9, tol=1e-10, max_iter=5000)
         theirs.fit(np.column_stack([logits, x]), signs)
-        assert residual_fit.slope[0] == pytest.approx(theirs.coef_[0, 0], abs=2e-5)
-        assert residual_fit.level[0] == pytest.approx(theirs.intercept_[0], abs=2e-5)
-        np.testing.assert_allclose(residual_fit.gamma[0], theirs.coef_[0, 1:], atol=2e-5)
-
-    def test_without_features_it_is_platt(self):
-        logits, signs, _ = draws(5)
-        residual_fit = fit_residual(logits[None], signs, NONE)
-        wanted = fit(("platt",), logits[None], signs)["platt"](logits[None])
-        np.testing.assert_allclose(residual_fit(logits[None], NONE), wanted, rtol=0, atol=1e-6)
-        assert not residual_fit.replaced[0]
+        assert fitted.slope[0] == pytest.approx(theirs.coef_[0, 0], abs=2e-5)
+        assert fitted.level[0] == pytest.approx(theirs.intercept_[0], abs=2e-5)
+        np.testing.assert_allclose(fitted.gamma[0], theirs.coef_[0, 1:], atol=2e-5)
 
     def test_a_score_that_points_the_wrong_way_gets_slope_zero_and_the_rest_its_optimum(self):
         logits, signs, x = draws(6)
-        residual_fit = fit_residual(-logits[None], signs, x, prior_variance=1e9)
-        assert residual_fit.slope[0] == 0.0
+        fitted = fit_residual(-logits[None], signs, x, prior_variance=1e9)
+        assert fitted.slope[0] == 0.0
         theirs = LogisticRegression(C=1e9, tol=1e-10, max_iter=5000).fit(x, signs)
-        np.testing.assert_allclose(residual_fit.gamma[0], theirs.coef_[0], atol=2e-5)
-        assert residual_fit.level[0] == pytest.approx(theirs.intercept_[0], abs=2e-5)
+        np.testing.assert_allclose(fitted.gamma[0], theirs.coef_[0], atol=2e-5)
+        assert fitted.level[0] == pytest.approx(theirs.intercept_[0], abs=2e-5)
 
     def test_simulated_weights_are_recovered(self):
         gamma = np.array([1.0, -0.5, 0.0])
         logits, signs, x = draws(7, 20_000, gamma=gamma, slope=0.7, level=-0.3)
-        residual_fit = fit_residual(logits[None], signs, x)
-        np.testing.assert_allclose(residual_fit.gamma[0], gamma, atol=0.07)
-        assert residual_fit.slope[0] == pytest.approx(0.7, abs=0.03)
-        assert residual_fit.level[0] == pytest.approx(-0.3, abs=0.06)
+        fitted = fit_residual(logits[None], signs, x)
+        np.testing.assert_allclose(fitted.gamma[0], gamma, atol=0.07)
+        assert fitted.slope[0] == pytest.approx(0.7, abs=0.03)
+        assert fitted.level[0] == pytest.approx(-0.3, abs=0.06)
 
 
 class TestSymmetric:
-    def test_without_features_it_is_the_temperature(self):
-        logits, signs, _ = draws(8, symmetric=True)
-        residual_fit = fit_residual(logits[None], signs, NONE, symmetric=True)
-        wanted = fit(("temperature",), logits[None], signs)["temperature"](logits[None])
-        np.testing.assert_allclose(residual_fit(logits[None], NONE), wanted, rtol=0, atol=1e-6)
-
     def test_it_is_the_fit_to_every_item_and_its_swap(self):
         logits, signs, x = draws(9, symmetric=True)
         design = logits[:, None] * np.column_stack([np.ones(len(x)), x])
         theirs = LogisticRegression(C=1e9, tol=1e-11, max_iter=5000, fit_intercept=False)
         theirs.fit(np.concatenate([design, -design]), np.concatenate([signs, -signs]))
-        residual_fit = fit_residual(logits[None], signs, x, symmetric=True, prior_variance=1e9)
-        assert residual_fit.slope[0] == pytest.approx(theirs.coef_[0, 0], abs=2e-5)
-        np.testing.assert_allclose(residual_fit.gamma[0], theirs.coef_[0, 1:], atol=2e-5)
-        assert residual_fit.level[0] == 0.0
+        fitted = fit_residual(logits[None], signs, x, symmetric=True, prior_variance=1e9)
+        assert fitted.slope[0] == pytest.approx(theirs.coef_[0, 0], abs=2e-5)
+        np.testing.assert_allclose(fitted.gamma[0], theirs.coef_[0, 1:], atol=2e-5)
+        assert fitted.level[0] == 0.0
 
     def test_it_is_odd_to_the_last_bit(self):
         logits, signs, x = draws(10, symmetric=True)
-        residual_fit = fit_residual(logits[None], signs, x, symmetric=True)
-        assert residual_fit.gamma.any()
-        np.testing.assert_array_equal(
-            residual_fit(-logits[None], x), -residual_fit(logits[None], x)
-        )
+        fitted = fit_residual(logits[None], signs, x, symmetric=True)
+        assert fitted.gamma.any()
+        np.testing.assert_array_equal(fitted(-logits[None], x), -fitted(logits[None], x))
 
     def test_swapping_items_moves_no_bit_of_the_fit(self):
         logits, signs, x = draws(11, symmetric=True)
         flip = np.where(np.random.default_rng(0).random(len(signs)) < 0.5, -1.0, 1.0)
-        residual_fit = fit_residual(logits[None], signs, x, symmetric=True)
+        fitted = fit_residual(logits[None], signs, x, symmetric=True)
         other = fit_residual(flip * logits[None], flip * signs, x, symmetric=True)
-        np.testing.assert_array_equal(residual_fit.slope, other.slope)
-        np.testing.assert_array_equal(residual_fit.gamma, other.gamma)
+        np.testing.assert_array_equal(fitted.slope, other.slope)
+        np.testing.assert_array_equal(fitted.gamma, other.gamma)
 
     def test_simulated_weights_are_recovered(self):
         gamma = np.array([0.3, -0.2, 0.0])
         logits, signs, x = draws(12, 20_000, gamma=gamma, slope=0.7, symmetric=True)
-        residual_fit = fit_residual(logits[None], signs, x, symmetric=True)
-        np.testing.assert_allclose(residual_fit.gamma[0], gamma, atol=0.04)
-        assert residual_fit.slope[0] == pytest.approx(0.7, abs=0.04)
+        fitted = fit_residual(logits[None], signs, x, symmetric=True)
+        np.testing.assert_allclose(fitted.gamma[0], gamma, atol=0.04)
+        assert fitted.slope[0] == pytest.approx(0.7, abs=0.04)
 
     def test_the_unit_of_the_logit_does_not_matter(self):
         logits, signs, x = draws(13, symmetric=True)
-        residual_fit = fit_residual(logits[None], signs, x, symmetric=True)
+        fitted = fit_residual(logits[None], signs, x, symmetric=True)
         other = fit_residual(50.0 * logits[None], signs, x, symmetric=True)
-        np.testing.assert_allclose(residual_fit.gamma, 50.0 * other.gamma, rtol=1e-5)
+        np.testing.assert_allclose(fitted.gamma, 50.0 * other.gamma, rtol=1e-5)
         np.testing.assert_allclose(
-            residual_fit(logits[None], x), other(50.0 * logits[None], x), rtol=0, atol=1e-6
+            fitted(logits[None], x), other(50.0 * logits[None], x), rtol=0, atol=1e-6
         )
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
 class TestBoth:
+    def test_without_features_it_is_platt_or_the_temperature(self, symmetric):
+        logits, signs, _ = draws(5, symmetric=symmetric)
+        fitted = fit_residual(logits[None], signs, NONE, symmetric=symmetric)
+        name = "temperature" if symmetric else "platt"
+        wanted = fit((name,), logits[None], signs)[name](logits[None])
+        np.testing.assert_allclose(fitted(logits[None], NONE), wanted, rtol=0, atol=1e-6)
+        assert not fitted.replaced[0]
+
     def test_no_step_away_from_the_fit_lowers_the_objective(self, symmetric):
         logits, signs, x = draws(14, 60, symmetric=symmetric)
-        residual_fit = fit_residual(logits[None], signs, x, symmetric=symmetric)
+        fitted = fit_residual(logits[None], signs, x, symmetric=symmetric)
         unit = 1.0
         if symmetric:
             unit = fit(("temperature",), logits[None], signs)["temperature"](np.ones((1, 1)))[0, 0]
-        at = objective(residual_fit, logits, signs, x, 1.0, unit)
+        at = objective(fitted, logits, signs, x, 1.0, unit)
         rng = np.random.default_rng(1)
         for _ in range(50):
             away = rng.normal(scale=1e-3, size=2 + x.shape[1])
-            slope = residual_fit.slope + away[0]
-            level = residual_fit.level + away[1] * (not symmetric)
-            gamma = residual_fit.gamma + away[2:]
-            near = replace(residual_fit, slope=slope, level=level, gamma=gamma)
+            slope = fitted.slope + away[0]
+            level = fitted.level + away[1] * (not symmetric)
+            gamma = fitted.gamma + away[2:]
+            near = replace(fitted, slope=slope, level=level, gamma=gamma)
             assert objective(near, logits, signs, x, 1.0, unit) > at
 
     def test_columns_are_fitted_as_if_alone_and_weights_leave_items_out(self, symmetric):
@@ -151,32 +144,32 @@ class TestBoth:
         logits = np.stack([entry, 0.5 * entry + x[:, 0], -entry])
         weights = np.ones_like(logits)
         weights[1, :40] = 0.0
-        residual_fit = fit_residual(logits, signs, x, weights, symmetric=symmetric)
+        fitted = fit_residual(logits, signs, x, weights, symmetric=symmetric)
         for row, rows in enumerate((slice(None), slice(40, None), slice(None))):
             alone = fit_residual(logits[[row], rows], signs[rows], x[rows], symmetric=symmetric)
-            np.testing.assert_allclose(residual_fit.slope[row], alone.slope[0], rtol=0, atol=1e-8)
-            np.testing.assert_allclose(residual_fit.gamma[row], alone.gamma[0], rtol=0, atol=1e-8)
+            np.testing.assert_allclose(fitted.slope[row], alone.slope[0], rtol=0, atol=1e-8)
+            np.testing.assert_allclose(fitted.gamma[row], alone.gamma[0], rtol=0, atol=1e-8)
 
     def test_a_feature_that_separates_the_labels_stays_finite(self, symmetric):
         logits, signs, _ = draws(16, symmetric=symmetric)
         side = signs * np.sign(logits) if symmetric else signs
-        residual_fit = fit_residual(logits[None], signs, side[:, None], symmetric=symmetric)
-        assert not residual_fit.replaced[0]
-        assert 1.0 < abs(residual_fit.gamma[0, 0]) < 20.0
-        assert (residual_fit(logits[None], side[:, None])[0] * signs > 0).all()
+        fitted = fit_residual(logits[None], signs, side[:, None], symmetric=symmetric)
+        assert not fitted.replaced[0]
+        assert 1.0 < abs(fitted.gamma[0, 0]) < 20.0
+        assert (fitted(logits[None], side[:, None])[0] * signs > 0).all()
 
     def test_a_threshold_on_the_logit_leaves_the_temperature(self, symmetric):
         logits = np.linspace(-3.0, 3.0, 40)
         signs, x = np.sign(logits), np.random.default_rng(0).normal(size=(40, 2))
-        residual_fit = fit_residual(logits[None], signs, x, symmetric=symmetric)
-        assert residual_fit.replaced[0]
-        assert not residual_fit.gamma.any()
-        assert 0.0 < residual_fit.slope[0] <= MAX_SLOPE
+        fitted = fit_residual(logits[None], signs, x, symmetric=symmetric)
+        assert fitted.replaced[0]
+        assert not fitted.gamma.any()
+        assert 0.0 < fitted.slope[0] <= MAX_SLOPE
 
     def test_no_item_with_votes_leaves_a_finite_map(self, symmetric):
         logits, signs, x = draws(17, 30, symmetric=symmetric)
-        residual_fit = fit_residual(logits[None], signs, x, np.zeros((1, 30)), symmetric=symmetric)
-        assert np.isfinite(residual_fit(logits[None], x)).all()
+        fitted = fit_residual(logits[None], signs, x, np.zeros((1, 30)), symmetric=symmetric)
+        assert np.isfinite(fitted(logits[None], x)).all()
 
     @settings(max_examples=60)
     @given(data=st.data())
@@ -188,14 +181,14 @@ class TestBoth:
         signs = np.array(data.draw(st.lists(st.sampled_from([-1.0, 1.0]), min_size=n, max_size=n)))
         features = {"a": np.array(data.draw(row)), "b": np.array(["x", "y"] * n)[:n]}
         x = fit_encoder(features, n).encode(features, n)
-        residual_fit = fit_residual(logits, signs, x, symmetric=symmetric)
-        assert np.isfinite(residual_fit.gamma).all()
-        assert (residual_fit.slope >= 0.0).all()
-        assert (residual_fit.slope <= MAX_SLOPE).all()
-        out = residual_fit(logits, x)
+        fitted = fit_residual(logits, signs, x, symmetric=symmetric)
+        assert np.isfinite(fitted.gamma).all()
+        assert (fitted.slope >= 0.0).all()
+        assert (fitted.slope <= MAX_SLOPE).all()
+        out = fitted(logits, x)
         assert np.isfinite(out).all()
         if symmetric:
-            np.testing.assert_array_equal(residual_fit(-logits, x), -out)
+            np.testing.assert_array_equal(fitted(-logits, x), -out)
 
 
 def test_labels_of_one_class_leave_the_temperature_as_given_and_are_no_matter_when_swapped():
@@ -211,15 +204,13 @@ def test_labels_of_one_class_leave_the_temperature_as_given_and_are_no_matter_wh
 
 def test_a_plain_loop_in_the_order_of_the_features_agrees_to_the_bit():
     logits, signs, x = draws(19, 50)
-    residual_fit = fit_residual(logits[None], signs, x)
+    fitted = fit_residual(logits[None], signs, x)
     for i in range(50):
         total = 0.0
-        for value, weight in zip(x[i].tolist(), residual_fit.gamma[0].tolist(), strict=True):
+        for value, weight in zip(x[i].tolist(), fitted.gamma[0].tolist(), strict=True):
             total += weight * value
-        wanted = (
-            float(residual_fit.slope[0]) * float(logits[i]) + total + float(residual_fit.level[0])
-        )
-        assert residual_fit(logits[None], x)[0, i] == wanted
+        slope, level = float(fitted.slope[0]), float(fitted.level[0])
+        assert fitted(logits[None], x)[0, i] == slope * float(logits[i]) + total + level
 
 
 class TestCrossFitted:
@@ -233,12 +224,8 @@ class TestCrossFitted:
         for number in range(4):
             own, rest = fold == number, fold != number
             encoder = fit_encoder(rows_of(features, rest), rest.sum())
-            fitted = fit_residual(
-                both[:, rest],
-                signs[rest],
-                encoder.encode(rows_of(features, rest), rest.sum()),
-                symmetric=symmetric,
-            )
+            learnt = encoder.encode(rows_of(features, rest), rest.sum())
+            fitted = fit_residual(both[:, rest], signs[rest], learnt, symmetric=symmetric)
             encoded = encoder.encode(rows_of(features, own), own.sum())
             np.testing.assert_array_equal(residual[:, own], fitted(both[:, own], encoded))
 
@@ -328,8 +315,7 @@ class TestNumbers:
     def test_numbers_with_pandas_missing_values_are_numbers(self):
         values = pd.Series([1, None, 3], dtype="Int64")
         encoder = fit_encoder(feature_columns(pd.DataFrame({"turns": values})), 3)
-        assert encoder.kinds == ("numeric",)
-        assert encoder.flagged == (True,)
+        assert (encoder.kinds, encoder.flagged) == (("numeric",), (True,))
 
 
 class TestCategories:

@@ -44,9 +44,8 @@ def by_columns(ballots, entry, columns, aggregator, calibrator):
     """NLL (n_eval,) of ballots with these columns only."""
     some = replace(ballots, votes=ballots.votes[:, columns])
     recipe = Recipe(aggregator, (calibrator,))
-    return (
-        evaluate_split(some, entry, np.array([len(columns)]), recipe).evaluation[calibrator].nll[0]
-    )
+    scores = evaluate_split(some, entry, np.array([len(columns)]), recipe)
+    return scores.evaluation[calibrator].nll[0]
 
 
 @pytest.mark.parametrize("calibrator", ["none", "temperature", "beta"])
@@ -74,13 +73,9 @@ def test_joint_panels_are_near_the_exact_ones(calibrator):
     expected = by_columns(ballots, entry, everybody, "joint", calibrator)
     assert item_nll(panels.all_judges(), signs).mean() == pytest.approx(expected.mean(), abs=2e-3)
     less = item_nll(panels.without_each(), signs).mean(axis=1)
-    rest = np.array(
-        [
-            by_columns(ballots, entry, np.delete(everybody, j), "joint", calibrator).mean()
-            for j in range(5)
-        ]
-    )
-    assert np.abs(less - rest).max() < 0.3 * np.abs(rest - expected.mean()).max() + 2e-3
+    fewer = [np.delete(everybody, j) for j in range(5)]
+    rest = [by_columns(ballots, entry, some, "joint", calibrator).mean() for some in fewer]
+    assert np.abs(less - rest).max() < 0.3 * np.abs(np.array(rest) - expected.mean()).max() + 2e-3
     mask = np.array([[True, True, False, False, False]])
     inside = None if calibrator == "none" else np.tile(mask, (5, 1, 1))
     chosen = item_nll(panels.followed(mask, inside), signs)
@@ -150,12 +145,16 @@ KINDS = {
 RIDGE = 0.1
 
 
-def joint_world(kind, n_items=120, n_judges=6):
-    ballots = make_ballots(3, n_items, n_judges, **KINDS[kind])
+def fit_of(ballots):
     one_split = split(ballots.units, 0)
     pieces = folds(ballots.units, one_split.calibration, 5, seed=0, key=(0, 4))
     fold = fold_of(pieces, ballots.n_items)[one_split.calibration]
-    return ballots, Fit(one_split.calibration, one_split.evaluation, fold)
+    return Fit(one_split.calibration, one_split.evaluation, fold)
+
+
+def joint_world(kind, n_items=120, n_judges=6):
+    ballots = make_ballots(3, n_items, n_judges, **KINDS[kind])
+    return ballots, fit_of(ballots)
 
 
 def held(ballots, fit):
@@ -253,10 +252,7 @@ def test_one_judge_leaves_nobody():
 
 def test_on_real_votes_values_are_near_those_of_refits_that_choose_their_ridges(real_votes):
     ballots = prepare(load_votes(real_votes("llmbar_votes.csv")).votes, Settings()).ballots
-    one_split = split(ballots.units, 0)
-    pieces = folds(ballots.units, one_split.calibration, 5, seed=0, key=(0, 4))
-    fold = fold_of(pieces, ballots.n_items)[one_split.calibration]
-    fit = Fit(one_split.calibration, one_split.evaluation, fold)
+    fit = fit_of(ballots)
     signs = ballots.signs[fit.score].astype(float)
     (held,) = held_joints(ballots, [fit])
     whole, less = held.all_judges(fit.score), held.without_each(fit.score)
@@ -372,12 +368,8 @@ def assert_same(together, alone, names):
         assert together.replaced[name] == alone.replaced[name]
         assert together.constant_nll[name] == alone.constant_nll[name]
         for field in ("nll", "brier", "hit", "ece"):
-            np.testing.assert_allclose(
-                getattr(together.evaluation[name], field),
-                getattr(alone.evaluation[name], field),
-                rtol=1e-7,
-                atol=1e-9,
-            )
+            first, other = (getattr(part.evaluation[name], field) for part in (together, alone))
+            np.testing.assert_allclose(first, other, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -135,8 +135,7 @@ def test_the_same_items_on_both_sides_weigh_the_same():
     rows = np.random.default_rng(1).normal(size=(50, 3))
     result = importance(rows, rows, most=10.0)
     np.testing.assert_allclose(result.weights, 1.0, atol=1e-6)
-    assert result.effective == pytest.approx(50)
-    assert result.clipped == 0
+    assert (result.effective, result.clipped) == (pytest.approx(50), 0)
 
 
 def test_sides_told_apart_without_error_still_get_finite_bounded_weights():

@@ -73,9 +73,6 @@ def test_unions_of_groups_keep_groups_whole():
     ]
     assert judges(outcome.best) == min(unions, key=lambda u: (nll(u), len(u)))
     assert {judges(mask) for mask in outcome.path} == set(unions)
-    for wrong in (groups[:0], np.eye(13, dtype=bool)):
-        with pytest.raises(ValueError, match="groups"):
-            subsets.exhaustive(compared, wrong)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -115,17 +112,6 @@ def test_a_wider_beam_ends_no_worse_here():
     assert subsets.forward(compared, 8, width=8).nll <= subsets.forward(compared, 8).nll + 1e-9
 
 
-def test_a_panel_of_one_judge_is_its_own_best():
-    compared = comparison(0, 1)
-    for outcome in (
-        subsets.backward(compared, np.ones(1, bool)),
-        subsets.forward(compared, 1),
-        subsets.exhaustive(compared, np.ones((1, 1), bool)),
-    ):
-        assert outcome.best.tolist() == [True]
-        assert np.isfinite(outcome.nll)
-
-
 def test_ties_go_to_the_smaller_panel_then_to_the_first():
     path = np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0]], dtype=bool)
     best = subsets.best_of(path, np.array([0.5, 0.5 + 1e-12, 0.5])).best
@@ -139,17 +125,6 @@ def test_copies_are_told_apart_by_their_place_and_not_by_rounding():
 
     outcome = subsets.forward(objective, 4, steps=3)
     assert [judges(mask) for mask in outcome.path] == [(0,), (0, 1), (0, 1, 2)]
-
-
-def test_constant_judges_and_one_class_labels_give_finite_answers():
-    ballots = make_ballots(3, 40, 4, symmetric=True)
-    ballots.votes[:, 0] = 1
-    ballots.signs[:] = 1
-    compared = subsets.by_folds(
-        ballots, np.arange(40), "one_coin", "beta", n_folds=3, seed=0, key=(1,)
-    )
-    outcome = subsets.backward(compared, np.ones(4, bool))
-    assert np.isfinite(outcome.path_nll).all()
 
 
 def test_the_lasso_path_is_that_of_scikit_learn():
@@ -169,13 +144,9 @@ def test_the_path_lets_judges_in_as_the_penalty_falls_and_reads_only_its_rows():
     path = subsets.lasso_path(ballots, rows)
     assert path[0].sum() == 1
     assert path[-1].sum() > 4
-    other = replace(ballots, signs=np.where(np.arange(80) < 40, 1, -1) * ballots.signs)
-    np.testing.assert_array_equal(
-        path,
-        subsets.lasso_path(
-            other.__class__(other.votes, other.signs.astype(np.int8), other.units), rows
-        ),
-    )
+    turn = np.where(np.arange(80) < 40, 1, -1).astype(np.int8)
+    other = replace(ballots, signs=turn * ballots.signs)
+    np.testing.assert_array_equal(path, subsets.lasso_path(other, rows))
 
 
 def test_copies_and_silent_judges_do_no_harm_and_where_nothing_is_known_all_stay():
@@ -207,11 +178,9 @@ def test_a_table_counts_labels_by_vote_pattern(symmetric):
         if cell == (0, 0, 0) and symmetric:
             n1 = n / 2
         wanted = log(n1 + base) - log(n - n1 + 1 - base)
-        assert fit.logits[place] == pytest.approx(wanted, abs=1e-12)
-        assert fit.new[place] == (n == 0)
+        assert (fit.logits[place], fit.new[place]) == (pytest.approx(wanted, abs=1e-12), n == 0)
     if not symmetric:
-        assert fit.occupied == len(cells)
-        assert fit.unseen == sum(n == 1 for n in cells.values()) / 40
+        assert (fit.occupied, fit.unseen) == (len(cells), sum(n == 1 for n in cells.values()) / 40)
 
 
 def test_a_table_sees_an_interaction_that_no_sum_can():
@@ -220,8 +189,7 @@ def test_a_table_sees_an_interaction_that_no_sum_can():
     ballots = Ballots(votes, signs, np.arange(80))
     fit = subsets.table(ballots, np.arange(60), np.arange(60, 80), np.arange(2))
     assert (np.sign(fit.logits) == signs[60:]).all()
-    assert fit.occupied == 4
-    assert fit.unseen == 0.0
+    assert (fit.occupied, fit.unseen) == (4, 0.0)
 
 
 def test_good_turing_expects_about_as_many_new_patterns_as_there_are():
@@ -258,12 +226,7 @@ def test_the_kernel_of_tables_ranks_on_learn_rows_alone():
 
 def test_groups_hold_every_judge_once():
     named = subsets.named_groups(("a", "", "b", "a", ""))
-    assert named.tolist() == [
-        [True, False, False, True, False],
-        [False, True, False, False, False],
-        [False, False, True, False, False],
-        [False, False, False, False, True],
-    ]
+    assert [judges(group) for group in named] == [(0, 3), (1,), (2,), (4,)]
     for ballots in (
         make_ballots(1, 60, 15),
         replace(make_ballots(1, 60, 15), votes=np.zeros((60, 15), np.int8)),

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.kernels.calibration import fit
 from judgepanel.kernels.evaluation import calibrate, summed_nll
 from judgepanel.kernels.prefixes import CLOSED_FORMS, prefix_scores
 from judgepanel.kernels.subsets import Comparison, by_folds, by_split, subset_trial
 from judgepanel.scoring.splits import split
-from tests.helpers import counts_by_loop, item_nll, logit_by_loop, make_ballots
+from tests.helpers import item_nll, make_ballots
 
 
 def masks_of(n_judges, n=12, seed=3):
@@ -44,20 +43,6 @@ def test_a_subset_scores_as_the_panel_of_those_judges_alone(aggregator, groups, 
             np.testing.assert_array_equal(getattr(scores, empty)[b], getattr(alone, empty)[0])
     assert scores.evaluation_empty.any()
     assert not scores.evaluation_empty.all()
-
-
-@pytest.mark.parametrize("aggregator", ["one_coin", "majority"])
-def test_a_calibration_row_is_scored_without_its_own_label(aggregator):
-    ballots = make_ballots(1, 30, 5)
-    one_split = split(ballots.units, 2)
-    mask = np.array([True, False, True, True, False])
-    result = subset_trial(ballots, one_split, aggregator, "none").scores(mask[None]).calibration[0]
-    for place, item in enumerate(one_split.calibration):
-        rest = [row for row in one_split.calibration if row != item]
-        wanted, _ = logit_by_loop(
-            ballots, item, np.flatnonzero(mask), *counts_by_loop(ballots, rest), aggregator
-        )
-        assert result[place] == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_comparison_is_the_mean_nll_of_refits_on_every_fold():
@@ -115,15 +100,6 @@ def test_maps_of_near_panels_save_steps_and_move_only_rounding(calibrator):
     if calibrator == "isotonic":
         near[:] = [1.0, -1.0, 0.0]
     np.testing.assert_allclose(compared(masks, near).nll, cold.nll, rtol=0, atol=1e-8)
-
-
-def test_calibrators_started_near_their_maps_end_there_too():
-    rng = np.random.default_rng(0)
-    logits, signs = rng.normal(size=(5, 80)) * 2.0, np.sign(rng.normal(size=80))
-    cold = fit(("beta", "platt"), logits, signs)
-    warm = fit(("beta", "platt"), logits, signs, near=cold["beta"].params[::-1].copy())
-    for name in ("beta", "platt"):
-        np.testing.assert_allclose(warm[name].params, cold[name].params, atol=1e-6)
 
 
 @given(seed=st.integers(0, 50), data=st.data())

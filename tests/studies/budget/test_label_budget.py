@@ -119,8 +119,7 @@ def test_a_judge_without_a_vote_changes_nothing_at_any_budget():
 
 def test_one_judge_has_levels_and_nothing_to_compare():
     budget = budgeted(make_votes(3, 120, 1), calibrators=("beta",))
-    assert budget.delta.shape == (1, 0, len(budget.budgets))
-    assert budget.arms == ("all 1",)
+    assert (budget.delta.shape, budget.arms) == ((1, 0, len(budget.budgets)), ("all 1",))
     assert len(budget.frame()) == len(budget.budgets)
 
 

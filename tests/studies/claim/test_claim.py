@@ -5,8 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from judgepanel.kernels.calibration import INPUT_CLIP
 from judgepanel.scoring.interval import Interval
@@ -24,13 +22,12 @@ from judgepanel.studies.paper.claim import (
     apply,
     codings,
     fitted_maps,
-    one_class,
     run_chunk,
 )
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, load_votes
-from tests.helpers import flip_items, larger, make_ballots, make_votes
+from tests.helpers import flip_items, larger, make_votes
 
 SETTINGS = Settings(splits=6)
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}
@@ -94,19 +91,6 @@ def test_the_honest_row_is_the_curve_by_default(given_votes):
     assert claim.against_all.value[at] == pytest.approx(three.delta.value, abs=1e-12)
     assert claim.against_all.lo[at] == pytest.approx(three.delta.lo, abs=1e-12)
     assert claim.verdict("honest", at[1]) == three.verdict
-
-
-@given(st.data())
-@settings(max_examples=20)
-def test_one_class_coding_forgets_which_response_came_first(data):
-    ballots = make_ballots(data.draw(st.integers(0, 50)))
-    flip = np.array(data.draw(st.lists(st.sampled_from([-1, 1]), min_size=40, max_size=40)))
-    cast, signs = ballots.votes * flip[:, None], ballots.signs * flip
-    turned = replace(ballots, votes=cast.astype(np.int8), signs=signs.astype(np.int8))
-    first, other = one_class(ballots), one_class(turned)
-    np.testing.assert_array_equal(first.votes, other.votes)
-    assert (other.signs == 1).all()
-    assert not other.symmetric
 
 
 def test_swapped_items_change_no_figure_of_one_class_coding():
@@ -264,8 +248,7 @@ def test_a_judge_set_aside_still_votes_under_one_class_coding():
     broken[:, 4] = 0
     wanted = ClaimSpec(Settings(splits=2), panels=(3, 8), joint=False)
     claim = run(CLAIM, replace(flattering(), votes=broken), wanted, jobs=1)
-    assert claim.n_judges[claim.row("paper")] == 9
-    assert claim.n_judges[claim.row("honest")] == 8
+    assert (claim.n_judges[claim.row("paper")], claim.n_judges[claim.row("honest")]) == (9, 8)
     assert claim.panels.tolist() == [3]  # eight judges are all of them in one coding
     assert "Under one-class coding it votes all the same: nothing is dropped there." in (
         claim.warnings
@@ -274,9 +257,7 @@ def test_a_judge_set_aside_still_votes_under_one_class_coding():
 
 def test_one_judge_has_steps_but_no_reversal():
     claim = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
-    assert claim.reversals() == ()
-    assert claim.columns() == [0]
-    assert claim.arm("paper", 0) == "all 1"
+    assert (claim.reversals(), claim.columns(), claim.arm("paper", 0)) == ((), [0], "all 1")
     assert len(claim.frame()) == len(claim.steps)
 
 

@@ -88,8 +88,7 @@ def test_items_without_votes_are_a_stratum_of_their_own_and_get_the_base_rate():
     cast = votes().votes.copy()
     cast[:3] = -1
     items = run(ITEMS, replace(votes(), votes=cast), ItemsSpec(SETTINGS), jobs=1)
-    assert items.strata[3] == slices.SILENT
-    assert items.stratum_items[3] == 3
+    assert (items.strata[3], items.stratum_items[3]) == (slices.SILENT, 3)
     np.testing.assert_allclose(items.p.value[:3], 0.5, atol=0.1)
     assert any("3 labelled items have no vote" in note for note in items.warnings)
     assert any("'no votes' has 3 labelled items" in note for note in items.warnings)
@@ -111,9 +110,7 @@ def test_numbers_with_many_values_are_cut_in_thirds_and_rare_values_put_together
     assert slices.by_feature(prepared, "length").n == 3
     many = pd.DataFrame({"tag": [f"t{min(i, 20)}" for i in range(120)]})
     tagged = slices.by_feature(prepare(replace(votes(), features=many), SETTINGS), "tag")
-    assert tagged.names[0] == "t20"
-    assert tagged.names[-1] == slices.OTHER
-    assert tagged.n == 8
+    assert (tagged.names[0], tagged.names[-1], tagged.n) == ("t20", slices.OTHER, 8)
     with pytest.raises(InputError, match="no such feature"):
         slices.by_feature(prepared, "colour")
 

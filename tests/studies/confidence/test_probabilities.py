@@ -73,13 +73,14 @@ def test_an_item_counts_once_however_often_it_is_evaluated(predictions):
     assert total == pytest.approx(of.by_item(of.hit[1]).mean())
 
 
+def in_one_bin(of, values):
+    sums = probabilities.binned_sums(of, values, np.zeros(len(of.item), int), 1)
+    return probabilities.shares(of, sums)[0]
+
+
 def test_shares_have_the_interval_of_their_items_at_best_and_groups_widen_it():
-    apart, together = (
-        probabilities.shares(
-            of, probabilities.binned_sums(of, of.hit[1], np.zeros(len(of.item), int), 1)
-        )[0]
-        for of in (stated(0, 400), stated(0, 400, per_unit=8))
-    )
+    worlds = [stated(0, 400, per_unit=n) for n in (1, 8)]
+    apart, together = (in_one_bin(of, of.hit[1]) for of in worlds)
     lo, hi = wilson(apart.value * 400, np.array([400.0]))
     assert apart.lo[0] <= lo[0] + 1e-12
     assert apart.hi[0] >= hi[0] - 1e-12
@@ -88,10 +89,7 @@ def test_shares_have_the_interval_of_their_items_at_best_and_groups_widen_it():
 
 def test_where_all_are_right_whole_groups_are_counted():
     of = stated(0, 400, per_unit=8)
-    ones = np.ones(len(of.item))
-    result, _ = probabilities.shares(
-        of, probabilities.binned_sums(of, ones, np.zeros(len(of.item), int), 1)
-    )
+    result = in_one_bin(of, np.ones(len(of.item)))
     assert result.value[0] == 1.0
     assert result.lo[0] == pytest.approx(wilson(np.array([50]), np.array([50]))[0][0])
 

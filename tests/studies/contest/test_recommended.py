@@ -225,8 +225,7 @@ def test_under_a_budget_joint_on_the_best_panel_within_it_leads_alone():
     few = np.array([candidate.k <= 5 for candidate in listed])
     for allowed in (np.ones(len(listed), dtype=bool), within | few):
         prior = candidates.prior(allowed)
-        assert prior.sum() == pytest.approx(1.0)
-        assert prior.max() == pytest.approx(recommended.LEAD)
+        assert (prior.sum(), prior.max()) == (pytest.approx(1.0), pytest.approx(recommended.LEAD))
         lead = listed[int(prior.argmax())]
         assert (lead.curator, lead.aggregator, lead.calibrator) == ("budget", "joint", "none")
         assert not prior[~allowed].any()

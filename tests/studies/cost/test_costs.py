@@ -26,10 +26,8 @@ def test_a_column_may_carry_its_unit(name):
     assert not costs.counted
     assert costs.full == 3.0
     panels = np.array([[True, True, False], [False, False, True]])
-    assert costs.of(panels).tolist() == [3, 0]
-    assert costs.slowest(panels).tolist() == [2.0, 1.0]
-    assert costs.in_turn(panels).tolist() == [2.5, 1.0]
-    assert costs.latency_unit == "s"
+    assert (costs.of(panels).tolist(), costs.slowest(panels).tolist()) == ([3, 0], [2.0, 1.0])
+    assert (costs.in_turn(panels).tolist(), costs.latency_unit) == ([2.5, 1.0], "s")
     assert curator.no_costs_note(costs) == []
     assert curator.known_judges(made, prepare(made, Settings())).costs == (1.0, 2.0, 0.0)
 

@@ -58,8 +58,7 @@ def test_the_ends_are_the_cheap_panel_and_all_judges_and_cost_lies_between():
         assert escalation.alone.cost.value == pytest.approx(escalation.cheap_cost, **exact)
         assert escalation.full.cost.value == pytest.approx(escalation.full_cost)
         assert escalation.full_cost == pytest.approx(sum(COSTS))
-        assert escalation.full.verdict == "tie"
-        assert escalation.full.delta.value == 0.0
+        assert (escalation.full.verdict, escalation.full.delta.value) == ("tie", 0.0)
         costs = [figures.cost.value for figures in escalation.rows]
         asked = [figures.escalated.value for figures in escalation.rows]
         assert costs == sorted(costs)
@@ -101,8 +100,7 @@ def test_an_item_goes_to_all_judges_exactly_where_confidence_is_below_the_limit(
     signs = np.array([1.0, 1.0, -1.0, -1.0])
     limits = np.array([0.5, 0.7, 0.9, 1.0])
     sure = confidence_of(logits[0])
-    assert sure[0] == 0.5
-    assert sure.max() == 0.999
+    assert (sure[0], sure.max()) == (0.5, 0.999)
     nll = escalated_nll(logits, signs, limits)
     p = np.clip(1 / (1 + np.exp(-logits)), 0.001, 0.999)
     for t, limit in enumerate(limits):

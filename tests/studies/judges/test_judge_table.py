@@ -18,15 +18,7 @@ from judgepanel.present.understand.judges import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.understand.judge_table import (
-    check_outputs,
-    grade_curve,
-    grade_curves,
-    judge_table,
-    lean_interval,
-    positions,
-    wilson,
-)
+from judgepanel.studies.understand import judge_table
 from judgepanel.votes import MISSING
 from judgepanel.votes.table import LEVELS, REASONS, Coverage, JudgeCoverage
 from judgepanel.words.outputs import coverage_sentence, position_sentence
@@ -34,16 +26,15 @@ from tests.helpers import flip_items, make_votes, with_grades
 
 
 def test_without_trials_nothing_is_known():
-    lo, hi = wilson(np.array([0]), np.array([0]))
+    lo, hi = judge_table.wilson(np.array([0]), np.array([0]))
     assert (lo[0], hi[0]) == (0.0, 1.0)
 
 
 def test_only_labelled_items_count_for_accuracy_and_all_for_coverage():
     cast = np.array([[1, -1], [0, -1], [1, -1], [-1, -1]], np.int8)
     votes = replace(make_votes(0, 4, 2), votes=cast, labels=np.array([1, 1, -1, 0], np.int8))
-    table = judge_table(votes)
-    assert table.correct.tolist() == [1, 0]
-    assert table.voted.tolist() == [2, 0]
+    table = judge_table.judge_table(votes)
+    assert (table.correct.tolist(), table.voted.tolist()) == ([1, 0], [2, 0])
     assert table.accuracy.value[0] == 0.5
     assert math.isnan(table.accuracy.value[1])
     assert table.coverage.tolist() == [0.75, 0.0]
@@ -53,7 +44,7 @@ def test_constant_judges_are_marked_and_the_best_come_first():
     votes = make_votes(3, 40, 3, missing=0.0)
     cells = np.array(votes.votes)
     cells[:, 1] = 1
-    frame = judge_table(replace(votes, votes=cells)).frame()
+    frame = judge_table.judge_table(replace(votes, votes=cells)).frame()
     assert frame["accuracy"].is_monotonic_decreasing
     assert frame.loc[frame["constant"], "judge"].tolist() == ["judge001"]
 
@@ -69,7 +60,9 @@ def coverage(*judges):
 
 
 def test_consistency_and_lean_are_shares_of_items_in_both_orders():
-    result = positions(coverage(judge("x", 200, both=100, same=60, first=30), judge("y", 5)))
+    result = judge_table.positions(
+        coverage(judge("x", 200, both=100, same=60, first=30), judge("y", 5))
+    )
     assert result is not None
     assert result.judges == ("x",)
     consistent, lean = result.consistent[0], result.lean[0]
@@ -79,13 +72,13 @@ def test_consistency_and_lean_are_shares_of_items_in_both_orders():
 
 
 def test_without_both_orders_there_is_nothing_to_say():
-    assert positions(coverage(judge("x", 20))) is None
+    assert judge_table.positions(coverage(judge("x", 20))) is None
 
 
 def test_lean_changes_its_sign_with_the_places():
     first, second, items = (np.array([n]) for n in (17, 4, 80))
-    lo, hi = lean_interval(first, second, items)
-    other_lo, other_hi = lean_interval(second, first, items)
+    lo, hi = judge_table.lean_interval(first, second, items)
+    other_lo, other_hi = judge_table.lean_interval(second, first, items)
     assert (lo, hi) == (pytest.approx(-other_hi), pytest.approx(-other_lo))
 
 
@@ -93,13 +86,13 @@ def test_lean_changes_its_sign_with_the_places():
 def test_the_interval_of_the_lean_covers(items, shares):
     rng = np.random.default_rng(3)
     first, second, _ = rng.multinomial(items, [*shares, 1 - sum(shares)], size=4_000).T
-    lo, hi = lean_interval(first, second, np.full(4_000, items))
+    lo, hi = judge_table.lean_interval(first, second, np.full(4_000, items))
     true = shares[0] - shares[1]
     assert ((lo <= true) & (true <= hi)).mean() >= 0.93
 
 
 def test_the_sentence_names_the_least_consistent_and_counts_who_leans():
-    result = positions(
+    result = judge_table.positions(
         coverage(
             judge("steady", 200, both=100, same=99, first=1),
             judge("**first**", 200, both=100, same=40, first=60),
@@ -119,7 +112,7 @@ def test_the_sentence_names_the_least_consistent_and_counts_who_leans():
     ("unread", "outcome"), [(10, "pass"), (11, "review"), (29, "review"), (30, "fail")]
 )
 def test_p1_on_outputs_follows_the_papers_thresholds(unread, outcome):
-    outputs = check_outputs(coverage(judge("x", 100), judge("y", 100 - unread, unread)))
+    outputs = judge_table.check_outputs(coverage(judge("x", 100), judge("y", 100 - unread, unread)))
     assert (outputs.code, outputs.outcome) == ("P1", outcome)
     assert f"'y': {100 - unread} %" in outputs.why
 
@@ -132,7 +125,7 @@ def test_the_answer_names_the_judge_that_is_read_least():
 
 
 def test_one_item_makes_nobody_the_least_consistent():
-    result = positions(
+    result = judge_table.positions(
         coverage(judge("once", 2, both=1, same=0, first=1), judge("often", 200, both=100, same=50))
     )
     assert result is not None
@@ -143,7 +136,7 @@ VOTES = with_grades(make_votes(0, 200, 6))
 
 
 def curve_of(votes, judge, orientation="as_given"):
-    return grade_curve(prepare(votes, Settings(orientation=orientation)), judge)
+    return judge_table.grade_curve(prepare(votes, Settings(orientation=orientation)), judge)
 
 
 @pytest.mark.parametrize("judge", ["judge000", "judge001"])
@@ -202,9 +195,9 @@ def test_ends_of_a_band_have_the_digits_that_tell_them_apart():
 
 def test_all_curves_are_those_of_the_judges_with_grades_most_accurate_first():
     prepared = prepare(VOTES, Settings(orientation="as_given"))
-    curves = grade_curves(prepared)
+    curves = judge_table.grade_curves(prepared)
     assert sorted(curve.judge for curve in curves) == [
-        name for name in VOTES.judges if grade_curve(prepared, name) is not None
+        name for name in VOTES.judges if judge_table.grade_curve(prepared, name) is not None
     ]
     rates = [curve.correct.sum() / curve.voted.sum() for curve in curves]
     assert rates == sorted(rates, reverse=True)
@@ -214,7 +207,7 @@ def test_all_curves_are_those_of_the_judges_with_grades_most_accurate_first():
 
 
 def test_figure_table_and_sentence_of_all_judges_agree():
-    curves = grade_curves(prepare(VOTES, Settings(orientation="as_given")))
+    curves = judge_table.grade_curves(prepare(VOTES, Settings(orientation="as_given")))
     traces = {trace.name: trace for trace in grades_figure(curves).data}
     assert {curve.judge for curve in curves} == set(traces)
     for curve in curves:
@@ -224,7 +217,7 @@ def test_figure_table_and_sentence_of_all_judges_agree():
 
 
 def test_blocks_hold_one_figure_and_one_table_if_any_judge_gave_grades():
-    curves = grade_curves(prepare(VOTES, Settings(orientation="as_given")))
+    curves = judge_table.grade_curves(prepare(VOTES, Settings(orientation="as_given")))
     for some in (curves, curves[:1]):
         blocks = grade_blocks(some)
         kinds = [type(block) for block in blocks if isinstance(block, Figure | Table)]

@@ -49,8 +49,7 @@ def judges_result():
 
 
 def test_families_are_found_and_stable(judges_result):
-    assert judges_result.families.rand == 1.0
-    assert judges_result.cluster_sizes.tolist() == [4, 3, 2]
+    assert (judges_result.families.rand, judges_result.cluster_sizes.tolist()) == (1.0, [4, 3, 2])
     assert (judges_result.cluster_stability > 0.9).all()
     assert judges_result.families.within > judges_result.families.between + 0.2
 
@@ -142,14 +141,12 @@ def test_unlabelled_items_count_for_coverage_only(judges_result):
 def test_a_part_of_the_judges_can_be_studied():
     votes = family_votes()
     result = study(votes, JudgesSpec(Settings(splits=4, judges=votes.judges[:5])))
-    assert result.judges == votes.judges[:5]
-    assert result.n_effective == 5
+    assert (result.judges, result.n_effective) == (votes.judges[:5], 5)
 
 
 def test_one_judge_is_worth_one():
     result = study(family_votes(codes=[0]), JudgesSpec(Settings(splits=4)))
-    assert result.effective.value == 1.0
-    assert result.n_pairs == 0
+    assert (result.effective.value, result.n_pairs) == (1.0, 0)
     assert result.frame()["nearest"].tolist() == [""]
     assert content(from_plain(Judges, to_plain(result))) == content(result)
 

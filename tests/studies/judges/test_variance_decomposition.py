@@ -37,8 +37,7 @@ def decomposed(votes, **settings):
 @pytest.mark.parametrize(("sigma", "verdict"), [(0.2, "items"), (3.0, "judges")])
 def test_the_verdict_names_what_varies_more(sigma, verdict):
     result = decomposed(panel(1, sigma=sigma))
-    assert result.verdict == verdict
-    assert result.item_share == 1 - result.judge_share.value
+    assert (result.verdict, result.item_share) == (verdict, 1 - result.judge_share.value)
 
 
 def test_a_few_judges_leave_it_undecided():
@@ -144,5 +143,4 @@ def test_without_votes_on_labelled_items_nothing_can_be_said():
 def test_on_real_votes_items_vary_more_than_judges(real_votes, name, share, verdict):
     result = decomposed(load_votes(real_votes(f"{name}_votes.csv")).votes)
     assert result.converged
-    assert result.judge_share.value == pytest.approx(share, abs=0.02)
-    assert result.verdict == verdict
+    assert (result.judge_share.value, result.verdict) == (pytest.approx(share, abs=0.02), verdict)

@@ -22,13 +22,9 @@ METRICS = ("nll", "brier", "accuracy", "ece")
 
 def with_features(votes, seed=0):
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame(
-        {
-            "length": rng.normal(100.0, 20.0, votes.n_items),
-            "subset": rng.choice(["chat", "code"], votes.n_items),
-        }
-    )
-    return replace(votes, features=table)
+    length = rng.normal(100.0, 20.0, votes.n_items)
+    subset = rng.choice(["chat", "code"], votes.n_items)
+    return replace(votes, features=pd.DataFrame({"length": length, "subset": subset}))
 
 
 def spec_of(splits=10, panels=(3,), calibrator="beta", aggregator="one_coin", **shared):
@@ -204,8 +200,7 @@ def length_followers(seed, n=300):
 
 def test_features_of_one_response_flatter_nobody_where_labels_are_of_one_class():
     outcome = ablation(length_followers(0), spec_of(splits=4))
-    assert outcome.orientation == "symmetric"
-    assert outcome.features == ()
+    assert (outcome.orientation, outcome.features) == ("symmetric", ())
     assert (outcome.nll.value > 0.6).all()
     assert any("Labels are lopsided" in sentence for sentence in outcome.warnings)
 

@@ -12,8 +12,7 @@ from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide import what_if
-from judgepanel.studies.panel import recommended
-from judgepanel.studies.panel.recommended import average_on, compete
+from judgepanel.studies.panel.recommended import average_on
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -81,19 +80,6 @@ def test_each_panel_is_averaged_again_over_its_own_judges(votes):
     check_levels(votes, result, nll_of)
     assert (result.aggregator, result.calibrator) == ("average", "none")
     assert set(result.frame()["aggregator"]) == {"average"}
-
-
-def test_an_average_is_computed_once_per_panel_and_split(votes, monkeypatch):
-    fits = []
-
-    def counted(ballots, drawn, *rest):
-        fits.append((ballots.n_judges, drawn.number))
-        return compete(ballots, drawn, *rest)
-
-    monkeypatch.setattr(recommended, "compete", counted)
-    found_for(votes, aggregator="average", keep=FEW[:2], against=FEW)
-    found_for(votes, aggregator="average", keep=FEW[1:], against=FEW)
-    assert sorted(fits) == sorted([(k, number) for k in (2, 2, 3) for number in range(4)])
 
 
 @pytest.mark.parametrize("aggregator", ["one_coin", "average"])

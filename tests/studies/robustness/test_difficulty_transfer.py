@@ -78,9 +78,7 @@ def test_a_feature_may_be_the_difficulty_and_items_without_it_are_neither():
     values = np.arange(180.0)
     values[:10] = np.nan
     strata = difficulty_strata(prepare(with_feature(votes(), values), SETTINGS), 0.25, "effort")
-    assert strata.by == "effort"
-    assert strata.easy.min() == 10
-    assert strata.hard.max() == 179
+    assert (strata.by, strata.easy.min(), strata.hard.max()) == ("effort", 10, 179)
     assert abs(len(strata.easy) - 42.5) < 1
     assert abs(len(strata.hard) - 42.5) < 1
 
@@ -202,8 +200,7 @@ def test_splits_with_easy_or_hard_items_on_one_side_give_a_result_without_figure
     unusable = [part for part in parts if part.skipped]
     assert 0 < len(unusable) < 8
     empty = merge(votes(), wanted, reduce(combine, unusable))
-    assert empty.n_splits == len(unusable)
-    assert empty.warnings[-1] == NO_SPLIT
+    assert (empty.n_splits, empty.warnings[-1]) == (len(unusable), NO_SPLIT)
     assert empty.frame()[["nll", "delta", "gain", "p_holm", "null_nll"]].isna().all(axis=None)
     assert np.isnan(empty.effective).all()
     whole = merge(votes(), wanted, reduce(combine, parts))

@@ -74,8 +74,7 @@ def test_intervals_see_the_items_that_accuracies_come_from_at_a_small_calibratio
 def test_by_default_sizes_are_odd_but_for_all_judges_and_can_be_given():
     assert jury.JurySpec().sizes(64).tolist()[-1] == 64
     assert all(k % 2 for k in jury.JurySpec().sizes(64)[:-1])
-    assert jury.JurySpec().sizes(1).tolist() == [1]
-    assert jury.JurySpec().sizes(2).tolist() == [1, 2]
+    assert (jury.JurySpec().sizes(1).tolist(), jury.JurySpec().sizes(2).tolist()) == ([1], [1, 2])
     assert len(jury.JurySpec().sizes(1800)) <= 25
     assert jury.JurySpec(panels=(2, 5, 99)).sizes(10).tolist() == [2, 5, 10]
     with pytest.raises(InputError):
@@ -175,18 +174,6 @@ def test_equal_judges_have_a_binomial_error():
     error = jury.independent_majority_error(votes, np.full(41, 0.7), np.array([11, 41]))
     wanted = stats.binom.cdf([5, 20], [11, 41], 0.7)
     np.testing.assert_allclose(error, np.tile(wanted[:, None], 2), rtol=1e-10)
-
-
-def test_the_order_of_judges_matters_to_prefixes_only():
-    rng = np.random.default_rng(3)
-    p, order = rng.uniform(0.4, 0.9, 9), rng.permutation(9)
-    votes = rng.choice([-1, 0, 1], (7, 9)).astype(np.int8)
-    ks = np.array([9])
-    first = jury.independent_majority_error(votes, p, ks)
-    other = jury.independent_majority_error(votes[:, order], p[order], ks)
-    np.testing.assert_allclose(first, other, atol=1e-14)
-    turned = jury.jury_exponents(votes[:, order], p[order], ks)
-    np.testing.assert_allclose(jury.jury_exponents(votes, p, ks).jury, turned.jury)
 
 
 def test_ties_and_items_without_votes_count_one_half():

@@ -63,8 +63,7 @@ def test_without_features_the_study_says_so_and_finds_nothing():
     plain = make_votes(1, 100, 5)
     transfer = sliced(plain)
     assert transfer.feature is None
-    assert transfer.slices == ()
-    assert transfer.warnings == (NO_FEATURES,)
+    assert (transfer.slices, transfer.warnings) == ((), (NO_FEATURES,))
     assert transfer.frame().empty
     assert not transfer.partial
     assert to_plain(from_plain(slice_transfer.SliceTransfer, to_plain(transfer))) == to_plain(
@@ -75,8 +74,7 @@ def test_without_features_the_study_says_so_and_finds_nothing():
 def test_categories_come_before_numbers_unless_a_feature_is_named():
     prepared = prepare(votes(), SETTINGS)
     slices = slices_of(prepared, None, 4)
-    assert slices.feature == "kind"
-    assert slices.offered == ("size", "kind")
+    assert (slices.feature, slices.offered) == ("kind", ("size", "kind"))
     assert sorted(slices.names) == ["a", "b", "c"]
     quarters = slices_of(prepared, "size", 4)
     assert [len(rows) for rows in quarters.rows] == [45, 45, 45, 45]

@@ -89,8 +89,7 @@ def test_the_filter_looks_at_calibration_items_alone():
 
 def test_a_filter_that_drops_nobody_is_a_tie_with_a_warning():
     result = change(make_votes(3, missing=0.0), "filter")
-    assert result.members == ()
-    assert result.verdicts == ("tie",)
+    assert (result.members, result.verdicts) == ((), ("tie",))
     assert any("drops no judge" in sentence for sentence in result.warnings)
 
 

@@ -146,13 +146,6 @@ def test_a_feature_of_25_texts_makes_slices_and_one_of_26_does_not(n):
     assert any("26 different texts" in sentence for sentence in result.left_out) == (n > 25)
 
 
-def test_a_feature_with_too_many_texts_is_left_out_with_a_sentence():
-    votes = make_votes(8, 60, 4)
-    names = pd.Series([f"text {i}" for i in range(60)], dtype="str")
-    result = found_in(replace(votes, features=pd.DataFrame({"note": names})))
-    assert any("60 different texts" in sentence for sentence in result.left_out)
-
-
 def test_judges_that_miss_a_handful_are_not_tested():
     votes = make_votes(9, 60, 4, missing=0.0)
     gone = np.zeros(votes.votes.shape, bool)
