@@ -132,7 +132,6 @@ def pareto(
     return figure
 
 
-_PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _CELL_HEIGHT = 44
 _THIN, _THICK = 2, 4
 _INSET = 0.06
@@ -162,7 +161,7 @@ class GridCells:
 
     def colour(self, i: int, j: int) -> str:
         """The hex colour of a cell."""
-        return style.mixed(_PALE, _DEEP, float(self.shade[i, j]))
+        return style.mixed(style.PALE, style.DEEP, float(self.shade[i, j]))
 
 
 def method_grid(cells: GridCells) -> go.Figure:
@@ -176,7 +175,7 @@ def method_grid(cells: GridCells) -> go.Figure:
             zmax=1.0,
             x=places[0],
             y=places[1],
-            colorscale=[[0.0, _PALE], [1.0, _DEEP]],
+            colorscale=[[0.0, style.PALE], [1.0, style.DEEP]],
             showscale=False,
             xgap=2,
             ygap=2,
@@ -255,7 +254,7 @@ def _outline(figure: go.Figure, places: list[tuple[int, int]], name: str, width:
         marker={
             "symbol": "square",
             "size": 14,
-            "color": _PALE,
+            "color": style.PALE,
             "line": {"color": style.NEUTRAL, "width": width},
         },
         hoverinfo="skip",

@@ -45,7 +45,6 @@ METHOD_NAMES = {"plain": "plain", "stratified": "stratified", "weighted": "impor
 _METHODS = ("calibration", "constant score", "against plain", "effective labels")
 """Columns about one calibrator and how it is transferred."""
 WAITING = "Not enough splits yet to say."
-_PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _GRID_ROW = 84
 _NARROW = 0.1
 
@@ -217,7 +216,9 @@ def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) ->
 def _colour(cell: Cell) -> str:
     """Return a colour: deeper is better, orange is worse than the base rate of the labels."""
     skill = 1.0 - float(cell.nll.value) / cell.null_nll
-    return style.CURATE_FILL if skill < 0.0 else style.mixed(_PALE, _DEEP, min(skill, 1.0))
+    return (
+        style.CURATE_FILL if skill < 0.0 else style.mixed(style.PALE, style.DEEP, min(skill, 1.0))
+    )
 
 
 def _written(cell: Cell) -> str:
