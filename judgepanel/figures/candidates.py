@@ -236,26 +236,13 @@ def _outline(figure: go.Figure, places: list[tuple[int, int]], name: str, width:
     for i, j in places:
         frame = [(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]
         points += [*frame, frame[1], (np.nan, np.nan)]  # Repeated, or a corner has a notch.
+    x, y = ([point[axis] for point in points] for axis in (0, 1))
+    more = {"hoverinfo": "skip", "cliponaxis": False, "showlegend": False}
     for colour, thickness in ((style.WHITE, width + 3), (style.BLACK, width)):
-        figure.add_scatter(
-            x=[x for x, _ in points],
-            y=[y for _, y in points],
-            mode="lines",
-            line={"color": colour, "width": thickness},
-            hoverinfo="skip",
-            cliponaxis=False,
-            showlegend=False,
-        )
+        line = {"color": colour, "width": thickness}
+        figure.add_scatter(x=x, y=y, mode="lines", line=line, **more)
+    line = {"color": style.NEUTRAL, "width": width}
+    marker = {"symbol": "square", "size": 14, "color": style.PALE, "line": line}
     figure.add_scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        name=name,
-        marker={
-            "symbol": "square",
-            "size": 14,
-            "color": style.PALE,
-            "line": {"color": style.NEUTRAL, "width": width},
-        },
-        hoverinfo="skip",
+        x=[None], y=[None], mode="markers", name=name, marker=marker, hoverinfo="skip"
     )

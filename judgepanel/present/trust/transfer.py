@@ -180,16 +180,9 @@ def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) ->
         for t, target in enumerate(TARGETS)
     }
     for (s, t), cell in cells.items():
-        figure.add_shape(
-            type="rect",
-            x0=t - 0.485,
-            x1=t + 0.485,
-            y0=s - 0.475,
-            y1=s + 0.475,
-            fillcolor=_colour(cell),
-            line={"width": 0},
-            layer="below",
-        )
+        box = {"x0": t - 0.485, "x1": t + 0.485, "y0": s - 0.475, "y1": s + 0.475}
+        fill = {"fillcolor": _colour(cell), "line": {"width": 0}, "layer": "below"}
+        figure.add_shape(type="rect", **box, **fill)
     figure.add_scatter(
         x=[t for _, t in cells],
         y=[s for s, _ in cells],
