@@ -82,7 +82,7 @@ class Panel:
         correct, voted = np.array(model.correct), np.array(model.voted)
         accuracy, coverage = share_right(correct, voted), voted / max(model.n_fit, 1)
         constant = np.zeros(len(voted), dtype=bool)
-        table = JudgeTable(model.judges, correct, voted, accuracy, coverage, constant)
+        table = JudgeTable(model.judges, accuracy, correct, voted, coverage, constant)
         return on_white(kept_judges(table, model.judges, ()))
 
     def summary(self) -> dict[str, Any]:

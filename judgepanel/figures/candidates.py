@@ -132,7 +132,6 @@ def pareto(
     return figure
 
 
-_PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _CELL_HEIGHT = 44
 _THIN, _THICK = 2, 4
 _INSET = 0.06
@@ -162,7 +161,7 @@ class GridCells:
 
     def colour(self, i: int, j: int) -> str:
         """The hex colour of a cell."""
-        return style.mixed(_PALE, _DEEP, float(self.shade[i, j]))
+        return style.mixed(style.PALE, style.DEEP, float(self.shade[i, j]))
 
 
 def method_grid(cells: GridCells) -> go.Figure:
@@ -176,7 +175,7 @@ def method_grid(cells: GridCells) -> go.Figure:
             zmax=1.0,
             x=places[0],
             y=places[1],
-            colorscale=[[0.0, _PALE], [1.0, _DEEP]],
+            colorscale=[[0.0, style.PALE], [1.0, style.DEEP]],
             showscale=False,
             xgap=2,
             ygap=2,
@@ -237,26 +236,13 @@ def _outline(figure: go.Figure, places: list[tuple[int, int]], name: str, width:
     for i, j in places:
         frame = [(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]
         points += [*frame, frame[1], (np.nan, np.nan)]  # Repeated, or a corner has a notch.
+    x, y = ([point[axis] for point in points] for axis in (0, 1))
+    more = {"hoverinfo": "skip", "cliponaxis": False, "showlegend": False}
     for colour, thickness in ((style.WHITE, width + 3), (style.BLACK, width)):
-        figure.add_scatter(
-            x=[x for x, _ in points],
-            y=[y for _, y in points],
-            mode="lines",
-            line={"color": colour, "width": thickness},
-            hoverinfo="skip",
-            cliponaxis=False,
-            showlegend=False,
-        )
+        line = {"color": colour, "width": thickness}
+        figure.add_scatter(x=x, y=y, mode="lines", line=line, **more)
+    line = {"color": style.NEUTRAL, "width": width}
+    marker = {"symbol": "square", "size": 14, "color": style.PALE, "line": line}
     figure.add_scatter(
-        x=[None],
-        y=[None],
-        mode="markers",
-        name=name,
-        marker={
-            "symbol": "square",
-            "size": 14,
-            "color": _PALE,
-            "line": {"color": style.NEUTRAL, "width": width},
-        },
-        hoverinfo="skip",
+        x=[None], y=[None], mode="markers", name=name, marker=marker, hoverinfo="skip"
     )

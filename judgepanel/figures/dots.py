@@ -159,13 +159,9 @@ def removal_figure(result: Value) -> go.Figure:
     place = np.arange(len(m))
     figure = go.Figure()
     style.add_band(figure, place, band, style.INCLUDE, name="95 % band of all steps")
+    line = {"color": style.INCLUDE, "width": 1.5}
     figure.add_scatter(
-        x=place,
-        y=delta.value,
-        mode="lines",
-        line={"color": style.INCLUDE, "width": 1.5},
-        hoverinfo="skip",
-        showlegend=False,
+        x=place, y=delta.value, mode="lines", line=line, hoverinfo="skip", showlegend=False
     )
     for outcome, name, colour, symbol in (
         (True, "no loss, at this step and all before", style.INCLUDE, "circle"),

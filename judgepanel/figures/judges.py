@@ -150,14 +150,8 @@ def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
     )
     clusters = _clusters(result)
     for first, last, _ in clusters:
-        figure.add_shape(
-            type="rect",
-            x0=first + 0.5,
-            x1=last + 1.5,
-            y0=first + 0.5,
-            y1=last + 1.5,
-            line={"color": style.NEUTRAL, "width": 2},
-        )
+        low, high, line = first + 0.5, last + 1.5, {"color": style.NEUTRAL, "width": 2}
+        figure.add_shape(type="rect", x0=low, x1=high, y0=low, y1=high, line=line)
     if judge in judges:
         for axis in ("x", "y"):
             _mark(figure, axis, judges.index(judge) + 1, len(judges))
@@ -184,14 +178,8 @@ def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
     x, y = ends, here
     if axis == "x":
         x, y, symbols = here, ends, ["triangle-up", "triangle-down"]
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="markers",
-        marker={"symbol": symbols, "size": 9, "color": style.CURATE_LINE},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    marker = {"symbol": symbols, "size": 9, "color": style.CURATE_LINE}
+    figure.add_scatter(x=x, y=y, mode="markers", marker=marker, hoverinfo="skip", showlegend=False)
 
 
 def _set_ticks(figure: go.Figure, judges: list[str], clusters: list[tuple[int, int, int]]) -> None:

@@ -23,6 +23,8 @@ ALERT = "#DC2626"
 BLACK, WHITE = "#000000", "#FFFFFF"
 INK, GRID, LINE = "#0F1720", "#DFE4EA", "#97A2AE"
 """Text, grid and axes of a figure outside the dashboard, which has its own theme."""
+PALE, DEEP = "#EEF2F7", "#2F5D8C"
+"""Ends of a scale of colours."""
 BAND_OPACITY = 0.18
 MISSING_OPACITY = 0.5
 NAME_LENGTH = 60

@@ -116,13 +116,7 @@ def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> 
 
 def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) -> GroupChangeSpec:
     """Return the spec of a comparison under the pipelines of the checks."""
-    return GroupChangeSpec(
-        settings=spec.settings,
-        by=by,
-        group=group,
-        aggregators=spec.compared,
-        calibrator=spec.calibrator,
-    )
+    return GroupChangeSpec(spec.settings, by, group, spec.compared, spec.calibrator)
 
 
 PRESENTATION = Presentation(GROUP_CHANGE, present, default_specs)

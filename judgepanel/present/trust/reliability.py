@@ -288,10 +288,8 @@ def reliability_figure(result: reliability.Reliability, name: str) -> go.Figure:
         _add_stage(figure, bins, AFTER, "after calibration", INCLUDE, _SHIFT)
     laid_out(figure, x="", y="share that is right", height=520)
     low = min(0.5, float(np.nanmin(bins.accuracy.value[stages])))
-    figure.update_xaxes(range=[0.49, 1.01], tickformat=".0%", row=1, col=1, title=None)
-    figure.update_xaxes(
-        range=[0.49, 1.01], tickformat=".0%", title="stated confidence", row=2, col=1
-    )
+    figure.update_xaxes(range=[0.49, 1.01], tickformat=".0%", title=None)
+    figure.update_xaxes(title="stated confidence", row=2, col=1)
     figure.update_yaxes(tickformat=".0%", range=[max(0.0, low - 0.2), 1.03], row=1, col=1)
     figure.update_yaxes(title="items", rangemode="tozero", nticks=4, row=2, col=1)
     figure.update_layout(barmode="overlay")

@@ -306,16 +306,13 @@ def parse_figure(result: Scope) -> go.Figure:
     order = np.argsort(result.parsed, kind="stable")
     rank, rate = np.arange(1, len(order) + 1), result.parsed[order]
     kind = np.where(rate <= FILTER_RATE, 2, np.where(rate < REVIEW_RATE, 1, 0))
-    figure = go.Figure()
+    figure, hover = go.Figure(), "%{text}<br>a verdict on %{y:.1%}"
     names = [result.judges[j] for j in order]
-    style.add_kinds(
-        figure, kind, _KINDS, rank, rate, "%{text}<br>a verdict on %{y:.1%}", names=names
-    )
+    style.add_kinds(figure, kind, _KINDS, rank, rate, hover, names=names)
     for limit in (FILTER_RATE, REVIEW_RATE):
         figure.add_hline(y=limit, line=style.DOTTED)
-    style.laid_out(
-        figure, x="judges, lowest parse rate first", y="share with a verdict", height=260
-    )
+    x = "judges, lowest parse rate first"
+    style.laid_out(figure, x=x, y="share with a verdict", height=260)
     low = min(float(rate.min(initial=1.0)), FILTER_RATE) - 0.05
     figure.update_yaxes(tickformat=".0%", range=[max(low, 0.0) - 0.01, 1.03])
     style.rank_axis(figure, len(order), names)
@@ -355,9 +352,8 @@ def curve_figure(line: Saturation) -> go.Figure:
     look, hover = replace(style.ALL_JUDGES, size=8), "best %{x}: NLL %{y:.3f}<br>%{text}"
     nll = line.nll.value
     style.add_series(figure, line.sizes, nll, look, "best judges kept", hover, text=text)
-    style.laid_out(
-        figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=320
-    )
+    x = "judges kept, most accurate first"
+    style.laid_out(figure, x=x, y="NLL (nats per item)", height=320)
     style.rank_axis(figure, line.n_judges)
     return figure
 
@@ -430,7 +426,9 @@ def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> li
 def check_figures(result: Scope, check: Check) -> list[blocks.Block]:
     """Return the evidence of a check; nothing for item order."""
     if check.code == "P1":
-        return _parsed(result)
+        shows = "share of items with a verdict by judge"
+        figure = [] if result.sparse else [blocks.drawing(shows, parse_figure, result)]
+        return [*figure, blocks.Table(parse_table(result), "Every judge.", height=_HEIGHT)]
     if check.code == "P2":
         if result.saturation is None:
             return []
@@ -441,13 +439,6 @@ def check_figures(result: Scope, check: Check) -> list[blocks.Block]:
             blocks.Table(curve_table(result), "Every share."),
         ]
     return _gapped(result) if check.code == "P3" else []
-
-
-def _parsed(result: Scope) -> list[blocks.Block]:
-    table = blocks.Table(parse_table(result), "Every judge.", height=_HEIGHT)
-    if result.sparse:
-        return [table]
-    return [blocks.drawing("share of items with a verdict by judge", parse_figure, result), table]
 
 
 def _gapped(result: Scope) -> list[blocks.Block]:
@@ -523,12 +514,8 @@ def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> 
     """
     if pipeline.recommended:
         few = affordable_splits(settings, AVERAGE)
-        return (ScopeSpec(settings=few, aggregator=AVERAGE, calibrator=FEW_MEMBER[1]),)
-    return (
-        ScopeSpec(
-            settings=settings, aggregator=pipeline.aggregator, calibrator=pipeline.calibrator
-        ),
-    )
+        return (ScopeSpec(few, AVERAGE, FEW_MEMBER[1]),)
+    return (ScopeSpec(settings, pipeline.aggregator, pipeline.calibrator),)
 
 
 PRESENTATION = Presentation(SCOPE, present, default_specs)

@@ -45,7 +45,6 @@ METHOD_NAMES = {"plain": "plain", "stratified": "stratified", "weighted": "impor
 _METHODS = ("calibration", "constant score", "against plain", "effective labels")
 """Columns about one calibrator and how it is transferred."""
 WAITING = "Not enough splits yet to say."
-_PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _GRID_ROW = 84
 _NARROW = 0.1
 
@@ -181,16 +180,9 @@ def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) ->
         for t, target in enumerate(TARGETS)
     }
     for (s, t), cell in cells.items():
-        figure.add_shape(
-            type="rect",
-            x0=t - 0.485,
-            x1=t + 0.485,
-            y0=s - 0.475,
-            y1=s + 0.475,
-            fillcolor=_colour(cell),
-            line={"width": 0},
-            layer="below",
-        )
+        box = {"x0": t - 0.485, "x1": t + 0.485, "y0": s - 0.475, "y1": s + 0.475}
+        fill = {"fillcolor": _colour(cell), "line": {"width": 0}, "layer": "below"}
+        figure.add_shape(type="rect", **box, **fill)
     figure.add_scatter(
         x=[t for _, t in cells],
         y=[s for s, _ in cells],
@@ -217,7 +209,9 @@ def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) ->
 def _colour(cell: Cell) -> str:
     """Return a colour: deeper is better, orange is worse than the base rate of the labels."""
     skill = 1.0 - float(cell.nll.value) / cell.null_nll
-    return style.CURATE_FILL if skill < 0.0 else style.mixed(_PALE, _DEEP, min(skill, 1.0))
+    return (
+        style.CURATE_FILL if skill < 0.0 else style.mixed(style.PALE, style.DEEP, min(skill, 1.0))
+    )
 
 
 def _written(cell: Cell) -> str:

@@ -118,15 +118,11 @@ def grade_blocks(curves: Sequence[GradeCurve]) -> list[blocks.Block]:
     if not curves:
         return []
     sentence = grades_sentence(curves)
-    figure = (
-        blocks.drawing(
-            f"right votes by distance from the threshold. {sentence}", grade_figure, curves[0]
-        )
-        if len(curves) == 1
-        else blocks.drawing(
-            f"right votes by distance of the grade. {sentence}", grades_figure, curves
-        )
-    )
+    shows = "right votes by distance"
+    figure = blocks.drawing(f"{shows} of the grade. {sentence}", grades_figure, curves)
+    if len(curves) == 1:
+        shows = f"{shows} from the threshold. {sentence}"
+        figure = blocks.drawing(shows, grade_figure, curves[0])
     return [
         blocks.Heading("What grades tell", 3),
         blocks.Paragraph(sentence),

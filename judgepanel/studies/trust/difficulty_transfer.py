@@ -133,20 +133,13 @@ class DifficultyTransfer(results.RunResult):
         """Return one cell by name."""
         c, m = self.calibrators.index(calibrator), self.methods.index(method)
         s, t = SOURCES.index(source), TARGETS.index(target)
-        at = (c, m, s, t)
+        names = ("nll", "accuracy", "delta", "p_holm", "gain")
         return Cell(
-            calibrator=calibrator,
-            method=method,
-            source=source,
-            target=target,
-            nll=self.nll[at],
-            accuracy=self.accuracy[at],
+            *(calibrator, method, source, target),
             null_nll=float(self.null_nll[s, t]),
             constant_nll=float(self.constant_nll[c, s, t]),
-            delta=self.delta[at],
-            p_holm=float(self.p_holm[at]),
-            gain=self.gain[at],
-            effective=float(self.effective[s, t]) if method == "weighted" else 1.0,
+            effective=float(self.remaining[m, s, t]),
+            **{name: getattr(self, name)[c, m, s, t] for name in names},
         )
 
     def decisions(self) -> dict[str, Any]:

@@ -189,17 +189,12 @@ def _named(votes: VoteMatrix, spec: GroupChangeSpec) -> tuple[tuple[str, ...], s
     chosen = spec.group or (max(known, key=lambda element: sizes[element]),)
     for entry in chosen:
         if entry not in sizes:
-            raise InputError(
-                f"there is no such {spec.by}", value=entry, allowed=_first_names(known)
-            )
+            first = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
+            raise InputError(f"there is no such {spec.by}", value=entry, allowed=first)
     judges = tuple(judge for judge, name in label.items() if name in chosen)
     own = set(spec.settings.judges or votes.judges)
     inside = tuple(judge for judge in judges if judge in own)
     return inside or judges, f"{spec.by} {', '.join(chosen)}"
-
-
-def _first_names(names: list[str]) -> str:
-    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
 
 
 def _families(votes: VoteMatrix) -> dict[str, str]:

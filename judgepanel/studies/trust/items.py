@@ -22,33 +22,16 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import RANGES
 from judgepanel.studies.contract import Prepared, Study, always, prepare
 from judgepanel.studies.options import option
-from judgepanel.studies.results import frozen, json_values, long_frame
+from judgepanel.studies.results import column, frozen, json_values
 from judgepanel.studies.slices import Strata, by_difficulty, by_errors, by_feature, disagreement
-from judgepanel.studies.trust.probabilities import (
-    CALIBRATED,
-    FEW_ITEMS,
-    RAW,
-    STAGES,
-    Evaluations,
-    OutOfSample,
-    PanelResult,
-    PanelSpec,
-    binned_sums,
-    evaluations,
-    joined,
-    panel_notes,
-    ratios,
-    run_chunk,
-    shares,
-    stacked,
-)
+from judgepanel.studies.trust import probabilities
 from judgepanel.votes import VoteMatrix
 
 StratumGrouping = Literal["difficulty", "errors", "feature"]
 
 
 @frozen
-class Items(PanelResult):
+class Items(probabilities.PanelResult):
     """Result of :data:`ITEMS`.
 
     Items are the labelled ones, in the file's order, and (n_items,): ``labels`` and ``p`` (mean
@@ -66,16 +49,17 @@ class Items(PanelResult):
     perfectly calibrated panel; ``null_by`` (n_strata,) the NLL of the base rate.
     """
 
-    item_ids: tuple[str, ...]
-    labels: Ints
-    p: Interval
-    nll: Floats
-    right: Floats
-    times: Ints
-    for_1: Ints
-    for_0: Ints
-    wrong: Ints
-    disagreement: Floats
+    item_ids: tuple[str, ...] = column("Id of the item.", name="item")
+    labels: Ints = column("Label of the item.", name="label")
+    p: Interval = column("Mean probability of label 1 over the item's evaluations.", central=True)
+    nll: Floats = column("Mean -log p(true label) of the item, in nats.")
+    null_nll: float = column()
+    right: Floats = column("Share of the item's evaluations whose decision is right.")
+    times: Ints = column("Number of splits that held the item out.", name="evaluations")
+    for_1: Ints = column("Number of votes for label 1.", name="votes_for_1")
+    for_0: Ints = column("Number of votes for label 0.", name="votes_for_0")
+    wrong: Ints = column("Number of votes against the item's label.", name="votes_against_label")
+    disagreement: Floats = column("How evenly the votes are divided: 0 unanimous, 1 evenly split.")
     features: tuple[str, ...]
     feature_values: tuple[tuple[str, ...], ...]
     strata: tuple[str, ...]
@@ -87,21 +71,10 @@ class Items(PanelResult):
     ece: Interval
     ece_null: Floats
     null_by: Floats
-    null_nll: float
 
     COLUMNS: ClassVar[Mapping[str, str]] = {
-        "item": "Id of the item.",
-        "label": "Label of the item.",
-        "p": "Mean probability of label 1 over the item's evaluations.",
         "p_lo": "Lower end of the central 95 % of these probabilities over evaluations.",
         "p_hi": "Upper end of the central 95 % of these probabilities over evaluations.",
-        "nll": "Mean -log p(true label) of the item, in nats.",
-        "right": "Share of the item's evaluations whose decision is right.",
-        "evaluations": "Number of splits that held the item out.",
-        "votes_for_1": "Number of votes for label 1.",
-        "votes_for_0": "Number of votes for label 0.",
-        "votes_against_label": "Number of votes against the item's label.",
-        "disagreement": "How evenly the votes are divided: 0 unanimous, 1 evenly split.",
     }
 
     def worst(self, n: int) -> Ints:
@@ -121,23 +94,10 @@ class Items(PanelResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per labelled item, in the file's order."""
-        features = zip(self.features, self.feature_values, strict=True)
-        return long_frame(
-            {
-                "item": np.array(self.item_ids, dtype=object),
-                "label": self.labels,
-                "p": self.p,
-                "nll": self.nll,
-                "null_nll": self.null_nll,
-                "right": self.right,
-                "evaluations": self.times,
-                "votes_for_1": self.for_1,
-                "votes_for_0": self.for_0,
-                "votes_against_label": self.wrong,
-                "disagreement": self.disagreement,
-                **{f"feat_{name}": np.array(values, dtype=object) for name, values in features},
-            }
-        )
+        frame = probabilities.PanelResult.frame(self)
+        for name, values in zip(self.features, self.feature_values, strict=True):
+            frame[f"feat_{name}"] = np.array(values, dtype=object)
+        return frame.drop(columns=["aggregator", "calibrator", "k", "n_splits", "seed"])
 
     def decisions(self) -> dict[str, Any]:
         """Figures by stratum."""
@@ -153,7 +113,7 @@ class Items(PanelResult):
                     "stages": [
                         {"stage": stage}
                         | json_values({key: getattr(self, field)[s, i] for key, field in figures})
-                        for s, stage in enumerate(STAGES)
+                        for s, stage in enumerate(probabilities.STAGES)
                     ],
                 }
                 for i, name in enumerate(self.strata)
@@ -166,7 +126,7 @@ _TEXT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ItemsSpec(PanelSpec):
+class ItemsSpec(probabilities.PanelSpec):
     """Options of the study of items besides the panel: an item ``feature`` to group by.
 
     Raises
@@ -178,10 +138,10 @@ class ItemsSpec(PanelSpec):
     feature: str | None = option(None, "an item feature whose values are reported separately")
 
 
-def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
+def merge(votes: VoteMatrix, spec: ItemsSpec, partial: probabilities.OutOfSample) -> Items:
     """Return items and strata from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    of = evaluations(partial, prepared)
+    of = probabilities.evaluations(partial, prepared)
     strata: dict[StratumGrouping, Strata] = {
         "difficulty": by_difficulty(prepared),
         "errors": by_errors(prepared),
@@ -190,8 +150,8 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
         strata["feature"] = by_feature(prepared, spec.feature)
     parts = list(strata.values())
     by_stage = [
-        joined([_of_stage(of, stage, part, spec.settings.seed) for part in parts])
-        for stage in (RAW, CALIBRATED)
+        probabilities.joined([_of_stage(of, stage, part, spec.settings.seed) for part in parts])
+        for stage in (probabilities.RAW, probabilities.CALIBRATED)
     ]
     return Items.from_splits(
         prepared,
@@ -201,24 +161,30 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
         **_of_items(of, prepared, votes),
         strata=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(way for way, part in strata.items() for _ in part.names),
-        **joined([_of_strata(of, part) for part in parts]),
-        **stacked(by_stage),
+        **probabilities.joined([_of_strata(of, part) for part in parts]),
+        **probabilities.stacked(by_stage),
         null_nll=float(of.null_nll @ of.per_split),
-        warnings=tuple(panel_notes(prepared, spec, partial) + _notes(of, prepared, strata)),
+        warnings=tuple(
+            probabilities.panel_notes(prepared, spec, partial) + _notes(of, prepared, strata)
+        ),
     )
 
 
-def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[str, Any]:
+def _of_items(
+    of: probabilities.Evaluations, prepared: Prepared, votes: VoteMatrix
+) -> dict[str, Any]:
     """Return all figures of single items, in the file's order of the two responses."""
     ballots, vote_matrix = prepared.ballots, prepared.oriented.votes
     n = ballots.n_items
     given = votes.labels[votes.labelled]
     turned = given != vote_matrix.labels
-    ends = of.by_item(of.p[CALIBRATED])[0], *_central(of)
+    ends = of.by_item(of.p[probabilities.CALIBRATED])[0], *_central(of)
     p, lo, hi = (_among_all(end, of.seen, n) for end in ends)
     pairs = (p, p), (hi, lo), (lo, hi)
     p, lo, hi = (np.where(turned, 1.0 - swapped, end) for swapped, end in pairs)
-    scores = metrics.item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
+    scores = metrics.item_scores(
+        of.logits[probabilities.CALIBRATED], of.signs, symmetric=of.symmetric
+    )
     times = np.zeros(n, dtype=np.int64)
     times[of.seen] = of.times
     ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
@@ -226,7 +192,7 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     return {
         "p": Interval(p, lo, hi, unit="share"),
         "nll": _among_all(of.by_item(scores.nll)[0], of.seen, n),
-        "right": _among_all(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
+        "right": _among_all(of.by_item(of.hit[probabilities.CALIBRATED])[0], of.seen, n),
         "item_ids": vote_matrix.item_ids,
         "labels": given.astype(np.int64),
         "times": times,
@@ -246,9 +212,9 @@ def _among_all(values: Floats, seen: Ints, n: int) -> Floats:
     return spread
 
 
-def _central(of: Evaluations) -> tuple[Floats, Floats]:
+def _central(of: probabilities.Evaluations) -> tuple[Floats, Floats]:
     """Return the central 95 % of each item's probabilities, (N,) and (N,), by order statistics."""
-    ordered = of.p[CALIBRATED][np.lexsort((of.p[CALIBRATED], of.item))]
+    ordered = of.p[probabilities.CALIBRATED][np.lexsort((of.p[probabilities.CALIBRATED], of.item))]
     first = np.cumsum(of.times) - of.times
     skipped = np.floor(0.025 * of.times).astype(np.int64)
     return ordered[first + skipped], ordered[first + of.times - 1 - skipped]
@@ -270,26 +236,32 @@ def _text(value: Any) -> str:
     return str(value)[:_TEXT]
 
 
-def _of_strata(of: Evaluations, part: Strata) -> dict[str, Any]:
+def _of_strata(of: probabilities.Evaluations, part: Strata) -> dict[str, Any]:
     """Fields that describe the strata (n,) of one grouping, for every stage."""
     codes = part.codes[of.seen]
-    null, _ = ratios(of, binned_sums(of, of.null_nll, codes[of.item], part.n))
+    null, _ = probabilities.ratios(
+        of, probabilities.binned_sums(of, of.null_nll, codes[of.item], part.n)
+    )
     return {"stratum_items": np.bincount(codes, minlength=part.n), "null_by": null.value}
 
 
-def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str, Any]:
+def _of_stage(of: probabilities.Evaluations, stage: int, part: Strata, seed: int) -> dict[str, Any]:
     """Figures of the strata (n,) of one grouping; NaN if empty."""
     codes, n = part.codes[of.seen][of.item], part.n
-    right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
+    right, items = probabilities.shares(of, probabilities.binned_sums(of, of.hit[stage], codes, n))
     nll = metrics.item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
-    level, _ = ratios(of, binned_sums(of, nll, codes, n))
-    stated, _ = ratios(of, binned_sums(of, of.confidence[stage], codes, n))
+    level, _ = probabilities.ratios(of, probabilities.binned_sums(of, nll, codes, n))
+    stated, _ = probabilities.ratios(
+        of, probabilities.binned_sums(of, of.confidence[stage], codes, n)
+    )
     edges = metrics.equal_width_edges(metrics.ECE_BINS)
     n_bins = len(edges) - 1
     cells = codes * n_bins + metrics.bin_of(of.confidence[stage], edges)
     difference = of.hit[stage] - of.confidence[stage]
     sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
-    error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))
+    error, _ = probabilities.ratios(
+        of, probabilities.binned_sums(of, np.sign(sums)[cells] * difference, codes, n)
+    )
     # Mean calibration error of each stratum under perfect calibration.
     chance = np.full(len(items), np.nan)
     for group in np.flatnonzero(items > 0):
@@ -308,7 +280,9 @@ def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str,
     }
 
 
-def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]) -> list[str]:
+def _notes(
+    of: probabilities.Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]
+) -> list[str]:
     """Return notes on what could not be computed, and what it would need."""
     notes = []
     unseen = prepared.ballots.n_items - of.n_items
@@ -327,19 +301,19 @@ def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, St
     for part in strata.values():
         sizes = np.bincount(part.codes, minlength=part.n)
         for name, size in zip(part.names, sizes.tolist(), strict=True):
-            if size < FEW_ITEMS:
+            if size < probabilities.FEW_ITEMS:
                 notes.append(
                     f"The stratum {name!r} has {size} labelled items; figures of fewer than "
-                    f"{FEW_ITEMS} say little."
+                    f"{probabilities.FEW_ITEMS} say little."
                 )
     return notes
 
 
-ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
+ITEMS: Study[ItemsSpec, probabilities.OutOfSample, Items] = Study(
     name="items",
     title="Items and difficulty",
     question="Which items does the panel get wrong?",
-    run_chunk=run_chunk,
+    run_chunk=probabilities.run_chunk,
     settled=always,
     merge=merge,
 )

@@ -320,6 +320,16 @@ class LabelsNeeded:
     extrapolated: bool
 
 
+def _joint_test(field: str, words: str, name: str = "") -> results.Derived[Floats]:
+    """A field of tests (n_calibrators, n_panels - 1) as a column; NaN for all judges."""
+
+    @results.derived(words, name=name)
+    def tests(result: LabelBudget) -> Floats:
+        return np.pad(getattr(result, field), ((0, 0), (0, 1)), constant_values=np.nan)[..., None]
+
+    return tests
+
+
 @results.frozen
 class LabelBudget(BudgetResult):
     """Result of :data:`LABEL_BUDGET`.
@@ -369,24 +379,13 @@ class LabelBudget(BudgetResult):
         """The band of every panel, NaN for all judges."""
         return self.with_reference(self.band)
 
-    @results.derived("p-value of no difference at any budget.", name="joint_p")
-    def joint(self) -> Floats:
-        """The joint test of every panel."""
-        return _by_panel(self.joint_p)
-
-    @results.derived(
-        "The paper's joint statistic, which is invalid and decides nothing.", name="paper_joint_t"
+    joint = _joint_test("joint_p", "p-value of no difference at any budget.", "joint_p")
+    paper_joint_t = _joint_test(
+        "paper_t", "The paper's joint statistic, which is invalid and decides nothing."
     )
-    def paper_joint_t(self) -> Floats:
-        """The paper's statistic of every panel."""
-        return _by_panel(self.paper_t)
-
-    @results.derived(
-        "The paper's joint p-value, which is invalid and decides nothing.", name="paper_joint_p"
+    paper_joint_p = _joint_test(
+        "paper_p", "The paper's joint p-value, which is invalid and decides nothing."
     )
-    def paper_joint_p(self) -> Floats:
-        """The paper's p-value of every panel."""
-        return _by_panel(self.paper_p)
 
     @results.derived(
         f"Decrease of the fitted NLL with the next {NEXT} labels, in nats.",
@@ -497,11 +496,6 @@ class LabelBudget(BudgetResult):
             )
             for c, p in np.ndindex(shape)
         ]
-
-
-def _by_panel(tests: Floats) -> Floats:
-    """Tests (n_calibrators, n_panels - 1) as a column; NaN for all judges."""
-    return np.pad(tests, ((0, 0), (0, 1)), constant_values=np.nan)[..., None]
 
 
 MOST_LABELS = 10_000_000

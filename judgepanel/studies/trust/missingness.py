@@ -195,24 +195,13 @@ def _rows(
 ) -> list[MissingTest]:
     """Return the feasible tests of one judge."""
     rows = []
-    for entry, value in zip(known, p, strict=True):
+    for entry, value in zip(known, map(float, p), strict=True):
         if not np.isfinite(value):
             continue
-        inside, outside = _two_means(missed, entry.values, share=entry.kind in ("label", "slice"))
-        if np.isfinite(inside) and np.isfinite(outside):
-            rows.append(
-                MissingTest(
-                    judge=judge,
-                    kind=entry.kind,
-                    feature=entry.feature,
-                    level=entry.level,
-                    inside=inside,
-                    outside=outside,
-                    n_missing=n_missing,
-                    p=float(value),
-                    p_adjusted=float(value),
-                )
-            )
+        means = _two_means(missed, entry.values, share=entry.kind in ("label", "slice"))
+        if np.isfinite(means).all():
+            tested = judge, entry.kind, entry.feature, entry.level
+            rows.append(MissingTest(*tested, *means, n_missing, value, p_adjusted=value))
     return rows
 
 

@@ -36,13 +36,7 @@ from judgepanel.studies import results
 from judgepanel.studies.common import recipe_of, run_warnings, splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Settings, prepare
 from judgepanel.studies.options import check_panels, option
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    Averaged,
-    AverageSpec,
-    recommended,
-    remembered,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -279,7 +273,7 @@ RAW, CALIBRATED = range(len(STAGES))
 
 
 @dataclass(frozen=True, slots=True)
-class PanelSpec(AverageSpec):
+class PanelSpec(recommended.AverageSpec):
     """One panel and its pipeline, shared by the studies of confidence.
 
     ``panel`` is the number of judges, the best by ``ranking``; None uses all. Under ``average``,
@@ -300,8 +294,8 @@ class PanelSpec(AverageSpec):
     ranking: Ranking = option("accuracy")
 
     def __post_init__(self) -> None:
-        AverageSpec.__post_init__(self)
-        if self.aggregator == AVERAGE and self.panel is not None:
+        recommended.AverageSpec.__post_init__(self)
+        if self.aggregator == recommended.AVERAGE and self.panel is not None:
             raise InputError(
                 "the average chooses its judges itself",
                 value=self.panel,
@@ -368,7 +362,7 @@ def run_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
 
 
 def _scored(votes: VoteMatrix, prepared: Prepared, spec: PanelSpec, split: Split) -> ScoredSplit:
-    if spec.aggregator == AVERAGE:  # It is kept as such.
+    if spec.aggregator == recommended.AVERAGE:  # It is kept as such.
         return score_split(votes, prepared, spec, split)
     key = replace(spec.shared, settings=spec.settings.of_splits)
     scored: ScoredSplit | None = SHARED.find(split.number, key, votes.sha256)
@@ -382,7 +376,7 @@ def known_splits(
     votes: VoteMatrix, settings: Settings, numbers: Iterable[int]
 ) -> OutOfSample | None:
     """Return the average in those of these splits that a recommendation cached; None if none."""
-    averages = remembered(votes, settings, numbers)
+    averages = recommended.remembered(votes, settings, numbers)
     if not averages:
         return None
     prepared = prepare(votes, settings)
@@ -421,14 +415,16 @@ def score_split(
     prepared: Prepared,
     spec: PanelSpec,
     split: Split,
-    average_on: Callable[[VoteMatrix, Settings, Split], Averaged] = recommended,
+    average_on: Callable[
+        [VoteMatrix, Settings, Split], recommended.Averaged
+    ] = recommended.recommended,
 ) -> ScoredSplit:
     """Fit the panel on the calibration rows of a split, and score the other rows.
 
     ``average_on`` fits the average; replace it if the split is not one of the analysis.
     """
     ballots, settings = prepared.ballots, spec.settings
-    if spec.aggregator == AVERAGE:
+    if spec.aggregator == recommended.AVERAGE:
         return _of_average(average_on(votes, settings, split))
     names: tuple[Calibrator, ...] = tuple(dict.fromkeys(("none", spec.calibrator)))
     recipe = recipe_of(settings, spec.aggregator, names, spec.ranking)
@@ -438,7 +434,7 @@ def score_split(
     return ScoredSplit(both, scores.fitted.null, scores.constant_nll[last], scores.replaced[last])
 
 
-def _of_average(average: Averaged) -> ScoredSplit:
+def _of_average(average: recommended.Averaged) -> ScoredSplit:
     both = np.stack([average.logits] * len(STAGES))
     return ScoredSplit(both, average.null, average.null_nll, 0)
 

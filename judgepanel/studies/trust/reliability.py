@@ -155,7 +155,10 @@ def merge(
     ways = {str(n): metrics.equal_width_edges(n) for n in ECE_BINS} | {
         STATED_BINS: np.array(metrics.STATED)
     }
-    by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
+    by_name = {
+        name: Bins(name, edges, **stacked([_bins_of(of, stage, edges) for stage in range(2)]))
+        for name, edges in ways.items()
+    }
     fitted = slopes(of)
     notes = [
         f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
@@ -186,10 +189,6 @@ def merge(
         null_nll=float(of.null_nll @ of.per_split),
         warnings=(*probabilities.panel_notes(prepared, spec, partial), *notes),
     )
-
-
-def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
-    return Bins(name, edges, **stacked([_bins_of(of, stage, edges) for stage in (RAW, CALIBRATED)]))
 
 
 def _bins_of(of: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:

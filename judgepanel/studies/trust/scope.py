@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -67,15 +67,7 @@ from judgepanel.studies.common import first_of, recipe_of, replaced_fits, run_wa
 from judgepanel.studies.options import StudySpec, check_each_once, option
 from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import SplitResult, flat_row, frozen
-from judgepanel.studies.trust.missingness import (
-    Missingness,
-    SwitchArm,
-    can_leave_out,
-    check_compatibility,
-    missingness,
-    partly_missing,
-    switch_arms,
-)
+from judgepanel.studies.trust import missingness
 from judgepanel.studies.understand.judge_table import (
     GradeOrder,
     Legible,
@@ -293,15 +285,6 @@ GRADED = "judges whose grades may tell more than votes"
 """The number of P1 that is there if any judge gives grades."""
 
 
-def order_numbers(order: GradeOrder, legibility: Legible) -> dict[str, int]:
-    """Return the counts of P1 that are about grades."""
-    return {
-        GRADED: int(order.known.sum()),
-        "grades in reverse order": int(legibility.reversed.sum()),
-        "grades inform where votes do not": int(legibility.misplaced.sum()),
-    }
-
-
 def order_sentences(order: GradeOrder, legibility: Legible, names: tuple[str, ...]) -> str:
     """Name the judges whose grades are in reverse order, or inform where their votes do not."""
     parts = []
@@ -374,7 +357,11 @@ def check_parse_rate(
     if legibility.tied.any():
         numbers["coded ties"] = int(legibility.tied.sum())
     if legibility.order is not None:
-        numbers |= order_numbers(legibility.order, legibility)
+        numbers |= {
+            GRADED: int(legibility.order.known.sum()),
+            "grades in reverse order": int(legibility.reversed.sum()),
+            "grades inform where votes do not": int(legibility.misplaced.sum()),
+        }
     sentences = _sentences(legibility, names, unreadable, patchy, below)
     sentences = " ".join((sentences, *_aside_sentences(aside)))
     as_they_are = int((legibility.below & ~legibility.misplaced).sum()) if usable else len(below)
@@ -497,8 +484,8 @@ class Scope(SplitResult):
     wald_below: Bools
     sparse: bool
     saturation: Saturation | None
-    missing: Missingness
-    switch: tuple[SwitchArm, ...]
+    missing: missingness.Missingness
+    switch: tuple[missingness.SwitchArm, ...]
     partly: tuple[str, ...]
     suggested: tuple[Dropped, ...]
     aggregator: str
@@ -563,9 +550,9 @@ class Scope(SplitResult):
 
     def _rows(self) -> Iterator[_Row]:
         for j, judge in enumerate(self.judges):
-            yield "P1", judge, "parse rate", _alone(self.parsed[j]), math.nan, ""
+            yield "P1", judge, "parse rate", Interval.alone(self.parsed[j]), math.nan, ""
             if self.tied[j]:
-                yield "P1", judge, "tie rate", _alone(self.tied[j]), math.nan, ""
+                yield "P1", judge, "tie rate", Interval.alone(self.tied[j]), math.nan, ""
             flag = "below chance" if self.below[j] else ""
             yield "P1", judge, "accuracy", self.accuracy[j], float(self.p_below[j]), flag
         curve = self.saturation
@@ -583,7 +570,7 @@ class Scope(SplitResult):
         for test in self.missing.tests:
             what = " ".join(filter(None, (test.kind, test.feature, test.level)))
             flag = "related" if test.related else ""
-            gap = _alone(test.inside - test.outside)
+            gap = Interval.alone(np.asarray(test.inside - test.outside))
             yield "P3", test.judge or "all", f"missing by {what}", gap, test.p_adjusted, flag
 
     def decisions(self) -> dict[str, Any]:
@@ -598,11 +585,6 @@ class Scope(SplitResult):
             "missing_related": self.missing.n_related,
             "n_judges": self.n_judges,
         }
-
-
-def _alone(value: float) -> Interval:
-    """Return a figure without an interval."""
-    return replace(_UNKNOWN, value=np.asarray(value))
 
 
 COMPARED_SPLITS = 20
@@ -687,8 +669,8 @@ def _compared(
     """Yield all aggregators with all judges, then (if any) without the partly missing ones."""
     ballots = prepared.ballots
     panels = [ballots]
-    partly = partly_missing(legible(ballots, limits=False).covered)
-    if can_leave_out(partly):
+    partly = missingness.partly_missing(legible(ballots, limits=False).covered)
+    if missingness.can_leave_out(partly):
         panels.append(ballots.of_judges(~partly))
     for split in splits:
         scores = [
@@ -705,11 +687,13 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     ballots, names = prepared.ballots, prepared.judges
     curve, arms = partial.curve, partial.arms
     legibility, own = legible(ballots), spec.settings.judges
-    missing = missingness(prepared)
-    partly = prepared.named(partly_missing(legibility.covered))
+    missing = missingness.missingness(prepared)
+    partly = prepared.named(missingness.partly_missing(legibility.covered))
     line = saturation(curve, ballots.units, curve_sizes(ballots.n_judges))
     switch = (
-        () if arms is None else switch_arms(arms, ballots.units, spec.compared, spec.settings.seed)
+        ()
+        if arms is None
+        else missingness.switch_arms(arms, ballots.units, spec.compared, spec.settings.seed)
     )
     drop = to_drop(legibility, spec.aggregator)
     if drop.all():
@@ -725,7 +709,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
             check_orientation(votes if own is None else votes.with_judges(own)),
             check_parse_rate(legibility, names, spec.aggregator, prepared.oriented.aside),
             check_saturation(line, ballots.n_items),
-            check_compatibility(switch, missing, partly, n_judges=len(names)),
+            missingness.check_compatibility(switch, missing, partly, n_judges=len(names)),
         ),
         judges=names,
         parsed=legibility.parsed,

@@ -34,7 +34,7 @@ from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
 from judgepanel.scoring.inference import holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Prepared
-from judgepanel.studies.results import long_frame
+from judgepanel.studies.results import Declared, column, frozen
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import listed, quote_value
@@ -44,8 +44,8 @@ from judgepanel.votes.table import Coverage
 FAMILY = "family"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgeTable:
+@frozen
+class JudgeTable(Declared):
     """All arrays are (n_judges,), in the order of the file.
 
     ``correct`` of ``voted`` labelled items; ``accuracy`` their ratio (NaN without votes) with a 95
@@ -53,27 +53,16 @@ class JudgeTable:
     same verdict on every item.
     """
 
-    judges: tuple[str, ...]
-    correct: Ints
-    voted: Ints
-    accuracy: Interval
-    coverage: Floats
-    constant: Bools
+    judges: tuple[str, ...] = column(name="judge")
+    accuracy: Interval = column(bounds=("lo", "hi"))
+    correct: Ints = column()
+    voted: Ints = column()
+    coverage: Floats = column()
+    constant: Bools = column()
 
     def frame(self) -> pd.DataFrame:
         """One row per judge, most accurate first."""
-        frame = pd.DataFrame(
-            {
-                "judge": list(self.judges),
-                "accuracy": self.accuracy.value,
-                "lo": self.accuracy.lo,
-                "hi": self.accuracy.hi,
-                "correct": self.correct,
-                "voted": self.voted,
-                "coverage": self.coverage,
-                "constant": self.constant,
-            }
-        )
+        frame = Declared.frame(self)
         return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -83,7 +72,7 @@ def judge_table(votes: VoteMatrix) -> JudgeTable:
     voted = (cast != MISSING).sum(axis=0)
     correct = (cast == votes.labels[votes.labelled, None]).sum(axis=0)
     accuracy, constant = share_right(correct, voted), constant_judges(votes)
-    return JudgeTable(votes.judges, correct, voted, accuracy, votes.coverage, constant)
+    return JudgeTable(votes.judges, accuracy, correct, voted, votes.coverage, constant)
 
 
 def share_right(correct: Ints, voted: Ints) -> Interval:
@@ -433,8 +422,8 @@ def check_outputs(coverage: Coverage) -> Check:
     return Check("P1", "P1 Parse rate of the outputs", outcome, numbers, why, advice)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Positions:
+@frozen
+class Positions(Declared):
     """Order effects of judges with verdicts in both orders on some item, least consistent first.
 
     All arrays are (n_judges,). ``both`` is the number of these items; ``consistent`` the share in
@@ -443,21 +432,10 @@ class Positions:
     shown second, with a 95 % interval. Each interval is for a single judge.
     """
 
-    judges: tuple[str, ...]
-    both: Ints
-    consistent: Interval
-    lean: Interval
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row per judge."""
-        return long_frame(
-            {
-                "judge": np.array(self.judges, dtype=object),
-                "items": self.both,
-                "consistent": self.consistent,
-                "lean": self.lean,
-            }
-        )
+    judges: tuple[str, ...] = column(name="judge")
+    both: Ints = column(name="items")
+    consistent: Interval = column()
+    lean: Interval = column()
 
 
 def positions(coverage: Coverage) -> Positions | None:
