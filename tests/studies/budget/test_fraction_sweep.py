@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.scoring.splits import split
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.paper.fraction_sweep import (
+from judgepanel.present.paper.fraction_sweep import (
     FRACTION_SWEEP,
     FractionSweepSpec,
     fraction_estimates,
     run_chunk,
 )
+from judgepanel.scoring.splits import split
+from judgepanel.studies.contract import Settings
+from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from tests.helpers import make_votes

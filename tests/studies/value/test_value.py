@@ -165,10 +165,10 @@ def test_shapley_values_of_a_split_add_up():
     votes, given = small(), spec()
     prepared = prepare(votes, given.settings)
     plan = value_study.plan_of(votes, prepared, None, None)
-    split_values = value_study.values_of(prepared, split(prepared.ballots.units, 0), plan, given)
+    values, _ = value_study.values_of(prepared, split(prepared.ballots.units, 0), plan, given)
     part = value_study.parts_of(plan)
-    null, full = split_values.values[part["null"]], split_values.values[part["shapley_everyone"]]
-    total = split_values.values[part["shapley"]].sum(axis=0)
+    null, full = values[part["null"]], values[part["shapley_everyone"]]
+    total = values[part["shapley"]].sum(axis=0)
     np.testing.assert_allclose(total, (null - full)[0], rtol=0, atol=1e-9)
 
 
