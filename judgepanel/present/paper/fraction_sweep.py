@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
@@ -39,16 +38,7 @@ from judgepanel.studies.contract import Chunk, Deciding, Settings, Study, prepar
 from judgepanel.studies.options import check_share, option
 from judgepanel.studies.panel.recommended import AVERAGE, compared_name, panel_names
 from judgepanel.studies.results import column, flat_row, frozen
-from judgepanel.studies.trust.label_budget import (
-    BudgetResult,
-    LabelBudgetSpec,
-    PanelsSpec,
-    budget_arms,
-    check_within,
-    not_fitted_there,
-    panels_of,
-    planned_shares,
-)
+from judgepanel.studies.trust import label_budget as budgets
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, numbers
@@ -71,7 +61,7 @@ class ShareNeeded:
 
 
 @frozen
-class FractionSweep(BudgetResult):
+class FractionSweep(budgets.BudgetResult):
     """Result of :data:`FRACTION_SWEEP`.
 
     ``shares`` (n_shares,) of the items calibrate, increasing: ``labels`` of them on average, while
@@ -132,7 +122,7 @@ _ENDS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
-class FractionSweepSpec(PanelsSpec):
+class FractionSweepSpec(budgets.PanelsSpec):
     """The shares of the items that calibrate; the share in the settings is ignored.
 
     ``panels`` are sizes compared with all judges. ``within`` is the tolerance, relative to the NLL
@@ -153,11 +143,11 @@ class FractionSweepSpec(PanelsSpec):
     within: float = option(
         0.05,
         "NLL excess over the largest share that is still enough, as a fraction",
-        check=check_within,
+        check=budgets.check_within,
     )
 
     def __post_init__(self) -> None:
-        PanelsSpec.__post_init__(self)
+        budgets.PanelsSpec.__post_init__(self)
         if len(set(self.shares)) < max(2, len(self.shares)):
             raise InputError(
                 "a sweep needs two calibration shares or more, each once",
@@ -175,11 +165,11 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
     ballots = prepared.ballots
 
     def arms(split: Split) -> Arms:
-        return budget_arms(panels_of(ballots, [split], spec))
+        return budgets.budget_arms(budgets.panels_of(ballots, [split], spec))
 
     return tuple(
         tally_of(prepared, replace(spec.settings, fraction=share), chunk, arms)
-        for share in planned_shares(prepared, spec.shares).values.tolist()
+        for share in budgets.planned_shares(prepared, spec.shares).values.tolist()
     )
 
 
@@ -187,12 +177,12 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     """Return levels, differences and the smallest sufficient share from the splits so far."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
-    plan = planned_shares(prepared, spec.shares)
+    plan = budgets.planned_shares(prepared, spec.shares)
     sizes = spec.sizes(ballots.n_judges)
     fits = len(partial[0].numbers) * len(sizes)
     where = [f"with {100 * share:g} %" for share in plan.values.tolist()]
     replaced = np.column_stack([part.replaced.sum(axis=1) for part in partial])
-    notes = not_fitted_there(spec.calibrators, replaced, fits, where)
+    notes = budgets.not_fitted_there(spec.calibrators, replaced, fits, where)
     return FractionSweep.from_run(
         prepared,
         spec,
@@ -422,7 +412,7 @@ def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = N
     return figure
 
 
-def _apart(shares: NDArray[np.float64]) -> list[int]:
+def _apart(shares: Floats) -> list[int]:
     """Return positions of shares, the largest first, far enough apart for labels on a phone."""
     positions = [len(shares) - 1]
     for position in range(len(shares) - 2, -1, -1):
@@ -475,19 +465,15 @@ def _method(result: FractionSweep) -> blocks.Method:
 
 
 def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
-    """Return calibration shares for the panels of the label budget."""
+    """Return the shares for the panels of the label budget; that of the settings is ignored."""
     return tuple(
-        sweep_spec(budget) for budget in label_budget.default_specs(votes, settings, pipeline)
-    )
-
-
-def sweep_spec(budget: LabelBudgetSpec) -> FractionSweepSpec:
-    """Return calibration shares for the panels of a label budget; ignores that of the settings."""
-    return FractionSweepSpec(
-        settings=replace(budget.settings, fraction=Settings().fraction),
-        aggregator=budget.aggregator,
-        calibrators=budget.calibrators,
-        panels=budget.panels,
+        FractionSweepSpec(
+            settings=replace(budget.settings, fraction=Settings().fraction),
+            aggregator=budget.aggregator,
+            calibrators=budget.calibrators,
+            panels=budget.panels,
+        )
+        for budget in label_budget.default_specs(votes, settings, pipeline)
     )
 
 

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from judgepanel import distributions
-from judgepanel.arrays import Floats, Ints
+from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.figures import style
 from judgepanel.figures.dots import MOST_PANELS, dots
 from judgepanel.kernels.aggregation import Aggregator
@@ -536,7 +535,7 @@ def design_figure(design: CalibratorDesign, drawn: Sequence[str] | None = None) 
     return figure
 
 
-def _marked(logit: NDArray[np.float64], phase: float) -> NDArray[np.bool_]:
+def _marked(logit: Floats, phase: float) -> Bools:
     """Mask (n_points,) nearest to evenly spaced scores; overlapping lines mark different points."""
     wanted = logit[0] + (np.arange(_MARKERS) + phase) / _MARKERS * (logit[-1] - logit[0])
     marked = np.zeros(len(logit), dtype=bool)

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.figures import style
@@ -249,7 +248,7 @@ def jury_table(result: Jury) -> dict[str, Column]:
 def jury_figure(result: Jury) -> go.Figure:
     """Draw observed errors and those under independence by panel size, on a log scale."""
 
-    def above_floor(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def above_floor(errors: Floats) -> Floats:
         return np.where(errors >= FLOOR, errors, np.nan)
 
     figure = go.Figure()
@@ -471,7 +470,7 @@ def ability_figure(result: VarianceDecomposition) -> go.Figure:
     return figure
 
 
-def _log_ticks(values: NDArray[np.float64]) -> list[float]:
+def _log_ticks(values: Floats) -> list[float]:
     """Return ticks at 1, 2 and 5 times powers of ten; only powers over many decades."""
     low, high = (int(np.floor(np.log10(end))) for end in (values.min(), values.max()))
     steps = (1, 2, 5) if high - low < 3 else (1,)
