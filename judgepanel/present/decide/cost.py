@@ -186,26 +186,15 @@ def curators_figure(result: curators.Curators) -> go.Figure:
     nll = Interval.stacked(row.nll for row in ranked)
     seen = [row.seen for row in ranked]
     figure = go.Figure()
-    style.add_series(
-        figure,
-        [x for saw, value in zip(seen, nll.value, strict=True) for x in (saw, value, math.nan)],
-        [name for name in names for _ in range(3)],
-        style.stroke(style.NEUTRAL, width=2.0),
-        "",
-        "",
-        hoverinfo="skip",
-        showlegend=False,
-    )
-    chose, new = (
-        replace(style.CHOSEN, dash="", size=10),
-        replace(style.ALL_JUDGES, dash="", size=10),
-    )
-    style.add_series(
-        figure, seen, names, chose, "where it chose", "%{y}<br>where it chose: %{x:.3f}"
-    )
-    style.add_series(
-        figure, nll, names, new, "on new items, 95 %", "%{y}<br>on new items: %{x:.3f}"
-    )
+    pairs = zip(seen, nll.value, strict=True)
+    x = [end for saw, value in pairs for end in (saw, value, math.nan)]
+    y = [name for name in names for _ in range(3)]
+    look, quiet = style.stroke(style.NEUTRAL, width=2.0), {"hoverinfo": "skip", "showlegend": False}
+    style.add_series(figure, x, y, look, "", "", **quiet)
+    look, hover = replace(style.CHOSEN, dash="", size=10), "%{y}<br>where it chose: %{x:.3f}"
+    style.add_series(figure, seen, names, look, "where it chose", hover)
+    look, hover = replace(style.ALL_JUDGES, dash="", size=10), "%{y}<br>on new items: %{x:.3f}"
+    style.add_series(figure, nll, names, look, "on new items, 95 %", hover)
     ends, whole = [names[0], names[-1]], float(result.everyone.nll.value)
     look = style.stroke(style.INCLUDE, "dash", 1.5)
     style.add_series(figure, [whole, whole], ends, look, "all judges", "all judges: %{x:.3f}")
@@ -456,27 +445,15 @@ def cost_figure(result: Cost) -> go.Figure:
     figure = go.Figure()
     stepped = [*reading[order], float(reading[order][-1])]
     look = style.stroke(style.NEUTRAL, "dash", 1.5)
-    style.add_series(
-        figure,
-        [*cost[order], most],
-        stepped,
-        look,
-        "monotone fit",
-        "",
-        line_shape="hv",
-        hoverinfo="skip",
-    )
-    style.add_series(
-        figure,
-        cost,
-        nll,
-        style.spot(style.INCLUDE, "circle", 10),
-        "best panel found, 95 %",
-        "cost %{x:.3g}, NLL %{y:.3f}<br>%{text}",
-        marker_color=[style.INCLUDE if point.on_frontier else style.WHITE for point in points],
-        marker_line_width=2,
-        text=[_hover_names(point) for point in points],
-    )
+    as_steps = {"line_shape": "hv", "hoverinfo": "skip"}
+    style.add_series(figure, [*cost[order], most], stepped, look, "monotone fit", "", **as_steps)
+    look, hover = style.spot(style.INCLUDE, "circle", 10), "cost %{x:.3g}, NLL %{y:.3f}<br>%{text}"
+    marks = {
+        "marker_color": [style.INCLUDE if point.on_frontier else style.WHITE for point in points],
+        "marker_line_width": 2,
+        "text": [_hover_names(point) for point in points],
+    }
+    style.add_series(figure, cost, nll, look, "best panel found, 95 %", hover, **marks)
     hover = "all judges: cost %{x:.3g}, NLL %{y:.3f}"
     style.mark_all_judges(
         figure, full, float(result.everyone.figures.nll.value), "all judges", hover
@@ -667,10 +644,8 @@ def escalation_figure(result: Escalation) -> go.Figure:
     """Draw NLL above accuracy against cost, with the recommended threshold marked."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     chosen = result.recommended
-    look, cost = (
-        style.Look(style.INCLUDE, style.INCLUDE, "circle", "solid", 2.0, 8),
-        float(chosen.cost.value),
-    )
+    look = style.Look(style.INCLUDE, style.INCLUDE, "circle", "solid", 2.0, 8)
+    cost = float(chosen.cost.value)
     for row, metric in enumerate(("nll", "accuracy"), start=1):
         place = {"showlegend": row == 1, "row": row, "col": 1}
         style.add_series(

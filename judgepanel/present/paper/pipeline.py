@@ -397,16 +397,9 @@ def weighting_figure(result: reliability_weighting.ReliabilityWeighting) -> go.F
         line={"width": 0},
     )
     figure.add_vline(x=0.0, line=style.DOTTED)
-    style.add_series(
-        figure,
-        result.delta,
-        rows,
-        style.spot(style.INCLUDE, "circle"),
-        "change",
-        "%{text}: %{x:+.4f}",
-        text=[style.escaped(name) for name in names],
-        showlegend=False,
-    )
+    look, hover = style.spot(style.INCLUDE, "circle"), "%{text}: %{x:+.4f}"
+    more = {"text": [style.escaped(name) for name in names], "showlegend": False}
+    style.add_series(figure, result.delta, rows, look, "change", hover, **more)
     style.laid_out(figure, x="change of the NLL", y="", height=_ROW_WEIGHTING * n + 90)
     labels = [style.escaped(name, _LABEL) for name in names]
     figure.update_yaxes(tickvals=rows, ticktext=labels, range=[-0.6, n - 0.4])
