@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.kernels.irt import TwoPLFit, fit_two_pl, variance_shares
-from judgepanel.studies.paper.variance_decomposition import (
+from judgepanel.present.paper.theory import (
     VARIANCE_DECOMPOSITION,
     VarianceDecompositionSpec,
 )

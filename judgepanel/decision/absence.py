@@ -45,7 +45,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints, Votes
@@ -378,7 +377,7 @@ def _there(n_judges: int, absent: list[list[int]]) -> Floats:
     return there
 
 
-def _empty(signs: Floats, there: Floats) -> NDArray[np.bool_]:
+def _empty(signs: Floats, there: Floats) -> Bools:
     """Whether no judge that is there voted on an item, (n_arms, n_items)."""
     return np.asarray((np.abs(signs) @ there == 0.0).T)
 

@@ -120,12 +120,6 @@ def grades_content(model: Mixture, fitted: VoteMatrix) -> list[dict[str, Any] | 
     ]
 
 
-def edges_of(grades: list[dict[str, Any] | None] | None, n_judges: int) -> tuple[Numbers, ...]:
-    """Return the edges of each judge's bands in a file; empty for a judge that gave votes."""
-    scales = grades or [None] * n_judges
-    return tuple(_floats(scale["edges"]) if scale else () for scale in scales)
-
-
 def model_of(content: dict[str, Any]) -> Mixture:
     """Return the model of a file that satisfies the schema.
 
@@ -172,8 +166,9 @@ def _member(content: dict[str, Any], key: str, panel: dict[str, Any]) -> Member:
         raise InputError(why, value=max(columns), allowed=allowed)
     aggregator, shape = content["aggregator"], _shape(content["calibrator"])
     _check_aggregator(aggregator, len(columns), key)
-    every = edges_of(panel["grades"], len(judges))
-    edges = tuple(every[column] for column in columns)
+    # A judge that gave votes has no scale, and its votes one band.
+    scales = [(panel["grades"] or [None] * len(judges))[column] for column in columns]
+    edges = tuple(_floats(scale["edges"]) if scale else () for scale in scales)
     model = PanelModel(
         judges=tuple(judges[column] for column in columns),
         rule=_rule(aggregator, len(columns), edges),

@@ -61,23 +61,7 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies import accumulate
 from judgepanel.studies.common import errs_rarely, not_fitted, run_warnings, splits_of
 from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    FINAL,
-    Averaged,
-    Candidate,
-    CrossValidated,
-    absent_losses,
-    average_losses,
-    average_scores,
-    averaged_of,
-    bootstrap,
-    compete,
-    final_members,
-    fits_memory,
-    remember,
-    stand,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import by_split, combine_into, frozen
 from judgepanel.studies.runner import one_thread
 from judgepanel.studies.trust.selective import SureSums, sure_decisions, sure_levels, sure_sums
@@ -115,7 +99,7 @@ class FinalChoice:
 def readings_of(
     scores: Scores,
     prepared: Prepared,
-    candidates: tuple[Candidate, ...],
+    candidates: tuple[recommended.Candidate, ...],
     final: FinalChoice,
     positions: tuple[accumulate.ConstantPosition, ...],
 ) -> tuple[tuple[CandidateFigures, ...], tuple[Reading, ...]]:
@@ -244,7 +228,7 @@ def _against(
     return Interval.joined(map(Interval.of, fitted)), np.concatenate([each.p for each in fitted])
 
 
-def _described(candidate: Candidate, final: FinalChoice, i: int) -> dict[str, Any]:
+def _described(candidate: recommended.Candidate, final: FinalChoice, i: int) -> dict[str, Any]:
     """Return a candidate's description, and its figures in the final choice."""
     choices = final.choices
     return {
@@ -263,8 +247,8 @@ def _described_average(final: FinalChoice, prefer: Preference) -> dict[str, Any]
     """Return the same for the average under a preference; only single candidates can be tied."""
     weights = final.choices.by_preference[prefer].weights
     return {
-        "panel": AVERAGE,
-        "aggregator": AVERAGE,
+        "panel": recommended.AVERAGE,
+        "aggregator": recommended.AVERAGE,
         "calibrator": "none",
         "inner_nll": final.average_nll[prefer],
         "smoothed_nll": float("nan"),
@@ -450,10 +434,10 @@ def fields_of(
     }
 
 
-def reference_of(candidates: Sequence[Candidate | CandidateFigures]) -> int:
+def reference_of(candidates: Sequence[recommended.Candidate | CandidateFigures]) -> int:
     """Return the position of the reference among the candidates."""
     for position, candidate in enumerate(candidates):
-        panel = candidate.name if isinstance(candidate, Candidate) else candidate.panel
+        panel = candidate.name if isinstance(candidate, recommended.Candidate) else candidate.panel
         if (panel, candidate.aggregator, candidate.calibrator) == REFERENCE:
             return position
     raise ValueError("the reference is not among the candidates")
@@ -467,7 +451,9 @@ def _members(
     contest = contest_of(votes, spec)
     candidates = [contest.choices.all()[position] for position in positions]
     prepared = contest.prepared
-    return tuple(final_members(prepared.ballots, prepared.judges, candidates, contest.terms))
+    return tuple(
+        recommended.final_members(prepared.ballots, prepared.judges, candidates, contest.terms)
+    )
 
 
 def fitted_panel(
@@ -483,7 +469,7 @@ def fitted_panel(
     members, models = np.flatnonzero(weights).tolist(), dict(fitted)
     shared = shared_run(spec)
     listed = contest_of(votes, shared).choices.all()
-    alike: dict[Candidate, list[int]] = {}
+    alike: dict[recommended.Candidate, list[int]] = {}
     for i in members:
         if i not in models:
             alike.setdefault(replace(listed[i], calibrator="none"), []).append(i)
@@ -529,7 +515,7 @@ class Scores:
     tally: accumulate.Tally
     sure: SureSums
     taken: Ints = by_split()
-    averages: tuple[Averaged, ...] = by_split()
+    averages: tuple[recommended.Averaged, ...] = by_split()
 
 
 def run_chunk(
@@ -543,21 +529,25 @@ def run_chunk(
     positions, averages, decided = [], [], []
     # Other studies use the average of the default options.
     is_default = shared_run(spec) == RecommendSpec(settings=spec.settings)
-    has_averages = is_default and fits_memory(ballots.n_items, spec.settings)
+    has_averages = is_default and recommended.fits_memory(ballots.n_items, spec.settings)
 
     def arms(drawn: Split) -> tuple[Split, accumulate.Arms]:
-        held = compete(ballots, drawn, contest.choices, contest.terms, n_choices=contest.n_readings)
+        held = recommended.compete(
+            ballots, drawn, contest.choices, contest.terms, n_choices=contest.n_readings
+        )
         rows, losses = drawn.calibration, held.standing.losses
         made = _choose(held.standing, rows, contest, spec, (drawn.number, 1)).all
         choices = [choice for _, _, choice in made]
         signs = ballots.signs[drawn.evaluation].astype(np.float64)
         n = end = len(losses)
         for choice in choices:
-            scores = average_scores(held.items, choice.used, signs, symmetric=ballots.symmetric)
+            scores = recommended.average_scores(
+                held.items, choice.used, signs, symmetric=ballots.symmetric
+            )
             end = held.arms.put(end, scores)
-        inner = [average_losses(losses, choice.used).mean() for choice in choices]
+        inner = [recommended.average_losses(losses, choice.used).mean() for choice in choices]
         if has_averages:
-            averages.append(averaged_of(held, choices[0].weights, signs))
+            averages.append(recommended.averaged_of(held, choices[0].weights, signs))
         positions.append([n + i if c.taken is None else c.taken for i, c in enumerate(choices)])
         decided.append((drawn, sure_decisions(held.arms.nll[n:end])))
         return drawn, accumulate.Arms(
@@ -609,7 +599,7 @@ def large(votes: VoteMatrix, spec: RecommendSpec) -> bool:
 
 
 def _choose(
-    standing: CrossValidated,
+    standing: recommended.CrossValidated,
     rows: Ints,
     contest: Contest,
     spec: RecommendSpec,
@@ -617,13 +607,15 @@ def _choose(
 ) -> Choices:
     ballots, absent = contest.prepared.ballots, None
     if contest.families:
-        absent = absent_losses(ballots, rows, contest.choices, contest.terms, contest.families, key)
+        absent = recommended.absent_losses(
+            ballots, rows, contest.choices, contest.terms, contest.families, key
+        )
     return choose(
         standing.losses,
         standing.panels,
         ballots.units[rows],
         contest.choices,
-        bootstrap(spec.settings.seed, key),
+        recommended.bootstrap(spec.settings.seed, key),
         costs=contest.costs,
         budget=spec.budget,
         absent=absent,
@@ -636,11 +628,13 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     contest = contest_of(votes, spec)
     ballots = contest.prepared.ballots
     all_rows = np.arange(ballots.n_items)
-    standing = stand(ballots, all_rows, contest.choices, contest.terms, FINAL)
-    choices = _choose(standing, all_rows, contest, spec, FINAL)
+    standing = recommended.stand(
+        ballots, all_rows, contest.choices, contest.terms, recommended.FINAL
+    )
+    choices = _choose(standing, all_rows, contest, spec, recommended.FINAL)
     losses = standing.losses
     averages = {
-        prefer: float(average_losses(losses, choice.weights).mean())
+        prefer: float(recommended.average_losses(losses, choice.weights).mean())
         for prefer, choice in choices.by_preference.items()
     }
     return FinalChoice(choices, losses.mean(axis=1), averages, standing.panels, contest.costs)
@@ -656,7 +650,7 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
     contest = contest_of(votes, spec)
     final, totals = _final(votes, shared_run(spec)), scores.tally
     for number, average in zip(totals.numbers.tolist(), scores.averages, strict=False):
-        remember(votes, spec.settings, number, average)
+        recommended.remember(votes, spec.settings, number, average)
     prepared = contest.prepared
     listed = contest.choices.all()
     n_arms = len(listed) + contest.n_readings

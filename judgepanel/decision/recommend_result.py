@@ -212,7 +212,11 @@ def choose(
         "everyone": Choice(all_judges, None),
     }
     if absent is not None:
-        choices["robust"] = Choice(average, _least_absent(absent, average, best))
+        # The candidate of lowest NLL while a family is absent; None if the average is lowest.
+        means = absent.mean(axis=1)
+        least = min(best, key=lambda i: float(means[i]))
+        is_average = average_losses(absent, average).mean() <= means[least]
+        choices["robust"] = Choice(average, None if is_average else least)
     chosen: dict[Preference, Choice] = {
         prefer: choices.get(prefer) or Choice(average, first(prefer))
         for prefer in offered(costs, budget, robust=absent is not None)
@@ -225,13 +229,6 @@ def choose(
     loss = np.maximum(smoothed / float(own_smoothed.mean()), losses.mean(axis=1) / averaged.mean())
     lean = {price: Choice(average, lean_choice(sizes, loss - 1.0, own, price)) for price in PRICES}
     return Choices(chosen, lean, allowed, smoothed, tied)
-
-
-def _least_absent(absent: Floats, average: Floats, tied: list[int]) -> int | None:
-    """The candidate of lowest NLL while a family is absent; None if the average is lowest."""
-    means = absent.mean(axis=1)
-    best = min(tied, key=lambda i: float(means[i]))
-    return None if average_losses(absent, average).mean() <= means[best] else best
 
 
 def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float | None) -> Floats:

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
@@ -373,7 +372,7 @@ class Scored:
 
     item_ids: tuple[str, ...]
     p: Floats
-    n_votes: NDArray[np.int64]
+    n_votes: Ints
     sets: tuple[tuple[str, ...], tuple[str, ...]]
     fallback: Bools
     seen: Seen

@@ -37,7 +37,7 @@ _PRESENTED: Mapping[pages.Page, tuple[str, ...]] = MappingProxyType(
             "decide.value:value",
             "decide.cost:cost",
             "decide.cost:escalation",
-            "decide.curators",
+            "decide.cost:curators",
             "decide.value:what_if",
         ),
         pages.ESTIMATE_PAGE: ("decide.estimate:estimate", "decide.estimate:panel_worth"),

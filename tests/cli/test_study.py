@@ -6,12 +6,12 @@ import shlex
 
 import pytest
 
+from judgepanel.present.paper.pipeline import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.present.registry import STUDIES
 from judgepanel.studies.codec import result_content
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.cost import COST, CostSpec
 from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
-from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.paper.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudgetSpec

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Table
-from judgepanel.present.decide.curators import (
+from judgepanel.present.decide.cost import (
     chosen_sentence,
     chosen_table,
     curators_figure,
     curators_sentence,
     curators_table,
     looked_best_sentence,
-    present,
+    present_curators,
     selector_sentence,
 )
 from judgepanel.render.text import terminal_text
@@ -99,7 +99,7 @@ def test_the_table_has_a_row_a_curator_and_marks_the_oracle():
 
 
 def test_it_is_all_presented():
-    text = terminal_text(present(result(), CuratorsSpec()))
+    text = terminal_text(present_curators(result(), CuratorsSpec()))
     for part in (
         looked_best_sentence(result()),
         selector_sentence(result()),
@@ -112,12 +112,12 @@ def test_it_is_all_presented():
 @pytest.mark.parametrize("n_judges", [1, 2])
 def test_small_panels_have_words_too(n_judges):
     outcome = result(("forward", "fixed_size"), n_judges)
-    assert curators_sentence(outcome) in terminal_text(present(outcome, CuratorsSpec()))
+    assert curators_sentence(outcome) in terminal_text(present_curators(outcome, CuratorsSpec()))
 
 
 def test_a_refit_under_another_aggregator_is_told():
     refitted = replace(result(), refit="joint")
-    text = terminal_text(present(refitted, CuratorsSpec()))
+    text = terminal_text(present_curators(refitted, CuratorsSpec()))
     assert "compared under one-coin and refitted under joint" in text
 
 

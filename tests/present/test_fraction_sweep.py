@@ -7,6 +7,8 @@ import numpy as np
 
 from judgepanel.present.blocks import Answer, Paragraph, Table
 from judgepanel.present.paper.fraction_sweep import (
+    FRACTION_SWEEP,
+    FractionSweepSpec,
     SweepView,
     fraction_sweep,
     present,
@@ -17,7 +19,6 @@ from judgepanel.present.paper.fraction_sweep import (
 from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes, named
 

@@ -12,11 +12,16 @@ from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.present.blocks import Figure, Table
 from judgepanel.present.decide.recommend import decision_sentence
-from judgepanel.present.paper.pipeline import design_figure, design_sentence, design_table
+from judgepanel.present.paper.pipeline import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesignSpec,
+    design_figure,
+    design_sentence,
+    design_table,
+)
 from judgepanel.present.understand import method_grid
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.words.sentences import CALIBRATOR_NAMES, in_words

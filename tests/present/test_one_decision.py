@@ -12,7 +12,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import cards_of
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Answer, Facts, Paragraph
-from judgepanel.present.decide import recommend
+from judgepanel.present.decide import candidate_rows, recommend
 from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.present.decide.cards import rule_sentence
 from judgepanel.present.decide.panel_curve import PanelCurveView
@@ -89,7 +89,7 @@ def check(votes, splits=2):
     results = evidence(votes, splits)
     decided = results[RECOMMEND.name].result
     decision = recommend.recommendation_sentence(decided)
-    panel = blocks_of(results[RECOMMEND.name], recommend.RecommendationView(votes))
+    panel = blocks_of(results[RECOMMEND.name], candidate_rows.RecommendationView(votes))
     curve = blocks_of(results[PANEL_CURVE.name], PanelCurveView(recommendation=decided))
     scope = blocks_of(results[SCOPE.name], ScopeView(recommendation=decided))
     report = markdown_text(

@@ -9,12 +9,12 @@ import pytest
 
 from judgepanel.present.blocks import Table
 from judgepanel.present.paper import theory
-from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.variance_decomposition import (
+from judgepanel.present.paper.theory import (
     VARIANCE_DECOMPOSITION,
     VarianceDecompositionSpec,
 )
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from tests.helpers import drawn, make_votes
 

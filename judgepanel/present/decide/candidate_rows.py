@@ -244,17 +244,14 @@ def way_sentence(result: Recommendation) -> str:
     how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}. {then}."
     if not result.averages:
         return f"How: {how}"
+    favourites = "Joint over all judges starts"
+    if _reads_grades(result):
+        favourites = "Joint on votes and joint on grades over all judges start together"
     return (
         "How: the probabilities of the pipelines are averaged, each with the weight that its "
-        f"cross-validated NLL gives it. {txt.capital(_favourites(result))} with a prior weight of "
-        f"{LEAD}. The heaviest: {how}"
+        f"cross-validated NLL gives it. {favourites} with a prior weight of {LEAD}. The heaviest: "
+        f"{how}"
     )
-
-
-def _favourites(result: Recommendation) -> str:
-    if _reads_grades(result):
-        return "joint on votes and joint on grades over all judges start together"
-    return "joint over all judges starts"
 
 
 def shared_lead(result: Recommendation) -> str:

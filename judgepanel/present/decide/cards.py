@@ -7,18 +7,8 @@ from __future__ import annotations
 
 import math
 
+from judgepanel.decision import recommend_result
 from judgepanel.decision.lean import PRICE
-from judgepanel.decision.recommend_result import (
-    SAVES,
-    Card,
-    Cards,
-    Preference,
-    Reading,
-    Recommendation,
-    cards_of,
-    saved,
-    saved_cost,
-)
 from judgepanel.present.blocks import Facts, Table
 from judgepanel.present.decide.cost import amount
 from judgepanel.scoring.interval import Interval
@@ -31,7 +21,7 @@ ALONE = "The best judge alone"
 MOST_NAMES = 6
 """Judges of a card that are named; more are counted."""
 _NAME = 40
-WAYS: dict[Preference, str] = {
+WAYS: dict[recommend_result.Preference, str] = {
     "nll": "best",
     "lean": "lean",
     "single": "one pipeline",
@@ -44,12 +34,12 @@ WAYS: dict[Preference, str] = {
 """Names of the preferences."""
 
 
-def cards_block(result: Recommendation, price: float, unit: str = "") -> Facts:
+def cards_block(result: recommend_result.Recommendation, price: float, unit: str = "") -> Facts:
     """Return both cards, their difference and the rule as pairs of names and sentences.
 
     ``unit`` is that of the costs.
     """
-    cards, pairs = cards_of(result, price), list[tuple[str, str]]()
+    cards, pairs = recommend_result.cards_of(result, price), list[tuple[str, str]]()
     for card in cards.all:
         name = f"{card.name} (recommended)" if card.name == cards.marked else card.name
         who = f"{txt.capital(_who(result, card))} with {_pipeline_words(card)}."
@@ -63,18 +53,18 @@ def cards_block(result: Recommendation, price: float, unit: str = "") -> Facts:
     return Facts(tuple(pairs))
 
 
-def card_sentence(result: Recommendation, card: Card) -> str:
+def card_sentence(result: recommend_result.Recommendation, card: recommend_result.Card) -> str:
     """Say which judges to use, and how often their panel is right."""
     right = f"right on {_share(card.reading.right)} of new items"
     return f"Use {_who(result, card)}: {right}."
 
 
-def judges_words(result: Recommendation, card: Card) -> str:
+def judges_words(result: recommend_result.Recommendation, card: recommend_result.Card) -> str:
     """Name a card's judges if they are few, else count them."""
     return f"{txt.capital(_who(result, card))}."
 
 
-def _who(result: Recommendation, card: Card) -> str:
+def _who(result: recommend_result.Recommendation, card: recommend_result.Card) -> str:
     names = card.reading.judges
     if len(names) == result.n_judges and len(names) > 1:
         return txt.all_judges(len(names))
@@ -83,14 +73,14 @@ def _who(result: Recommendation, card: Card) -> str:
     return txt.listed([txt.plain(name, _NAME) for name in names])
 
 
-def _pipeline_words(card: Card) -> str:
+def _pipeline_words(card: recommend_result.Card) -> str:
     """Return a card's pipeline in a few words."""
     if card.panel.panel == AVERAGE:
         return "an average of pipelines"
     return pipeline_name(card.panel.aggregator, card.panel.calibrator)
 
 
-def use_words(result: Recommendation, card: Card) -> str:
+def use_words(result: recommend_result.Recommendation, card: recommend_result.Card) -> str:
     """Say what a panel does on new items; nothing where figures show how labels were coded."""
     constant = result.position is not None and result.position.explains
     if result.measures_coding or constant:
@@ -98,7 +88,7 @@ def use_words(result: Recommendation, card: Card) -> str:
     return f"Right on {_share(card.reading.right)} of new items; {_sure(card.reading)}."
 
 
-def price_words(card: Card, unit: str) -> str:
+def price_words(card: recommend_result.Card, unit: str) -> str:
     """Return a card's NLL, and the number of calls of an item with their cost if it is known."""
     calls, cost = txt.counted(len(card.reading.judges), "call"), ""
     if card.panel.cost is not None:
@@ -106,7 +96,7 @@ def price_words(card: Card, unit: str) -> str:
     return f"NLL {txt.level(*card.reading.nll)}; {calls}{cost} per item."
 
 
-def title_words(cards: Cards, card: Card) -> tuple[str, str]:
+def title_words(cards: recommend_result.Cards, card: recommend_result.Card) -> tuple[str, str]:
     """Return a card's name, and what it stands for."""
     if card.name == "Best":
         return "Best", "lowest expected loss"
@@ -114,7 +104,9 @@ def title_words(cards: Cards, card: Card) -> tuple[str, str]:
     return "Lean", f"{fewest} within {price_text(cards.price)}"
 
 
-def alone_words(result: Recommendation, cards: Cards, *, nll: bool = True) -> str:
+def alone_words(
+    result: recommend_result.Recommendation, cards: recommend_result.Cards, *, nll: bool = True
+) -> str:
     """Say what the best judge alone does on new items; empty where :func:`use_words` is.
 
     Without ``nll`` only how often it is right.
@@ -130,14 +122,14 @@ def alone_words(result: Recommendation, cards: Cards, *, nll: bool = True) -> st
     return f"{right}, guessing where it has no verdict; {nll_words}."
 
 
-def sure_words(result: Recommendation, card: Card) -> str:
+def sure_words(result: recommend_result.Recommendation, card: recommend_result.Card) -> str:
     """Say only how often a panel is sure, and then right; empty where :func:`use_words` is."""
     return (
         f"{txt.capital(_sure(card.reading, ' of new items'))}." if use_words(result, card) else ""
     )
 
 
-def _sure(reading: Reading, items: str = "") -> str:
+def _sure(reading: recommend_result.Reading, items: str = "") -> str:
     sure, sure_right = float(reading.sure.value), float(reading.sure_right.value)
     if not sure > 0.0 or not math.isfinite(sure_right):
         return "never 90 % sure"
@@ -152,7 +144,7 @@ def _share(right: Interval) -> str:
     return f"{txt.fixed(value, 0)} % [{txt.fixed(lo, 0)}, {txt.fixed(hi, 0)}]"
 
 
-def difference_words(cards: Cards) -> str:
+def difference_words(cards: recommend_result.Cards) -> str:
     """Return what Lean loses against Best on new items."""
     share = 1.0 / float(cards.best.reading.nll.value)
     loss = f"NLL changes by {txt.with_interval(*cards.loss, sign=True)}"
@@ -165,13 +157,13 @@ def price_text(price: float) -> str:
     return f"{100.0 * price:g} %"
 
 
-def no_smaller_sentence(cards: Cards) -> str:
+def no_smaller_sentence(cards: recommend_result.Cards) -> str:
     """Say that there is no Lean beside Best."""
     within = f"within {price_text(cards.price)} of its NLL"
     return f"No smaller panel under one pipeline comes {within}."
 
 
-def rule_sentence(cards: Cards) -> str:
+def rule_sentence(cards: recommend_result.Cards) -> str:
     """Say which card is recommended, and by which rule."""
     price = price_text(cards.price)
     accepted = f"the {price} accepted"
@@ -181,7 +173,7 @@ def rule_sentence(cards: Cards) -> str:
         return (
             f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."
         )
-    if saved(cards.best, cards.lean) < SAVES:
+    if recommend_result.saved(cards.best, cards.lean) < recommend_result.SAVES:
         return "Best is recommended: Lean saves less than a third of judges or cost."
     return (
         f"Best is recommended: Lean saves {_share_saved(cards)}, but is not shown to lose less "
@@ -189,17 +181,17 @@ def rule_sentence(cards: Cards) -> str:
     )
 
 
-def _share_saved(cards: Cards) -> str:
+def _share_saved(cards: recommend_result.Cards) -> str:
     if cards.lean is None:
         return ""
-    cheaper = saved_cost(cards.best, cards.lean)
+    cheaper = recommend_result.saved_cost(cards.best, cards.lean)
     best, lean = len(cards.best.reading.judges), len(cards.lean.reading.judges)
     if cheaper > 1.0 - lean / best:
         return f"{txt.percent(cheaper)} of the cost"
     return f"{best - lean} of {best} judges"
 
 
-def ways_table(result: Recommendation, price: float = PRICE) -> Table:
+def ways_table(result: recommend_result.Recommendation, price: float = PRICE) -> Table:
     """Return what every preference takes: judges, cost, NLL, and its difference from Best."""
     rows = [
         reading for reading in result.readings if reading.prefer != "lean" or reading.price == price

@@ -52,16 +52,10 @@ def panel_curve(
         name = "uncalibrated" if ceiling is None else f"uncalibrated (up to {raw.max():.2f})"
         look = style.stroke(style.NEUTRAL, "dash", 1.5)
         style.add_series(figure, k, raw, look, name, "top-%{x} uncalibrated: %{y:.3f}")
-    style.add_series(
-        figure,
-        k,
-        score.value,
-        replace(style.ALL_JUDGES, size=7),
-        "uncalibrated" if calibrator == "none" else f"calibrated ({calibrator})",
-        "top-%{x}: %{y:.3f}<br>%{customdata}",
-        mode=_mode(k),
-        customdata=[f"{ordinal(n)} judge added: {style.escaped(curve.ranking[n - 1])}" for n in k],
-    )
+    name = "uncalibrated" if calibrator == "none" else f"calibrated ({calibrator})"
+    look, hover = replace(style.ALL_JUDGES, size=7), "top-%{x}: %{y:.3f}<br>%{customdata}"
+    added = [f"{ordinal(n)} judge added: {style.escaped(curve.ranking[n - 1])}" for n in k]
+    style.add_series(figure, k, score.value, look, name, hover, mode=_mode(k), customdata=added)
     if metric == "nll":
         style.add_base_rate(figure, [k[0], k[-1]], [curve.null_nll, curve.null_nll])
     _add_marks(figure, k, score.value, highest=metric == "accuracy")

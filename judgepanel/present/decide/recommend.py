@@ -13,22 +13,7 @@ from judgepanel.decision.recommend_result import CandidateFigures, Recommendatio
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
 from judgepanel.figures.judges import kept_judges
 from judgepanel.present import blocks
-from judgepanel.present.decide.candidate_rows import (
-    NOTHING_KNOWN,
-    RecommendationView,
-    absence_table,
-    absence_words,
-    candidate_name,
-    candidate_table,
-    judges_block,
-    members_table,
-    pareto_figure,
-    rivals_figure,
-    same_panel,
-    shared_lead,
-    way_sentence,
-    weight_note,
-)
+from judgepanel.present.decide import candidate_rows
 from judgepanel.present.decide.cards import cards_block, ways_table
 from judgepanel.present.study import Pipeline, Presentation, under_honest_protocol
 from judgepanel.scoring.interval import Interval
@@ -127,8 +112,8 @@ def instead_sentence(result: Recommendation) -> str:
     nll, lo, hi = row.nll
     change = txt.with_interval(*row.behind, sign=True)
     return (
-        f"Taken by hand: {candidate_name(row)}; NLL {txt.sig(nll)} {txt.interval(lo, hi, 3)}, "
-        f"{change} against the recommended panel."
+        f"Taken by hand: {candidate_rows.candidate_name(row)}; NLL {txt.sig(nll)} "
+        f"{txt.interval(lo, hi, 3)}, {change} against the recommended panel."
     )
 
 
@@ -138,7 +123,7 @@ def picked_sentence(result: Recommendation) -> str:
     return (
         f"It was picked among {len(result.candidates)} candidates after their figures were seen: "
         "its figures are not corrected for that. The recommended panel is "
-        f"{candidate_name(result.recommended)}; expected NLL {txt.sig(nll)} "
+        f"{candidate_rows.candidate_name(result.recommended)}; expected NLL {txt.sig(nll)} "
         f"{txt.interval(lo, hi, 3)} on new items."
     )
 
@@ -205,12 +190,16 @@ def prices_sentence(result: Recommendation) -> str:
         ("With all judges", result.best(all_judges=True)),
         ("With fewer judges", result.best(all_judges=False)),
     ):
-        if row is not None and row != result.runner_up and not same_panel(result, row):
+        if (
+            row is not None
+            and row != result.runner_up
+            and not candidate_rows.same_panel(result, row)
+        ):
             change = txt.with_interval(*row.behind, sign=True)
             nll = txt.sig(float(row.nll.value))
             parts.append(
-                f"{who}, the best single pipeline is {candidate_name(row)}: NLL {nll}, {change} "
-                "against this panel."
+                f"{who}, the best single pipeline is {candidate_rows.candidate_name(row)}: "
+                f"NLL {nll}, {change} against this panel."
             )
     return " ".join(parts)
 
@@ -242,7 +231,7 @@ def rival_sentence(result: Recommendation) -> str:
     if rival.name == result.chosen.name:
         return ""
     change = txt.with_interval(*rival.behind, sign=True)
-    text = f"Runner-up: {candidate_name(rival)}. Its NLL differs by {change}: "
+    text = f"Runner-up: {candidate_rows.candidate_name(rival)}. Its NLL differs by {change}: "
     luck = ""
     if float(rival.behind.value) < 0.0:
         luck = (
@@ -287,7 +276,9 @@ def preference_sentence(result: Recommendation) -> str:
 
 
 def present(
-    result: Recommendation, spec: RecommendSpec, view: RecommendationView = NOTHING_KNOWN
+    result: Recommendation,
+    spec: RecommendSpec,
+    view: candidate_rows.RecommendationView = candidate_rows.NOTHING_KNOWN,
 ) -> list[blocks.Block]:
     """Present the verdict, the judges, losses under absence, and all candidates."""
     members = "Pipelines that are averaged, heaviest first."
@@ -296,11 +287,13 @@ def present(
         cards_block(result, spec.price, "" if view.votes is None else prices_of(view.votes)[1]),
         _evidence(result, view),
         *blocks.paragraphs(
-            *_certainty(result), statuses_sentence(view.statuses), way_sentence(result)
+            *_certainty(result),
+            statuses_sentence(view.statuses),
+            candidate_rows.way_sentence(result),
         ),
         blocks.Heading("The panel", 3),
         *([] if view.votes is None else [_judges(result, view.votes)]),
-        *([blocks.Table(members_table(result), members)] if result.averages else []),
+        *([blocks.Table(candidate_rows.members_table(result), members)] if result.averages else []),
         *_absences(result),
         blocks.Heading(WAYS_TITLE, 3),
         ways_table(result, spec.price),
@@ -310,7 +303,7 @@ def present(
             "expected NLL above does."
         ),
         *_frontier(result),
-        blocks.Table(candidate_table(result), "Candidates, lowest NLL first."),
+        blocks.Table(candidate_rows.candidate_table(result), "Candidates, lowest NLL first."),
         blocks.Method(
             f"In each split every candidate is cross-validated on the {result.n_calibration:,.0f} "
             f"calibration items alone ({spec.folds} folds, ranking and calibration inside); they "
@@ -319,10 +312,11 @@ def present(
             f"The panel in the file repeats the choice on all {result.n_items:,} labelled items. "
             f"Weights of the average: over {DRAWS} Bayesian bootstraps of the items, prior × "
             f"exp(−summed NLL); the prior is {LEAD} for joint over all "
-            f"judges{shared_lead(result)}; the rest is shared equally by other pipelines on all "
-            "judges and on the better half, and by one-coin on the best few. The reference is the "
-            "paper's default: all judges, one-coin, beta. The best judge alone is the most "
-            f"accurate on the calibration items of a split, under {_FEW}. {weight_note(result)}"
+            f"judges{candidate_rows.shared_lead(result)}; the rest is shared equally by other "
+            "pipelines on all judges and on the better half, and by one-coin on the best few. The "
+            "reference is the paper's default: all judges, one-coin, beta. The best judge alone "
+            f"is the most accurate on the calibration items of a split, under {_FEW}. "
+            f"{candidate_rows.weight_note(result)}"
         ),
     ]
 
@@ -335,7 +329,7 @@ def _frontier(result: Recommendation) -> list[blocks.Block]:
         blocks.drawing(
             "NLL of every candidate against its number of judges, or their cost where it is known; "
             "those that nothing smaller beats are joined, and the panel is marked",
-            pareto_figure,
+            candidate_rows.pareto_figure,
             result,
         ),
         blocks.note(
@@ -357,15 +351,15 @@ def _certainty(result: Recommendation) -> list[str]:
     ]
 
 
-def _evidence(result: Recommendation, view: RecommendationView) -> blocks.Block:
+def _evidence(result: Recommendation, view: candidate_rows.RecommendationView) -> blocks.Block:
     """Return the panel among its rivals, next to the judges; no figure from a single split."""
-    judges = judges_block(result, view)
+    judges = candidate_rows.judges_block(result, view)
     if not math.isfinite(float(result.nll.lo)):
         return judges
     candidates = blocks.drawing(
         "expected NLL of the recommended panel and of its rivals, best first, with intervals "
         "and the base rate; hollow markers are not told apart from the recommended panel",
-        rivals_figure,
+        candidate_rows.rivals_figure,
         result,
     )
     return blocks.Row((candidates, judges))
@@ -392,9 +386,9 @@ def _absences(result: Recommendation) -> list[blocks.Block]:
         ]
     return [
         heading,
-        *blocks.paragraphs(*absence_words(result)),
+        *blocks.paragraphs(*candidate_rows.absence_words(result)),
         blocks.Table(
-            absence_table(result),
+            candidate_rows.absence_table(result),
             "Rise of the NLL, out of sample, with judges absent and nothing refitted; intervals "
             "are for this panel on very many new items.",
             height=320,
@@ -402,9 +396,9 @@ def _absences(result: Recommendation) -> list[blocks.Block]:
     ]
 
 
-def view(votes: VoteMatrix, _spec: RecommendSpec) -> RecommendationView:
+def view(votes: VoteMatrix, _spec: RecommendSpec) -> candidate_rows.RecommendationView:
     """Return the votes, for the figure of the judges."""
-    return RecommendationView(votes)
+    return candidate_rows.RecommendationView(votes)
 
 
 default_specs = under_honest_protocol(RecommendSpec)
@@ -514,4 +508,6 @@ def against_sentence(row: CandidateFigures) -> str:
     """Return a candidate's NLL, and its difference from the recommended panel."""
     change = txt.with_interval(*row.behind, sign=True)
     nll = txt.sig(float(row.nll.value))
-    return f"{candidate_name(row)}, NLL {nll}, {change} against the recommended panel."
+    return (
+        f"{candidate_rows.candidate_name(row)}, NLL {nll}, {change} against the recommended panel."
+    )

@@ -610,7 +610,16 @@ def present(
 ) -> list[blocks.Block]:
     """Present both protocols side by side, each step, the paper's tables, and joint at the end."""
     if view.part == "joint":
-        return [*_joint_alone(result), _method()]
+        # The last step as a separate section; without panels to compare there is no answer.
+        sentence = joint_sentence(result)
+        files = f"Both files hold rows of one-class coding; each says that it {MEASURES_CODING}."
+        return [
+            *([blocks.Answer(sentence)] if sentence else []),
+            *_together(result),
+            blocks.Table(step_table(result, result.steps_for("honest")[-2:])),
+            blocks.note(files),
+            _method(),
+        ]
     content: list[blocks.Block] = [
         blocks.Answer(claim_sentence(result)),
         blocks.Row(
@@ -688,18 +697,6 @@ def _published(result: claim.Claim, data: DataSet | None) -> list[blocks.Block]:
     ]
     title = f"{data.name}: the paper's figures beside ours."
     return [blocks.Heading("The paper's tables", 3), _coded(title, content)]
-
-
-def _joint_alone(result: claim.Claim) -> list[blocks.Block]:
-    """Return the last step as a separate section; without panels to compare there is no answer."""
-    sentence = joint_sentence(result)
-    files = f"Both files hold rows of one-class coding; each says that it {MEASURES_CODING}."
-    return [
-        *([blocks.Answer(sentence)] if sentence else []),
-        *_together(result),
-        blocks.Table(step_table(result, result.steps_for("honest")[-2:])),
-        blocks.note(files),
-    ]
 
 
 def _together(result: claim.Claim) -> list[blocks.Block]:

@@ -11,7 +11,7 @@ Panels under fixed budgets as curators, which are chosen and scored like all oth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -225,45 +225,32 @@ def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[JudgeAttribute
     return replace(known_judges(votes, prepared), costs=tuple(costs.cost.tolist())), costs
 
 
-@dataclass(eq=False)
-class Plan:
-    """Best panels under ascending budgets, from one search of the same evidence.
+def budget_curators(
+    budgets: Floats, aggregator: Aggregator, *, reference: bool = True
+) -> tuple[Curator, ...]:
+    """Return the curators of all judges and of the best panel under each of ascending budgets.
 
-    ``reference``: whether the NLL of all judges is needed, too.
+    One search of the same evidence serves them all. ``reference``: whether the NLL of all judges is
+    needed, too.
     """
+    searched: dict[tuple[int, ...], UnderBudgets] = {}
 
-    budgets: Floats
-    aggregator: Aggregator
-    reference: bool = True
-    _searched: dict[tuple[int, ...], UnderBudgets] = field(default_factory=dict, init=False)
+    def search(evidence: Evidence) -> UnderBudgets:
+        if evidence.key not in searched:
+            panels = under_budgets(evidence, budgets, aggregator, reference=reference)
+            searched[evidence.key] = panels
+        return searched[evidence.key]
 
-    def search(self, evidence: Evidence) -> UnderBudgets:
-        """Return the panels for this evidence, cached until :meth:`forget`."""
-        if evidence.key not in self._searched:
-            self._searched[evidence.key] = under_budgets(
-                evidence, self.budgets, self.aggregator, reference=self.reference
-            )
-        return self._searched[evidence.key]
+    def best(place: int, evidence: Evidence) -> Chosen:
+        return search(evidence).panels[place]
 
-    def forget(self) -> None:
-        """Clear the cached search before the next split."""
-        self._searched.clear()
-
-    def everyone(self) -> Curator:
-        """Return the curator of all judges, the reference."""
-        return Curator("all", "all judges", lambda e: self.search(e).everyone, uses_labels=False)
-
-    def curator(self, place: int) -> Curator:
-        """Return the curator of the best panel under the budget at this position."""
-        title = f"under {self.budgets[place]:g}"
-        return Curator(f"budget_{place}", title, partial(self._at, place))
-
-    def curators(self) -> tuple[Curator, ...]:
-        """Return the curators of all judges and of each budget."""
-        return (self.everyone(), *(self.curator(place) for place in range(len(self.budgets))))
-
-    def _at(self, place: int, evidence: Evidence) -> Chosen:
-        return self.search(evidence).panels[place]
+    return (
+        Curator("all", "all judges", lambda e: search(e).everyone, uses_labels=False),
+        *(
+            Curator(f"budget_{place}", f"under {budget:g}", partial(best, place))
+            for place, budget in enumerate(budgets)
+        ),
+    )
 
 
 def all_rows(prepared: Prepared, known: JudgeAttributes, rules: Rules) -> Evidence:
@@ -347,12 +334,11 @@ def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
     known, costs = priced_judges(votes, prepared)
-    plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
-    curators = plan.curators()
+    budgets = budgets_of(spec, costs, prepared.judges)
     chosen: list[Bools] = []
 
     def arms(split: Split) -> Arms:
-        plan.forget()
+        curators = budget_curators(budgets, spec.aggregator)
         evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
         panels = _scored(ballots, split, curators, evidence, spec)
         chosen.append(np.array([panel.chosen.judges for panel in panels]))
@@ -384,8 +370,8 @@ def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
     """Panels chosen on all labelled rows; the same for every partial result."""
     prepared = prepare(votes, spec.settings)
     known, costs = priced_judges(votes, prepared)
-    plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
-    return plan.search(all_rows(prepared, known, spec.rules))
+    budgets = budgets_of(spec, costs, prepared.judges)
+    return under_budgets(all_rows(prepared, known, spec.rules), budgets, spec.aggregator)
 
 
 def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
@@ -418,11 +404,9 @@ def cost_points(
     """All judges, and one point per budget."""
     tally, chosen = partial.scores, partial.chosen
     budgets = budgets_of(spec, costs, prepared.judges)
-    titles = ["all judges", *(f"under {budget:g}" for budget in budgets)]
-    names = ["all", *(f"budget_{place}" for place in range(len(budgets)))]
     picked = chosen.sum(axis=0)
     picked = np.concatenate([picked, np.zeros_like(picked[:1])])
-    curators = [Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)]
+    curators = budget_curators(budgets, spec.aggregator)
     choices = CuratorTally(tally, chosen.sum(axis=2), picked, np.zeros((0, 5)))
     units, seed = prepared.ballots.units, spec.settings.seed
     figures = curator_figures(choices, units, curators, comparable=spec.comparable, seed=seed)[:-1]

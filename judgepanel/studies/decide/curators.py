@@ -31,16 +31,7 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_count, check_known, option, valid
-from judgepanel.studies.panel.curated import (
-    NAMES,
-    ORACLE,
-    SELECTOR,
-    Curated,
-    curated,
-    evidence_in,
-    table_look,
-    taken,
-)
+from judgepanel.studies.panel import curated
 from judgepanel.studies.panel.curator import Curator, Rules, check_folds, check_price, known_judges
 from judgepanel.votes import VoteMatrix
 
@@ -165,7 +156,7 @@ class Curators(results.PipelineResult):
         }
 
 
-_NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
+_NOTES = {curated.ORACLE: ORACLE_NOTE, curated.SELECTOR: SELECTOR_NOTE}
 
 
 def _positive(name: str) -> Callable[[Any], None]:
@@ -190,8 +181,8 @@ class CuratorsSpec(StudySpec):
 
     curators: tuple[str, ...] | None = option(
         None,
-        f"ways of choosing (all that are not too long): {', '.join(NAMES)}",
-        check=partial(check_known, "curator", NAMES),
+        f"ways of choosing (all that are not too long): {', '.join(curated.NAMES)}",
+        check=partial(check_known, "curator", curated.NAMES),
     )
     aggregator: ClosedForm = option("one_coin", "how votes are summed to compare panels")
     calibrator: Calibrator = option("beta", "calibrator of every panel")
@@ -251,7 +242,7 @@ def curators_of(
     """Return the curators that take part, and why others do not."""
     n_rows = prepared.ballots.n_items * spec.settings.fraction
     known = known_judges(votes, prepared)
-    return taken(spec.curators, known, spec.rules, prepared.ballots.n_judges, n_rows)
+    return curated.taken(spec.curators, known, spec.rules, prepared.ballots.n_judges, n_rows)
 
 
 def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTally:
@@ -264,8 +255,8 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
     picked = np.zeros((len(curators) + 1, ballots.n_judges), dtype=np.int64)
 
     def arms(split: Split) -> accumulate.Arms:
-        evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
-        panels = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
+        evidence = curated.evidence_in(ballots, split.calibration, known, spec.rules, split.number)
+        panels = [curated.curated(ballots, split, c, evidence, spec.refitted) for c in curators]
         scores = curator_arms(ballots, split, panels, spec.calibrator)
         masks = np.array([panel.chosen.judges for panel in panels])
         picked[:-1] += masks
@@ -279,7 +270,7 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
 
 
 def curator_arms(
-    ballots: Ballots, split: Split, made: list[Curated], calibrator: Calibrator
+    ballots: Ballots, split: Split, made: list[curated.Curated], calibrator: Calibrator
 ) -> accumulate.Arms:
     """Arms of one split, one per curator."""
     held: list[SplitScores] = []
@@ -290,11 +281,11 @@ def curator_arms(
 
 
 def _look(
-    ballots: Ballots, split: Split, curators: tuple[Curator, ...], made: list[Curated]
+    ballots: Ballots, split: Split, curators: tuple[Curator, ...], made: list[curated.Curated]
 ) -> list[float]:
     for curator, result in zip(curators, made, strict=True):
-        if curator.name == SELECTOR:
-            judges, *cells = table_look(ballots, split, result.chosen)
+        if curator.name == curated.SELECTOR:
+            judges, *cells = curated.table_look(ballots, split, result.chosen)
             return [judges, float(result.chosen.table), *cells]
     return []
 

@@ -33,7 +33,13 @@ from judgepanel.studies.accumulate import RANGES, band, verdicts
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
-from judgepanel.studies.decide.cost import Plan, all_rows, cost_notes, cost_rules, priced_judges
+from judgepanel.studies.decide.cost import (
+    all_rows,
+    budget_curators,
+    cost_notes,
+    cost_rules,
+    priced_judges,
+)
 from judgepanel.studies.decide.curators import stability
 from judgepanel.studies.options import StudySpec, check_panels, option, valid
 from judgepanel.studies.panel.curated import curated, evidence_in
@@ -308,7 +314,7 @@ def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCos
         return _given(f"the {int(inside.sum())} cheapest", inside)
     least = float(costs.cost.min())
     budget = np.array([max(spec.share * costs.full, least)])
-    curator = Plan(budget, spec.aggregator, reference=False).curator(0)
+    _, curator = budget_curators(budget, spec.aggregator, reference=False)
     return replace(curator, title=f"the best found for {spec.share:.0%} of the full cost")
 
 

@@ -18,7 +18,7 @@ The comparisons of a value study: groups, numbers of removed judges, copies, sli
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -189,34 +189,14 @@ def parts_of(plan: Plan) -> dict[str, slice]:
     return {name: slice(end - sizes[name], end) for name, end in zip(sizes, ends, strict=True)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SplitValues:
-    """Values of one split.
+def values_of(
+    prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec
+) -> tuple[Floats, dict[str, Any]]:
+    """Return all values of one split, fitted and ranked on its calibration rows alone.
 
-    Attributes
-    ----------
-    values : float (V, n_eval), as in :func:`parts_of`.
-    slices : float (K, n_slices), each judge's value in a slice minus its value elsewhere.
-    noise, family_noise : float (K,), (F,), variance of Shapley values due to the sampling of
-        orders.
-    steady, family_steady : float (K,), (F,), mean Shapley values over orders shared by all splits,
-        which differ between splits for other reasons only.
-    correlation : float (K,), of errors with the nearest judge; NaN if unknown.
-    fits : int (2,), number of calibrators, and of those that fell back to temperature.
+    The values are (V, n_eval), as in :func:`parts_of`; then come what :class:`ValuePartial` has of
+    each split, by field.
     """
-
-    values: Floats
-    slices: Floats
-    noise: Floats
-    family_noise: Floats
-    steady: Floats
-    family_steady: Floats
-    correlation: Floats
-    fits: Ints
-
-
-def values_of(prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec) -> SplitValues:
-    """Return all values of one split, fitted and ranked on its calibration rows alone."""
     ballots = prepared.ballots
     panels = panels_of(ballots, split, spec.aggregator, spec.calibrator, seed=spec.settings.seed)
     signs = ballots.signs[split.evaluation].astype(np.float64)
@@ -248,10 +228,15 @@ def values_of(prepared: Prepared, split: Split, plan: Plan, spec: ValueSpec) -> 
             families.items,
         ]
     )
-    slices = _by_slice(each, split.evaluation, plan)
-    fits = np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits
-    noise, steady = (judges.noise, families.noise), (judges.steady, families.steady)
-    return SplitValues(values, slices, *noise, *steady, correlation, fits)
+    return values, {
+        "slices": _by_slice(each, split.evaluation, plan),
+        "noise": judges.noise,
+        "family_noise": families.noise,
+        "steady": judges.steady,
+        "family_steady": families.steady,
+        "correlation": correlation,
+        "fits": np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits,
+    }
 
 
 def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, spec: ValueSpec) -> Floats:
@@ -343,16 +328,6 @@ def _constant(ballots: Ballots, split: Split, calibrator: Calibrator) -> tuple[F
     map_ = fit((calibrator,), blank, signs, symmetric=ballots.symmetric)[calibrator]
     constant = map_(np.zeros((1, len(held))))[0]
     return item_nll(np.full(len(held), null), held), item_nll(constant, held)
-
-
-def inner_of_all(prepared: Prepared, last: Split, spec: ValueSpec) -> Floats:
-    """Value (K,) of every judge by inner folds of all labelled rows: the order of removal.
-
-    Joint panels use the ridge that has the largest share in the last split.
-    """
-    ballots = prepared.ballots
-    panels = panels_of(ballots, last, spec.aggregator, spec.calibrator, seed=spec.settings.seed)
-    return panels.inner_values(np.arange(ballots.n_items), (last.number, 34))
 
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
@@ -585,13 +560,8 @@ class Gathered:
         return inference.estimate(items, splits, units, *sizes, redrawn=redrawn, joint=joint)
 
 
-def level(split_values: Gathered) -> Interval:
-    """NLL of all judges."""
-    return Interval.of(split_values.estimated("everyone"))[0].clip(*RANGES["nll"])
-
-
 def mean_loss(split_values: Gathered, name: str) -> float:
-    """Return the mean over items of one loss, averaged as in :func:`level`."""
+    """Return the mean over items of one loss, averaged as that of all judges is."""
     return float(split_values.items(name).mean())
 
 
@@ -822,10 +792,18 @@ class ValueSpec(StudySpec):
 
 @results.frozen
 class ValuePartial:
-    """Values of the splits so far; arrays (S, ...) as in :class:`SplitValues`.
+    """Values of the splits so far, in the order of ``tally.numbers``.
 
-    Splits are in the order of ``tally.numbers``. ``inner`` (K,) comes with the last split, empty
-    until then.
+    Attributes
+    ----------
+    slices : float (S, K, n_slices), each judge's value in a slice minus its value elsewhere.
+    noise, family_noise : float (S, K), (S, F), variance of Shapley values due to the sampling of
+        orders.
+    steady, family_steady : float (S, K), (S, F), mean Shapley values over orders shared by all
+        splits, which differ between splits for other reasons only.
+    correlation : float (S, K), of errors with the nearest judge; NaN if unknown.
+    fits : int (S, 2), number of calibrators, and of those that fell back to temperature.
+    inner : float (K,), comes with the last split, empty until then.
     """
 
     tally: ValueTally
@@ -842,21 +820,20 @@ class ValuePartial:
 def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     """Score all panels of the splits of one chunk; the last one also ranks judges on all rows."""
     prepared, plan = _prepared(votes, spec)
-    values: list[SplitValues] = []
-    rows = []
+    rows, others = [], []
     for split in splits_of(prepared, spec.settings, chunk):
-        split_values = values_of(prepared, split, plan, spec)
-        rows.append((split, split_values.values))
-        values.append(replace(split_values, values=split_values.values[:0]))
+        values, of_split = values_of(prepared, split, plan, spec)
+        rows.append((split, values))
+        others.append(of_split)
     inner = np.zeros(0)
     if chunk.first + chunk.count >= rounds(spec):
-        inner = inner_of_all(prepared, split, spec)
+        # The order of removal: joint panels use the ridge with the largest share in this split.
+        pipeline, seed = (spec.aggregator, spec.calibrator), spec.settings.seed
+        panels = panels_of(prepared.ballots, split, *pipeline, seed=seed)
+        inner = panels.inner_values(np.arange(prepared.ballots.n_items), (split.number, 34))
     tally = tally_values(rows, prepared.ballots.n_items, parts_of(plan)["family_shapley"].stop)
-    others = {name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT}
-    return ValuePartial(tally, **others, inner=inner)
-
-
-_PER_SPLIT = tuple(declared.name for declared in fields(SplitValues))[1:]
+    by_split = {name: np.array([of_split[name] for of_split in others]) for name in others[0]}
+    return ValuePartial(tally, **by_split, inner=inner)
 
 
 def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
@@ -879,7 +856,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     droppable = max((row.m for row in removal if row.free), default=0)
     order = np.argsort(ranks(split_values.inner), kind="stable")
     first = order[:droppable] if len(partial.inner) else order[:0]
-    nll_all = level(split_values)
+    nll_all = Interval.of(split_values.estimated("everyone"))[0].clip(*RANGES["nll"])
     aggregator, calibrator = spec.shapley
     made, replaced = (int(n) for n in partial.fits.sum(axis=0))
     name = spec.shapley[1] if spec.calibrator == "none" else spec.calibrator

@@ -41,15 +41,8 @@ from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
 from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.panel.curator import known_judges
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    PanelAggregator,
-    all_judges,
-    as_scores,
-    check_panel_aggregators,
-    recommended,
-)
 from judgepanel.studies.results import PipelineResult, flat_row, json_values, long_frame, records_of
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import Oriented
@@ -140,15 +133,15 @@ class WhatIfSpec(StudySpec):
     against: tuple[str, ...] | None = option(
         None, "judges of the panel to compare with (default: all judges)", check=_check_any
     )
-    aggregator: PanelAggregator = option(
+    aggregator: recommended.PanelAggregator = option(
         "joint", "how votes are summed; average: what is recommended from these judges"
     )
     calibrator: Calibrator = option("none", "calibrator of both panels (none for average)")
 
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
-        check_panel_aggregators((self.aggregator,), self.settings)
-        if self.aggregator == AVERAGE:
+        recommended.check_panel_aggregators((self.aggregator,), self.settings)
+        if self.aggregator == recommended.AVERAGE:
             object.__setattr__(self, "calibrator", "none")
 
 
@@ -192,10 +185,12 @@ def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: contract.Chunk) -> Tal
 def _scores(
     votes: VoteMatrix, spec: WhatIfSpec, ballots: Ballots, split: Split, mask: Bools
 ) -> SplitScores:
-    if spec.aggregator == AVERAGE and mask.all():
-        return as_scores(ballots, split, recommended(votes, spec.settings, split))
+    if spec.aggregator == recommended.AVERAGE and mask.all():
+        return recommended.as_scores(
+            ballots, split, recommended.recommended(votes, spec.settings, split)
+        )
     panel = ballots.of_judges(mask)
-    return all_judges(panel, split, spec.aggregator, spec.calibrator, spec.settings)
+    return recommended.all_judges(panel, split, spec.aggregator, spec.calibrator, spec.settings)
 
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
@@ -370,7 +365,7 @@ def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
         settings=replace(host.settings, judges=None if whole else involved),
         keep=tuple(sorted(after.judges)),
         against=tuple(sorted(before.judges)),
-        aggregator=AVERAGE,
+        aggregator=recommended.AVERAGE,
     )
 
 

@@ -99,7 +99,7 @@ def curated(
     else:
         chosen = curator.choose(evidence)
         if np.isnan(chosen.nll):
-            chosen = replace(chosen, nll=evidence.seen_nll(chosen.judges))
+            chosen = replace(chosen, nll=float(evidence.comparison()(chosen.judges[None]).nll[0]))
     at = _Refit(ballots, split, evidence, refit)
     if calibrates or chosen.table:
         return Curated(chosen, at.scores(curator, chosen))

@@ -299,10 +299,6 @@ class Evidence:
         n_folds, key = self.rules.folds, (*self.key, 102)
         return subsets.by_folds(*of_these, *pipeline, n_folds=n_folds, seed=seed, key=key)
 
-    def seen_nll(self, judges: Bools) -> float:
-        """Return the NLL of one panel (n_judges,) by inner folds of these rows."""
-        return float(self.comparison()(judges[None]).nll[0])
-
 
 def evidence_of(
     ballots: Ballots, rows: Ints, known: JudgeAttributes, rules: Rules, key: tuple[int, ...]

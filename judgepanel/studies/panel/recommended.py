@@ -411,7 +411,11 @@ def compete(
     """Fit every candidate on the calibration rows of a split, score the others, and cross-validate
     on the calibration rows alone; ``n_choices`` arms more are left to be filled in.
     """
-    arms = _blank_arms(len(choices.all()) + n_choices, len(split.evaluation))
+    n_arms, n_eval = len(choices.all()) + n_choices, len(split.evaluation)
+    nll, brier = np.empty((2, n_arms, n_eval))
+    # Hits, which are 0, 1/2 or 1, in half precision.
+    hit: NDArray[Any] = np.empty((n_arms, n_eval), dtype=np.float16)
+    arms = ItemScores(nll, brier, hit, np.empty(n_arms))
     standing = _blank(choices, split.calibration, ballots)
     at = _Place(ballots, split, terms, (split.number, 1))
     start, replaced = 0, 0
@@ -554,13 +558,6 @@ def _on_split(
     if scores.inner is None:
         raise ValueError("candidates are compared on calibration rows")
     return scores, _standing(at, family, scores.inner)
-
-
-def _blank_arms(n_arms: int, n_eval: int) -> ItemScores:
-    """Room for scores of all arms; hits, which are 0, 1/2 or 1, in half precision."""
-    nll, brier = np.empty((2, n_arms, n_eval))
-    hit: NDArray[Any] = np.empty((n_arms, n_eval), dtype=np.float16)
-    return ItemScores(nll, brier, hit, np.empty(n_arms))
 
 
 def _blank(choices: Candidates, rows: Ints, ballots: Ballots) -> CrossValidated:

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.kernels.ballots import Ballots
@@ -153,7 +152,7 @@ def _hoeffding(lean: Floats, squares: Floats) -> Floats:
     return np.asarray(np.divide(square, 2.0 * squares, out=np.zeros_like(lean), where=squares > 0))
 
 
-def majority_errors(votes: Votes, signs: NDArray[np.int8], ks: Ints) -> Floats:
+def majority_errors(votes: Votes, signs: Votes, ks: Ints) -> Floats:
     """Observed error (n_k, n_items) in {0, 1/2, 1} of a majority of the first k judges."""
     lean = np.cumsum(votes * signs[:, None], axis=1, dtype=np.int64)[:, ks - 1].T
     return np.asarray((1.0 - np.sign(lean)) / 2.0)

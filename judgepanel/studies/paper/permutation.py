@@ -301,7 +301,7 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         permuted_null=partial.null_nll[permuted],
         permuted_accuracy=partial.accuracy[permuted],
         planned=spec.permutations,
-        movable=movable(prepared.ballots),
+        movable=share,
         identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
         warnings=(*warnings, *stand_ins((spec.calibrator,), (partial.replaced,), fits)),
     )

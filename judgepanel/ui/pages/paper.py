@@ -12,17 +12,19 @@ import streamlit as st
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.present.pages import PAPER_PAGE
 from judgepanel.present.paper import claim
-from judgepanel.present.paper.fraction_sweep import SweepView
-from judgepanel.present.paper.pipeline import CalibratorDesignView, DistortionView
+from judgepanel.present.paper.fraction_sweep import FRACTION_SWEEP, SweepView
+from judgepanel.present.paper.pipeline import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesignSpec,
+    CalibratorsView,
+)
 from judgepanel.present.paper.theory import NarrowBandView
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import Pipeline, Presentation
 from judgepanel.present.trust.label_budget import FIRST_PANEL
 from judgepanel.studies.contract import Settings, Spec
-from judgepanel.studies.paper.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
 from judgepanel.studies.paper.distortion import DISTORTION
-from judgepanel.studies.paper.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.paper.narrow_band import NARROW_BAND
 from judgepanel.ui import pipeline as controls
 from judgepanel.ui.frame import PageContext, answer, caption, menu_page
@@ -144,13 +146,15 @@ def _ask(seen: PageContext, pipeline: Pipeline, entry: Presentation) -> tuple[Sp
 
 def _shapes(
     seen: PageContext, pipeline: Pipeline, _spec: Any
-) -> tuple[CalibratorDesignSpec, CalibratorDesignView]:
+) -> tuple[CalibratorDesignSpec, CalibratorsView]:
     spec = CalibratorDesignSpec(settings=seen.analysis.settings, aggregator=pipeline.aggregator)
-    return spec, CalibratorDesignView(_calibrators(spec.calibrators, _SHAPES, key="drawn"))
+    return spec, CalibratorsView(_calibrators(spec.calibrators, _SHAPES, key="drawn"))
 
 
-def _distortions(_seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, DistortionView]:
-    return spec, DistortionView(_calibrators(spec.calibrators, _REPAIRERS, key="repairers"))
+def _distortions(
+    _seen: PageContext, _pipeline: Pipeline, spec: Any
+) -> tuple[Spec, CalibratorsView]:
+    return spec, CalibratorsView(_calibrators(spec.calibrators, _REPAIRERS, key="repairers"))
 
 
 def _calibrators(

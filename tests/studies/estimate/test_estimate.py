@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.present.decide.estimate import panel_worth_sentence
+from judgepanel.present.decide.estimate import PANEL_WORTH, panel_sizes, panel_worth_sentence
 from judgepanel.scoring.prediction_powered import Sample, estimate_rates
 from judgepanel.studies.contract import Chunk, Settings
 from judgepanel.studies.decide.estimate import (
@@ -17,7 +17,6 @@ from judgepanel.studies.decide.estimate import (
     allocated,
     items_to_label,
 )
-from judgepanel.studies.decide.panel_worth import PANEL_WORTH, panel_sizes
 from judgepanel.studies.runner import run
 from judgepanel.studies.slices import groups_of, offered_features, usual_feature
 from judgepanel.votes import MISSING, InputError

@@ -7,11 +7,11 @@ import pytest
 from scipy.special import expit
 
 from judgepanel.kernels.irt import fit_two_pl
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.paper.variance_decomposition import (
+from judgepanel.present.paper.theory import (
     VARIANCE_DECOMPOSITION,
     VarianceDecompositionSpec,
 )
+from judgepanel.studies.contract import Settings
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError

@@ -6,15 +6,15 @@ from scipy.stats import spearmanr
 
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.present.paper.pipeline import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesignSpec,
+    design_chunk,
+    merge_design,
+)
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.paper.calibrator_design import (
-    CALIBRATOR_DESIGN,
-    CalibratorDesignSpec,
-    merge,
-    run_chunk,
-)
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
@@ -28,12 +28,12 @@ VOTES = make_votes(1, 140, 12, low=0.5, high=0.8)
 @pytest.fixture(scope="module")
 def parts():
     spec = CalibratorDesignSpec(SETTINGS)
-    return [run_chunk(VOTES, spec, chunk) for chunk in CALIBRATOR_DESIGN.plan(spec)]
+    return [design_chunk(VOTES, spec, chunk) for chunk in CALIBRATOR_DESIGN.plan(spec)]
 
 
 @pytest.fixture(scope="module")
 def result(parts):
-    return merge(VOTES, CalibratorDesignSpec(SETTINGS), combine(*parts))
+    return merge_design(VOTES, CalibratorDesignSpec(SETTINGS), combine(*parts))
 
 
 def test_figures_are_those_of_the_panel_curve(result):
@@ -48,7 +48,7 @@ def test_figures_are_those_of_the_panel_curve(result):
 
 def test_rank_correlation_is_spearman_s():
     spec = CalibratorDesignSpec(SETTINGS, calibrators=("isotonic", "temperature"), panels=(3,))
-    part = run_chunk(VOTES, spec, CALIBRATOR_DESIGN.plan(spec)[0])
+    part = design_chunk(VOTES, spec, CALIBRATOR_DESIGN.plan(spec)[0])
     ballots = prepare(VOTES, SETTINGS).ballots
     one_split = split(ballots.units, 2)
     scores = evaluate_split(
