@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from judgepanel.decision.panel_file import SNIPPET
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel, mixture_of
-from judgepanel.studies.codec import stored_fields
-from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies import codec, contract
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.matrix import turned_around
 
@@ -133,7 +132,7 @@ def same_values(left, right):
         if left.dtype.kind == "f":
             np.testing.assert_array_equal(np.signbit(left), np.signbit(right))
     elif is_dataclass(left):
-        for name in stored_fields(type(left)):
+        for name in codec.stored_fields(type(left)):
             same_values(getattr(left, name), getattr(right, name))
     elif isinstance(left, dict):
         assert list(left) == list(right)
@@ -164,7 +163,7 @@ def same_bits(left, right):
     elif isinstance(left, pd.DataFrame):
         pd.testing.assert_frame_equal(left, right, check_exact=True)
     elif is_dataclass(left):
-        for name in stored_fields(type(left)):
+        for name in codec.stored_fields(type(left)):
             same_bits(getattr(left, name), getattr(right, name))
     else:
         assert left == right
@@ -317,7 +316,7 @@ def single_panel(ballots, names, k, **pipeline):
 
 def panel_from(votes, k, aggregator="one_coin", calibrator="temperature", **settings):
     """The k best judges of these votes under one pipeline, as a panel that can be taken away."""
-    prepared = prepare(votes, Settings(**settings))
+    prepared = contract.prepare(votes, contract.Settings(**settings))
     return single_panel(
         prepared.ballots, prepared.judges, k, aggregator=aggregator, calibrator=calibrator
     )

@@ -21,9 +21,8 @@ from sqlalchemy import make_url
 
 from judgepanel.cli import main
 from judgepanel.cli.upkeep import SERVED
+from judgepanel.service import jobs, sql
 from judgepanel.service.database import connect
-from judgepanel.service.jobs import BACKENDS
-from judgepanel.service.sql import TOKEN
 from judgepanel.studies.runner import backend_of
 from tests.cli.conftest import web_server
 
@@ -336,7 +335,7 @@ def test_settings_of_the_app_are_known_ones():
     # Unset unless it is said: a sign-in that is set up must not be left unused by a default.
     assert app()["environment"]["JUDGEPANEL_ACCESS"] == "${JUDGEPANEL_ACCESS:-}"
     backend = app()["environment"]["JUDGEPANEL_BACKEND"]
-    assert re.fullmatch(r"\$\{JUDGEPANEL_BACKEND:-(\w+)\}", backend)[1] in BACKENDS
+    assert re.fullmatch(r"\$\{JUDGEPANEL_BACKEND:-(\w+)\}", backend)[1] in jobs.BACKENDS
 
 
 def test_the_profile_dask_has_workers_of_our_image_at_the_documented_address():
@@ -419,6 +418,6 @@ def test_the_proxies_take_the_largest_upload_and_log_no_query():
         assert "X-Frame-Options" in text
         assert "frame-ancestors" in text
     (shared,) = re.findall(r'"~\^true:(.*)\$"', nginx)
-    assert shared == TOKEN.pattern
+    assert shared == sql.TOKEN.pattern
     assert re.search(r"default_server;\s+ssl_reject_handshake on;\s+return 444;", nginx)
     assert re.search(r"handle_errors \{\s+header \{[^}]*X-Frame-Options DENY", caddy)

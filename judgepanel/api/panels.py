@@ -15,24 +15,19 @@ import plotly.graph_objects as go
 from judgepanel.api.show import blocks_html, on_white
 from judgepanel.api.studies import StudyResult, Workers, run_study, spec_from
 from judgepanel.api.votes import AnyVotes, DataWarning, Source, Votes, as_votes, read_source
-from judgepanel.decision import panel_file
+from judgepanel.decision import panel_file, recommend_result
 from judgepanel.decision.panel_file import PanelFile, export_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import Scored
 from judgepanel.decision.score import score as score_votes
 from judgepanel.figures.judges import kept_judges
-from judgepanel.present.blocks import Answer, Document, Table
+from judgepanel.present import blocks, study
 from judgepanel.present.recommendation_report import recommendation_report
-from judgepanel.present.study import caveats
-from judgepanel.render.html import html_text
-from judgepanel.render.text import markdown_text
+from judgepanel.render import html, text
 from judgepanel.studies.runner import AUTO
 from judgepanel.studies.understand.judge_table import JudgeTable, share_right
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import InputError, VoteMatrix, choices, formats
 from judgepanel.votes.checks import item_checks
-from judgepanel.votes.choices import OPTIONS
-from judgepanel.votes.formats import text_of
 from judgepanel.words.outputs import check_output, write_whole
 from judgepanel.words.sentences import panel_pipelines, recommend_command
 from judgepanel.words.tables import as_columns
@@ -132,7 +127,7 @@ class Panel:
         if isinstance(votes, Votes | VoteMatrix):
             scored, notes = self.scored(as_votes(votes).matrix), ()
         else:
-            unknown = columns.keys() - {option.name for option in OPTIONS} - _BESIDE
+            unknown = columns.keys() - {option.name for option in choices.OPTIONS} - _BESIDE
             if unknown:
                 raise TypeError(f"score() has no argument {min(unknown)!r}")
             arguments = {**columns, "need_labels": False}
@@ -186,9 +181,9 @@ class Panel:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        answer = Answer(self._answer())
-        table = Table(as_columns(self.frame()), "Judges, best first.")
-        return blocks_html([answer, table, *caveats(self.warnings)])
+        answer = blocks.Answer(self._answer())
+        table = blocks.Table(as_columns(self.frame()), "Judges, best first.")
+        return blocks_html([answer, table, *study.caveats(self.warnings)])
 
     def _answer(self) -> str:
         model, figures = self.file.model, self.file.content["figures"]
@@ -215,7 +210,7 @@ class RecommendedPanel(StudyResult):
     @property
     def judges(self) -> tuple[str, ...]:
         """Judges of the panel, best first."""
-        recommendation: Recommendation = self.result
+        recommendation: recommend_result.Recommendation = self.result
         return recommendation.model.judges
 
     def score(self, votes: pd.DataFrame | AnyVotes | Source, **columns: Any) -> pd.DataFrame:
@@ -345,12 +340,12 @@ def load_panel(path: Source) -> Panel:
     docs/panel_file.md: every key of the file, and the rule by which it scores.
     """
     source = Path(path)
-    return Panel(panel_file.load_panel(text_of(source), name=source.name))
+    return Panel(panel_file.load_panel(formats.text_of(source), name=source.name))
 
 
-def write_document(document: Document, path: Path) -> None:
+def write_document(document: blocks.Document, path: Path) -> None:
     """Write a report as HTML to a file that ends in ``.html``, else as Markdown."""
-    form = html_text if path.name.lower().endswith(".html") else markdown_text
+    form = html.html_text if path.name.lower().endswith(".html") else text.markdown_text
     write_whole(path, form(document).encode())
 
 

@@ -13,9 +13,8 @@ from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.registry import PRESENTATIONS, STUDIES, default_specs, study_named
-from judgepanel.studies.contract import Settings, Spec
+from judgepanel.studies import contract, runner
 from judgepanel.studies.options import similar_option, spec_options_of
-from judgepanel.studies.runner import AUTO
 from judgepanel.votes import InputError
 from judgepanel.votes.load import check_labels
 from judgepanel.words.outputs import check_output
@@ -32,7 +31,7 @@ def report(
     *,
     studies: Sequence[str] | str | None = None,
     jobs: int | None = None,
-    backend: str = AUTO,
+    backend: str = runner.AUTO,
     **options: Any,
 ) -> Path:
     """Compute studies under their default options, and write their results to one file.
@@ -80,7 +79,7 @@ def report(
     target = Path(path)
     check_output(target, kinds=DOCUMENTS)
     read = as_votes(votes)
-    known = {option.field: option.flag for option in spec_options_of(Settings)}
+    known = {option.field: option.flag for option in spec_options_of(contract.Settings)}
     for name, value in options.items():
         if name not in known:
             option = "--" + name.replace("_", "-")
@@ -95,7 +94,7 @@ def write_report(
     votes: Votes,
     path: Path,
     studies: Sequence[str] | str | None,
-    settings: Settings,
+    settings: contract.Settings,
     workers: Workers,
     *,
     keep_interrupted: bool,
@@ -119,7 +118,7 @@ def write_report(
             title = f"{study.title} ({number} of {len(names)})"
             if announce is not None:
                 announce(title)
-            spec: Spec = specs[name][0]
+            spec: contract.Spec = specs[name][0]
             heading = f"{title}: "
             try:
                 run = run_study(

@@ -23,18 +23,15 @@ from judgepanel.present.blocks import Block
 from judgepanel.present.registry import PRESENTATIONS, study_named
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.text import terminal_text
-from judgepanel.studies import runner
-from judgepanel.studies.codec import result_content, result_json
+from judgepanel.studies import codec, results, runner
 from judgepanel.studies.contract import AnyStudy, Result, Settings, Spec
 from judgepanel.studies.decide.estimate import ESTIMATE
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import read_spec, spec_options_of, unknown_option
-from judgepanel.studies.results import SplitResult, described
 from judgepanel.studies.runner import AUTO, Progress, steps
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.load import check_labels
-from judgepanel.words.outputs import check_output, write_whole
-from judgepanel.words.tables import csv_text
+from judgepanel.words import outputs, tables
 
 
 class ProgressLine:
@@ -205,7 +202,7 @@ def run_study(
     n_splits = getattr(result, "n_splits", most)
     if study.is_open(spec) and latest.over and n_splits < most:
         notes.append(f"{n_splits} splits: more are unlikely to change the verdict.")
-    elif isinstance(result, SplitResult) and most < spec.settings.most_splits:
+    elif isinstance(result, results.SplitResult) and most < spec.settings.most_splits:
         notes.append(f"This study uses {most} of the {spec.settings.most_splits} splits.")
     interrupted = latest.done < latest.total
     if interrupted:
@@ -255,7 +252,7 @@ class StudyResult:
 
     def columns(self) -> pd.DataFrame:
         """The data dictionary of :meth:`frame`: one row per column, with its description."""
-        return described(self.study, self.frame().columns)
+        return results.described(self.study, self.frame().columns)
 
     def summary(self) -> dict[str, Any]:
         """Decisions, intervals and the size of the run as JSON values."""
@@ -297,8 +294,8 @@ class StudyResult:
             Another file type, or a folder that does not exist.
         """
         target = Path(path)
-        check_output(target, kinds=TABLES)
-        write_whole(target, self.text(target).encode())
+        outputs.check_output(target, kinds=TABLES)
+        outputs.write_whole(target, self.text(target).encode())
         return target
 
     def text(self, path: Path) -> str:
@@ -315,9 +312,9 @@ class StudyResult:
             The table if the name ends in ``.csv``, else everything as JSON.
         """
         if path.name.lower().endswith(".csv"):
-            return csv_text(self.frame())
-        content = result_content(self.study, self.votes.matrix, self.spec, self.result)
-        return result_json({**content, "warnings": list(self.warnings)})
+            return tables.csv_text(self.frame())
+        content = codec.result_content(self.study, self.votes.matrix, self.spec, self.result)
+        return codec.result_json({**content, "warnings": list(self.warnings)})
 
     def __str__(self) -> str:
         """Answer, caveats and tables as the command line prints them."""

@@ -17,8 +17,7 @@ import pandas as pd
 
 from judgepanel.kernels.ballots import signs_of
 from judgepanel.scoring.descriptive import WithLabels, with_labels
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.results import json_values, long_frame
+from judgepanel.studies import codec, results
 from judgepanel.studies.understand.judge_table import JudgeTable, judge_table
 from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
 from judgepanel.votes.checks import Check, item_checks
@@ -29,10 +28,7 @@ from judgepanel.votes.load import check_labels
 from judgepanel.votes.matrix import Oriented, Policy, orient
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.table import Coverage
-from judgepanel.words.outputs import coverage_sentence
-from judgepanel.words.sentences import CHECK_MARKS, alpha_sentence, column_options, votes_sentence
-from judgepanel.words.tables import accuracy_table, texts_of
-from judgepanel.words.text import printable
+from judgepanel.words import outputs, sentences, tables, text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -87,11 +83,11 @@ class Votes:
         Votes
             The same, with the options that make the command line read the file in this way.
         """
-        known = (loaded.votes, loaded.warnings, loaded.file, column_options(loaded))
+        known = (loaded.votes, loaded.warnings, loaded.file, sentences.column_options(loaded))
         return cls(*known, loaded.coverage, loaded.forms, loaded.reading)
 
     def __str__(self) -> str:
-        return printable("\n".join([votes_sentence(self.matrix), *self.warnings]))
+        return text.printable("\n".join([sentences.votes_sentence(self.matrix), *self.warnings]))
 
     __repr__ = __str__
 
@@ -308,7 +304,7 @@ class Inspection:
         """
         judges = np.array(self.oriented.votes.judges, dtype=object)
         columns = {"judge": judges, "kappa": self.agreement.kappa, "ac1": self.agreement.ac1}
-        return self.judges.frame().merge(long_frame(columns), on="judge", how="left")
+        return self.judges.frame().merge(results.long_frame(columns), on="judge", how="left")
 
     def plot(self) -> go.Figure:
         """Share of items with a correct, an incorrect or a missing verdict, per judge."""
@@ -325,27 +321,27 @@ class Inspection:
             "n_labelled": int(matrix.labelled.sum()),
             "sha256": matrix.sha256,
             "orientation": self.oriented.policy,
-            "checks": [to_plain(check) for check in self.checks],
-            **json_values({"alpha": self.agreement.alpha}),
+            "checks": [codec.to_plain(check) for check in self.checks],
+            **results.json_values({"alpha": self.agreement.alpha}),
             "agreement_items": self.agreement.n_items,
-            "judges": to_plain(self.frame().to_dict("records")),
+            "judges": codec.to_plain(self.frame().to_dict("records")),
         }
 
     def __str__(self) -> str:
         """Everything as the command line prints it."""
         reading = self.votes.reading
-        head = [] if reading is None else [printable(in_terminal(reading.sentence))]
+        head = [] if reading is None else [text.printable(in_terminal(reading.sentence))]
         head.append(self.size())
         if self.votes.coverage is not None:
-            head.append(printable(coverage_sentence(self.votes.coverage)))
+            head.append(text.printable(outputs.coverage_sentence(self.votes.coverage)))
         elif self.votes.forms != "0/1":
-            head.append(printable(f"Verdicts are written as {self.votes.forms}."))
+            head.append(text.printable(f"Verdicts are written as {self.votes.forms}."))
         lines = (
             *head,
-            *(printable(in_terminal(line)) for lines in self.check_lines() for line in lines),
+            *(text.printable(in_terminal(line)) for lines in self.check_lines() for line in lines),
             f"Items are used {self.oriented.policy}.",
             f"\nSHA-256 {self.votes.matrix.sha256}\n",
-            texts_of(accuracy_table(self.frame())).to_string(index=False),
+            tables.texts_of(tables.accuracy_table(self.frame())).to_string(index=False),
             f"\n{self.agreement_line()}",
         )
         return "\n".join(lines)
@@ -360,17 +356,17 @@ class Inspection:
     def check_lines(self) -> list[tuple[str, str]]:
         """The outcome of each check with its reason, and its advice."""
         return [
-            (f"\n{check.title}: {CHECK_MARKS[check.outcome]}. {check.why}", check.advice)
+            (f"\n{check.title}: {sentences.CHECK_MARKS[check.outcome]}. {check.why}", check.advice)
             for check in self.checks
         ]
 
     def agreement_line(self) -> str:
         """Krippendorff's alpha of the judges, and on how many items all agreement is counted."""
-        return alpha_sentence(self.agreement, int(self.votes.matrix.labelled.sum()))
+        return sentences.alpha_sentence(self.agreement, int(self.votes.matrix.labelled.sum()))
 
     def size(self) -> str:
         """Items, judges and labels in a sentence."""
-        return votes_sentence(self.votes.matrix, group_duplicates=self.group_duplicates)
+        return sentences.votes_sentence(self.votes.matrix, group_duplicates=self.group_duplicates)
 
 
 def inspect(

@@ -6,18 +6,14 @@ import argparse
 
 from judgepanel.api.votes import Votes, inspect
 from judgepanel.cli.reading import grouping_option, load, reading_options
-from judgepanel.votes import InputError
-from judgepanel.votes.errors import in_terminal
-from judgepanel.votes.matrix import POLICIES
-from judgepanel.words.outputs import coverage_sentence, coverage_text
-from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.text import printable
+from judgepanel.votes import InputError, errors, matrix
+from judgepanel.words import outputs, sentences, text
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
     """Add the options of the command."""
     reading_options(parser)
-    parser.add_argument("--orientation", choices=POLICIES, default="auto")
+    parser.add_argument("--orientation", choices=matrix.POLICIES, default="auto")
     grouping_option(parser)
     parser.set_defaults(command=run_inspect)
 
@@ -39,9 +35,9 @@ def run_inspect(options: argparse.Namespace) -> None:
     else:
         options.notes.append(f"Studying these votes needs more: {lacking}")
         if votes.reading is not None:
-            print(printable(in_terminal(votes.reading.sentence)))
-        print(votes_sentence(votes.matrix, group_duplicates=options.group_duplicates))
+            print(text.printable(errors.in_terminal(votes.reading.sentence)))
+        print(sentences.votes_sentence(votes.matrix, group_duplicates=options.group_duplicates))
         if votes.coverage is not None:
-            print(printable(coverage_sentence(votes.coverage)))
+            print(text.printable(outputs.coverage_sentence(votes.coverage)))
     if votes.coverage is not None:
-        print(printable("\n" + coverage_text(votes.coverage)))
+        print(text.printable("\n" + outputs.coverage_text(votes.coverage)))

@@ -11,9 +11,7 @@ from judgepanel.cli.reading import check_out
 from judgepanel.votes import TASKS, InputError, errors, load, load_votes, table
 from judgepanel.votes.imports import KINDS, read_kind, source_of
 from judgepanel.votes.simulate import SIMULATED, SimulationSpec, sample_votes, simulate, write_panel
-from judgepanel.words.outputs import coverage_sentence, write_whole
-from judgepanel.words.sentences import votes_sentence
-from judgepanel.words.text import counted, printable
+from judgepanel.words import outputs, sentences, text
 
 
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
@@ -45,11 +43,11 @@ def run_import(options: argparse.Namespace) -> None:
     source = source_of(options.path)
     outcome = read_kind(source, options.kind, options.task, strict=options.strict)
     lines = outcome.lines(options.path.name)
-    write_whole(options.out, lines)
-    rows = counted(lines.count(b"\n"), "row")
-    print(printable(f"{rows} written to {options.out.name}."))
+    outputs.write_whole(options.out, lines)
+    rows = text.counted(lines.count(b"\n"), "row")
+    print(text.printable(f"{rows} written to {options.out.name}."))
     for note in outcome.left_out.notes(most=None):
-        print(printable(note))
+        print(text.printable(note))
     if outcome.task == "pointwise":
         print("Every item passes or does not: read the file with --task pointwise.")
     try:
@@ -62,10 +60,10 @@ def run_import(options: argparse.Namespace) -> None:
     except InputError as error:
         options.notes.append(f"Studying these votes needs more: {error}")
     options.notes += loaded.warnings
-    print(printable(errors.in_terminal(loaded.reading.sentence)))
-    print(votes_sentence(loaded.votes))
+    print(text.printable(errors.in_terminal(loaded.reading.sentence)))
+    print(sentences.votes_sentence(loaded.votes))
     if loaded.coverage is not None:
-        print(printable(coverage_sentence(loaded.coverage)))
+        print(text.printable(outputs.coverage_sentence(loaded.coverage)))
 
 
 def run_simulate(options: argparse.Namespace) -> None:
@@ -88,6 +86,6 @@ def run_simulate(options: argparse.Namespace) -> None:
         write_panel(votes, Path(beside) / target.name)
         files = sorted(Path(beside).iterdir(), key=lambda path: path.name != target.name)
         for file in files:
-            write_whole(target.parent / file.name, file.read_bytes())
-    print(votes_sentence(votes))
-    print(printable("Written: " + " and, beside it, ".join(file.name for file in files) + "."))
+            outputs.write_whole(target.parent / file.name, file.read_bytes())
+    print(sentences.votes_sentence(votes))
+    print(text.printable("Written: " + " and, beside it, ".join(file.name for file in files) + "."))

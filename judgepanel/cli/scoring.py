@@ -10,9 +10,7 @@ from judgepanel.cli.reading import check_out, load, reading_options
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.score import score
 from judgepanel.votes.formats import text_of
-from judgepanel.words.outputs import scored_text, write_whole
-from judgepanel.words.tables import csv_text
-from judgepanel.words.text import counted, printable
+from judgepanel.words import outputs, tables, text
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
@@ -32,13 +30,13 @@ def run_score(options: argparse.Namespace) -> int:
     votes = load(options, need_labels=False, known=panel.known).votes
     scores = score(panel, votes)
     options.notes += scores.warnings
-    write_whole(options.out, csv_text(scores.frame()).encode())
-    print(scored_text(scores, printable(options.out.name)))
+    outputs.write_whole(options.out, tables.csv_text(scores.frame()).encode())
+    print(outputs.scored_text(scores, text.printable(options.out.name)))
     n_changes = len(scores.drift.significant) if options.fail_on_drift else 0
     if n_changes:
         print(
             "failed: these votes are not like those the panel was fitted on, by "
-            f"{counted(n_changes, 'comparison')} of {len(scores.drift.changes)}.",
+            f"{text.counted(n_changes, 'comparison')} of {len(scores.drift.changes)}.",
             file=sys.stderr,
         )
     return int(n_changes > 0)

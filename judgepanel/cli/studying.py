@@ -11,8 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from judgepanel.api import studies
-from judgepanel.api.panels import DOCUMENTS, RecommendedPanel
+from judgepanel.api import panels, studies
 from judgepanel.api.votes import Votes
 from judgepanel.cli.options import refuse
 from judgepanel.cli.reading import check_out, grouping_option, load, reading_options, texts_of
@@ -21,13 +20,11 @@ from judgepanel.present.decide.estimate import failures
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.text import terminal_text
 from judgepanel.studies.contract import AUTO_SPLITS, AnyStudy, Settings, WorkersEnded
-from judgepanel.studies.decide.estimate import ESTIMATE, with_texts
-from judgepanel.studies.decide.panel_curve import PANEL_CURVE
+from judgepanel.studies.decide import estimate, panel_curve
 from judgepanel.studies.options import similar_option, spec_options_of, unknown_option
 from judgepanel.studies.runner import AUTO, BACKENDS, DASK, SCHEDULER, backend_of
 from judgepanel.votes import InputError, errors, formats, matrix, texts
-from judgepanel.words.outputs import write_whole
-from judgepanel.words.tables import csv_text
+from judgepanel.words import outputs, tables
 from judgepanel.words.text import counted, printable
 
 __all__ = ["add_options", "similar_option", "spec_of", "study_named", "unknown_option"]
@@ -46,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
         _add_estimate(parser)
     elif name == "curve":
         parser.set_defaults(command=run_study_command)
-        _studying_one(_dictionary(parser), PANEL_CURVE)
+        _studying_one(_dictionary(parser), panel_curve.PANEL_CURVE)
     else:
         _studying_one(parser, RECOMMEND, "the panel, a .json file for `score`")
         about = ".html: a report with figures; .md: its words"
@@ -67,7 +64,7 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_estimate(parser: argparse.ArgumentParser) -> None:
-    _studying_one(_dictionary(parser), ESTIMATE)
+    _studying_one(_dictionary(parser), estimate.ESTIMATE)
     about = "exit 1 if the rate is shown to be below"
     parser.add_argument("--fail-under", type=float, metavar="RATE", help=about)
     about = "exit 1 unless the group NEW is shown to be better than OLD"
@@ -157,8 +154,8 @@ def run_estimate(options: argparse.Namespace) -> int:
     result = _run_and_print(options)
     if options.draw is not None:
         drawn = studies.items_to_label(result, options.draw, options.seed)
-        drawn = with_texts(drawn, texts_of(options, drawn[texts.ID].tolist()))
-        write_whole(options.draw_to, csv_text(drawn).encode())
+        drawn = estimate.with_texts(drawn, texts_of(options, drawn[texts.ID].tolist()))
+        outputs.write_whole(options.draw_to, tables.csv_text(drawn).encode())
         drawn_items = f"{counted(len(drawn), 'item')} to label written to {options.draw_to.name}"
         print(printable(f"{drawn_items}: fill in its column 'label', and give it with --labels."))
     pair = options.fail_unless_better
@@ -174,9 +171,9 @@ def _run_and_print(options: argparse.Namespace) -> studies.StudyResult:
     spec = spec_of(options)
     result = studies.StudyResult(*_run(options, spec))
     if options.out is not None:
-        write_whole(options.out, result.text(options.out).encode())
+        outputs.write_whole(options.out, result.text(options.out).encode())
     if options.dictionary is not None:
-        write_whole(options.dictionary, csv_text(result.columns()).encode())
+        outputs.write_whole(options.dictionary, tables.csv_text(result.columns()).encode())
     print(terminal_text(result.blocks()))
     return result
 
@@ -184,9 +181,9 @@ def _run_and_print(options: argparse.Namespace) -> studies.StudyResult:
 def run_recommend(options: argparse.Namespace) -> None:
     """Choose a panel; write it and its report."""
     check_out(options, ".json")
-    check_out(options, *DOCUMENTS, option="report")
+    check_out(options, *panels.DOCUMENTS, option="report")
     spec = spec_of(options)
-    recommended = RecommendedPanel(*_run(options, spec))
+    recommended = panels.RecommendedPanel(*_run(options, spec))
     if options.out is not None:
         recommended.save(options.out)
     if options.report is not None:
@@ -198,7 +195,7 @@ def run_report(options: argparse.Namespace) -> None:
     """Compute studies, and write their report to one file."""
     from judgepanel.api.reports import report_studies, write_report  # noqa: PLC0415
 
-    check_out(options, *DOCUMENTS)
+    check_out(options, *panels.DOCUMENTS)
     settings = settings_of(options)
     names, workers = report_studies(options.studies), workers_of(options)
     votes = Votes.of(load(options))

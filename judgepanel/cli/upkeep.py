@@ -11,9 +11,8 @@ from urllib.parse import SplitResult, urlsplit
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from judgepanel.service import basics, workspace
 from judgepanel.service import database as db
-from judgepanel.service.basics import VARIABLE, DatabaseProblem
-from judgepanel.service.workspace import default_home
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import documentation
 from judgepanel.words.text import counted, printable
@@ -113,7 +112,7 @@ def database_state() -> tuple[bool, str]:
                 current = db.is_current(connection)
         finally:
             engine.dispose()
-    except DatabaseProblem as error:
+    except basics.DatabaseProblem as error:
         return False, str(error)
     answers = f"The {_KINDS[engine.dialect.name]} database answers"
     if current:
@@ -126,8 +125,8 @@ def _address() -> tuple[str | None, Path | None]:
 
     No address while a file that can be created is missing.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    file = default_home().absolute() / db.FILE
+    given = os.environ.get(basics.VARIABLE, "").strip()
+    file = workspace.default_home().absolute() / db.FILE
     folder = next(parent for parent in file.parents if os.path.exists(parent))
     query = {}
     if given:
@@ -159,7 +158,7 @@ def run_backup(options: argparse.Namespace) -> None:
         raise InputError("this is the database itself", file=target.name)
     try:
         copied = db.back_up(database, target)
-    except DatabaseProblem as error:
+    except basics.DatabaseProblem as error:
         raise InputError(str(error).rstrip("."), file=database.name) from None
     print(printable(f"{target.name} holds {_content(copied)}; it was read back and is intact."))
 
@@ -177,7 +176,7 @@ def run_restore(options: argparse.Namespace) -> None:
             _refuse_to_overwrite(database, options.force)
     try:
         copied = db.restore(backup, database)
-    except DatabaseProblem as error:
+    except basics.DatabaseProblem as error:
         raise InputError(str(error).rstrip("."), file=backup.name) from None
     print(printable(f"{database.name} holds {_content(copied)} of {backup.name}."))
     if copied.earlier is not None:
@@ -187,8 +186,8 @@ def run_restore(options: argparse.Namespace) -> None:
 def _database() -> Path:
     """Return the database file; InputError if it is PostgreSQL or the address is wrong."""
     try:
-        engine = db.connect(db.default_url(default_home()), make=False)
-    except DatabaseProblem as error:
+        engine = db.connect(db.default_url(workspace.default_home()), make=False)
+    except basics.DatabaseProblem as error:
         raise InputError(str(error).rstrip(".")) from None
     file = db.file_of(engine)
     engine.dispose()

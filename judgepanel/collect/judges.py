@@ -23,10 +23,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes import attributes, cells, errors
-from judgepanel.votes.companions import check_label_words
+from judgepanel.votes import attributes, cells, companions, errors, load
 from judgepanel.votes.errors import InputError, first_repeated, quote_value, unopened
-from judgepanel.votes.load import open_table
 from judgepanel.votes.table import RawTable
 
 PLACES = ("instruction", "response_a", "response_b")
@@ -294,7 +292,7 @@ def read_pairs(source: str | Path | bytes, name: str | None = None) -> Pairs:
         No id or text column, an empty or repeated id, an empty response, or a label, group or
         feature that reading the votes would refuse, after all judges had been paid.
     """
-    table = open_table(source, name)
+    table = load.open_table(source, name)
     with errors.in_file(table.name):
         instruction = _find(table.columns, INSTRUCTION_NAMES, "the instruction")
         first = _find(table.columns, FIRST_NAMES, "the first response")
@@ -328,7 +326,7 @@ def _known_in(table: RawTable) -> list[str]:
             attributes.feature_names(table, [column])
             attributes.typed_column(table, column, rows)
         elif column.lower() in cells.LABEL_NAMES[:5]:
-            check_label_words(table, column, (), cells.Vocabulary())
+            companions.check_label_words(table, column, (), cells.Vocabulary())
         elif column.lower() in cells.GROUP_NAMES[:2]:
             attributes.groups_in(table, column, rows)
         else:

@@ -46,14 +46,10 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.collect.judges import Judge, Pairs, Plan, dollars, filled
-from judgepanel.votes import outputs
+from judgepanel.votes import choices, load, outputs, records, roles
 from judgepanel.votes.cells import UNSTORABLE, is_number, shield, unshield
-from judgepanel.votes.choices import Choices
 from judgepanel.votes.errors import InputError, quote_value, require
-from judgepanel.votes.load import Loaded, build_votes
 from judgepanel.votes.outputs import PAIR, UNUSABLE, transcribed
-from judgepanel.votes.records import read_lines
-from judgepanel.votes.roles import guess_roles
 
 if TYPE_CHECKING:
     import httpx
@@ -673,7 +669,7 @@ NAMES = 20
 _OF_AN_OUTPUT = frozenset(("item_id", "judge", "order", "text", UNUSABLE))
 
 
-def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
+def votes_of(journal: Journal, pairs: Pairs) -> load.Loaded:
     """Votes read from a journal; an output that cannot be read is a missing vote with a reason.
 
     Labels, groups and features are those of the pairs as they are now. Items stand in the order of
@@ -691,8 +687,10 @@ def votes_of(journal: Journal, pairs: Pairs) -> Loaded:
     data = b"".join(
         _row_of(entry, pairs, place.get(unshield(entry["item_id"]))) for entry in journal.entries()
     )
-    table = transcribed(read_lines(data, FILE))
-    loaded = build_votes(table, guess_roles(table, Choices(), need_label=False), need_labels=False)
+    table = transcribed(records.read_lines(data, FILE))
+    loaded = load.build_votes(
+        table, roles.guess_roles(table, choices.Choices(), need_label=False), need_labels=False
+    )
     votes = loaded.votes
     places = [place.get(name, len(place)) for name in votes.item_ids]
     order = sorted(range(votes.n_items), key=lambda row: (places[row], votes.item_ids[row]))

@@ -54,10 +54,7 @@ from judgepanel.kernels.evaluation import Recipe
 from judgepanel.kernels.maps import sigmoid
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.models import panel as models
-from judgepanel.scoring.inference import LEVEL, sampling_variance, satterthwaite
-from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import CLIP
-from judgepanel.scoring.splits import Split, folds, stream, unit_codes
+from judgepanel.scoring import inference, interval, metrics, splits
 from judgepanel.studies.contract import Prepared, Settings
 from judgepanel.votes import MISSING
 
@@ -185,7 +182,7 @@ def threshold(losses: list[Losses], units: Ints, seed: int) -> Threshold:
     for loss in losses:
         np.add.at(gains, units[loss.rows], loss.gains(grid).T)
         np.add.at(times, units[loss.rows], 1.0)
-    rng = stream(seed, *_KEY)
+    rng = splits.stream(seed, *_KEY)
     half = rng.permutation(n_units) % 2 == 0
     first, second = (
         _taken(grid, gains[side & (times > 0)], times[side & (times > 0)]) for side in (half, ~half)
@@ -223,7 +220,7 @@ class AbsenceFigures:
     n_absent: int
     share: float
     nll: float
-    delta: Interval
+    delta: interval.Interval
     df: float
     item_sd: float
     main_nll: float
@@ -257,7 +254,7 @@ def figures_of(
         rises, panels, units[seen], draws=between, n_draws=n_draws, rule=rule
     )
     value = rises.mean(axis=1)
-    delta = Interval(value, value - reach, value + reach)
+    delta = interval.Interval(value, value - reach, value + reach)
     figures = [
         AbsenceFigures(
             n_absent=size,
@@ -288,13 +285,15 @@ def _uncertainty(
     averaged. ``rule`` is the distance of the rises under the panel's final threshold from these.
     """
     n_folds, n_items = of_panels.shape[0], rises.shape[1]
-    v = sampling_variance(rises, units)
+    v = inference.sampling_variance(rises, units)
     labels = (n_folds - 1) * of_panels.var(axis=0, ddof=1)
     known = v + draws / n_draws
     unknown = labels + draws
     total = known + unknown + rule**2
-    df = satterthwaite((known, unit_codes(units)[1] - 1), (unknown, n_folds - 1), (rule**2, np.inf))
-    quantile = distributions.t_ppf(0.5 + LEVEL / 2.0, df)
+    df = inference.satterthwaite(
+        (known, splits.unit_codes(units)[1] - 1), (unknown, n_folds - 1), (rule**2, np.inf)
+    )
+    quantile = distributions.t_ppf(0.5 + inference.LEVEL / 2.0, df)
     return np.asarray(quantile * np.sqrt(total)), df, np.sqrt(v * n_items)
 
 
@@ -366,7 +365,7 @@ def _probabilities(model: models.PanelModel, logits: Floats) -> Floats:
     if isinstance(shape, KnotShape):
         return np.stack([model.probabilities(arm) for arm in logits])
     params = np.array([shape.a, shape.b, shape.c])
-    return np.clip(sigmoid(apply_map(params, logits, shape.clip)), CLIP, 1.0 - CLIP)
+    return np.clip(sigmoid(apply_map(params, logits, shape.clip)), metrics.CLIP, 1.0 - metrics.CLIP)
 
 
 def _there(n_judges: int, absent: list[list[int]]) -> Floats:
@@ -400,7 +399,7 @@ def fallback_without(
     there = _there(len(weights), absent)
     present = ((np.abs(weights) * np.abs(signs)) @ there / np.abs(weights).sum()).T
     logits = ((weights * signs) @ there).T / fallback.temperature(present)
-    p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
+    p = np.clip(sigmoid(logits), metrics.CLIP, 1.0 - metrics.CLIP)
     return np.where(_empty(signs, there), panel.prior, p), 1.0 - present
 
 
@@ -478,8 +477,8 @@ def measure_absence(
     together: list[Losses] = []
     one_by_one = [[], *([j] for j in range(len(names)))], np.arange(len(names) + 1)
     all_rows, n_folds = np.arange(ballots.n_items), min(FOLDS, settings.most_splits)
-    for drawn in folds(ballots.units, all_rows, n_folds, seed=settings.seed, key=(_STREAM,)):
-        rng = stream(settings.seed, drawn.number, _STREAM)
+    for drawn in splits.folds(ballots.units, all_rows, n_folds, seed=settings.seed, key=(_STREAM,)):
+        rng = splits.stream(settings.seed, drawn.number, _STREAM)
         fitted = _fitted(ballots.of_items(drawn.calibration), panel, rng)
         for (absent, owner), losses in ((one_by_one, alone), (_at_once(panel, rng), together)):
             losses.append(_losses(ballots, drawn, fitted, panel, absent, owner, rng))
@@ -490,7 +489,7 @@ def measure_absence(
     at = {name: j for j, name in enumerate(model.judges)}
     fallback = None
     if limits.beyond < NEVER:
-        fallback = _fallback(ballots, panel, stream(settings.seed, FOLDS, _STREAM))
+        fallback = _fallback(ballots, panel, splits.stream(settings.seed, FOLDS, _STREAM))
     if fallback is not None:
         fallback = models.in_order(fallback, np.array(panel.places(model.judges)), limits.beyond)
     by_name = dict(zip(names, singles, strict=True))
@@ -571,7 +570,7 @@ def _sample_of_rows(rows: Ints, most: int, rng: np.random.Generator) -> Ints:
 
 def _losses(
     ballots: Ballots,
-    drawn: Split,
+    drawn: splits.Split,
     fitted: models.Mixture,
     panel: _Panel,
     absent: list[list[int]],
@@ -581,7 +580,7 @@ def _losses(
     """NLL of evaluation rows under every arm, by the panel's own rule and by the fallback."""
     most = max(_CELLS // len(absent), 50)
     rows = _sample_of_rows(drawn.evaluation, most, rng)
-    shared = _sample_of_rows(np.arange(ballots.n_items), most, stream(0, FOLDS, _STREAM))
+    shared = _sample_of_rows(np.arange(ballots.n_items), most, splits.stream(0, FOLDS, _STREAM))
     all_rows = np.concatenate([rows, shared])
     place = {name: column for column, name in enumerate(fitted.judges)}
     columns = np.array(panel.places(fitted.judges))

@@ -30,9 +30,7 @@ from judgepanel.decision import training_items
 from judgepanel.kernels.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
 from judgepanel.models.panel import Fallback, Member, Mixture, PanelModel, Rule
 from judgepanel.scoring.conformal import LEVELS
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contract import grouped_votes
-from judgepanel.studies.results import flat_row
+from judgepanel.studies import codec, contract, results
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import first_repeated, quote_value
@@ -78,7 +76,7 @@ def aggregator_content(model: PanelModel) -> dict[str, Any]:
     content = {"kind": rule.kind, "correct": list(model.correct), "voted": list(model.voted)}
     left_out = ("kind", "edges", *_NOT_HELD.get(rule.kind, ()))
     names = (field.name for field in fields(rule) if field.name not in left_out)
-    return content | {name: to_plain(getattr(rule, name)) for name in names}
+    return content | {name: codec.to_plain(getattr(rule, name)) for name in names}
 
 
 def calibrator_content(shape: Shape) -> dict[str, Any]:
@@ -269,7 +267,7 @@ def blocks_content(
     """Return what a panel file says about the items of the fit and about absent judges."""
     model = result.model
     parts = training_items.slices(
-        grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
+        contract.grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
     )
     fitted = fitted_items(votes, spec)
     known = dict.fromkeys((*model.judges, *result.left_out, *result.set_aside))
@@ -289,7 +287,7 @@ def blocks_content(
 def fitted_items(votes: VoteMatrix, spec: RecommendSpec) -> VoteMatrix:
     """Return the labelled items to which a panel is fitted."""
     fitted = training_items.fitting_votes(
-        grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
+        contract.grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
     )
     return fitted.with_items(fitted.labelled)
 
@@ -298,12 +296,12 @@ def absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[st
     """Return the block ``absence``; None if it was not measured for this panel."""
     if absence is None or absence.judges != judges:
         return None
-    content: dict[str, Any] = to_plain(absence)
+    content: dict[str, Any] = codec.to_plain(absence)
     del content["judges"], content["fallback"]
     for kind in ("single", "several"):
-        content[kind] = [to_plain(flat_row(row)) for row in getattr(absence, kind)]
+        content[kind] = [codec.to_plain(results.flat_row(row)) for row in getattr(absence, kind)]
     for group, row in zip(content["groups"], absence.groups, strict=True):
-        group["figures"] = to_plain(flat_row(row.figures))
+        group["figures"] = codec.to_plain(results.flat_row(row.figures))
     return content
 
 
@@ -428,7 +426,7 @@ def export_panel(
         "judges": list(model.judges),
         "grades": grades_content(model, fitted_items(votes, spec)),
         "members": members_content(model),
-        "fallback": model.fallback and {"kind": "one_coin", **to_plain(model.fallback)},
+        "fallback": model.fallback and {"kind": "one_coin", **codec.to_plain(model.fallback)},
         "prior": model.prior,
         "n_fit": model.n_fit,
         **blocks_content(result, votes, spec),
@@ -450,9 +448,9 @@ def export_panel(
                 f"{_PICKED if result.instead_of else ''}"
             ),
         },
-        "checks": [to_plain(check) for check in (*checks, *_position_check(result))],
+        "checks": [codec.to_plain(check) for check in (*checks, *_position_check(result))],
         **{name: list(getattr(result, name)) for name in ("left_out", "set_aside", "warnings")},
-        "spec": to_plain(spec),
+        "spec": codec.to_plain(spec),
     }
     _validate(content)
     return content

@@ -50,24 +50,18 @@ from judgepanel.decision.recommend_result import (
     within,
 )
 from judgepanel.decision.training_items import held_out_warnings
-from judgepanel.kernels.aggregation import Aggregator
-from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels import aggregation, calibration
 from judgepanel.kernels.threads import threads
 from judgepanel.models.panel import Mixture, PanelModel, mixture_of
-from judgepanel.scoring.descriptive import allow_difference, between, one_more_error
+from judgepanel.scoring import descriptive, splits
 from judgepanel.scoring.inference import MARGIN, Verdict, labels_to_settle, verdict
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.splits import Split
-from judgepanel.studies import accumulate
-from judgepanel.studies.common import errs_rarely, not_fitted, run_warnings, splits_of
+from judgepanel.studies import accumulate, common, results
 from judgepanel.studies.contract import REACH, Chunk, Extend, Prepared, Study, grouped_votes
 from judgepanel.studies.panel import recommended
-from judgepanel.studies.results import by_split, combine_into, frozen
 from judgepanel.studies.runner import one_thread
 from judgepanel.studies.trust.selective import SureSums, sure_decisions, sure_levels, sure_sums
-from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.checks import find_repeats, reversal
-from judgepanel.votes.matrix import cached
+from judgepanel.votes import InputError, VoteMatrix, checks, matrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +103,7 @@ def readings_of(
     :func:`fields_of` fills in the figures that depend on a preference.
     """
     totals, taken = scores.tally, scores.taken
-    units, rare = prepared.ballots.units, errs_rarely(prepared)
+    units, rare = prepared.ballots.units, common.errs_rarely(prepared)
     n, prefers = len(candidates), [prefer for prefer, _, _ in final.choices.all]
     sure, sure_right = sure_levels(scores.sure, totals, units)
     judges = _by_accuracy(prepared)
@@ -201,7 +195,7 @@ def _one_more_error(
     item_means, _ = totals.item_means()
     extra = np.zeros(totals.n_arms + 1)
     for block in arms:
-        extra[block] = one_more_error(item_means[0, 0, block], estimated.units)
+        extra[block] = descriptive.one_more_error(item_means[0, 0, block], estimated.units)
     return extra
 
 
@@ -223,8 +217,8 @@ def _against(
         nll = item_means[0, 0, block]
         nll -= own
         difference = estimated(nll, split_nll[:, block] - split_nll[:, [arm]])
-        doubt = between(extra[block], extra[arm]) * nll.any(axis=1)
-        fitted.append(allow_difference(difference, doubt))
+        doubt = descriptive.between(extra[block], extra[arm]) * nll.any(axis=1)
+        fitted.append(descriptive.allow_difference(difference, doubt))
     return Interval.joined(map(Interval.of, fitted)), np.concatenate([each.p for each in fitted])
 
 
@@ -263,7 +257,7 @@ def _size(final: FinalChoice, panel: Bools) -> dict[str, Any]:
     return {"k": int(panel.sum()), "cost": cost}
 
 
-REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
+REFERENCE: tuple[str, aggregation.Aggregator, calibration.Calibrator] = ("all", "one_coin", "beta")
 """The reference of the recommendation: the paper's default, all judges with one-coin + beta."""
 
 
@@ -443,7 +437,7 @@ def reference_of(candidates: Sequence[recommended.Candidate | CandidateFigures])
     raise ValueError("the reference is not among the candidates")
 
 
-@cached(32)
+@matrix.cached(32)
 def _members(
     votes: VoteMatrix, spec: RecommendSpec, positions: tuple[int, ...]
 ) -> tuple[PanelModel, ...]:
@@ -478,7 +472,7 @@ def fitted_panel(
     return mixture_of([models[i] for i in members], weights[members].tolist())
 
 
-@cached(4)
+@matrix.cached(4)
 def _absence(
     votes: VoteMatrix, spec: RecommendSpec, model: Mixture, n_splits: int
 ) -> Absence | None:
@@ -501,7 +495,7 @@ _LARGE = 10_000_000
 _THREADS = 2
 
 
-@frozen
+@results.frozen
 class Scores:
     """Scores of the candidates in S splits, and of each preference's choice, one arm each.
 
@@ -514,8 +508,8 @@ class Scores:
 
     tally: accumulate.Tally
     sure: SureSums
-    taken: Ints = by_split()
-    averages: tuple[recommended.Averaged, ...] = by_split()
+    taken: Ints = results.by_split()
+    averages: tuple[recommended.Averaged, ...] = results.by_split()
 
 
 def run_chunk(
@@ -531,7 +525,7 @@ def run_chunk(
     is_default = shared_run(spec) == RecommendSpec(settings=spec.settings)
     has_averages = is_default and recommended.fits_memory(ballots.n_items, spec.settings)
 
-    def arms(drawn: Split) -> tuple[Split, accumulate.Arms]:
+    def arms(drawn: splits.Split) -> tuple[splits.Split, accumulate.Arms]:
         held = recommended.compete(
             ballots, drawn, contest.choices, contest.terms, n_choices=contest.n_readings
         )
@@ -563,7 +557,7 @@ def run_chunk(
         )
 
     totals = accumulate.tally(
-        (arms(drawn) for drawn in splits_of(contest.prepared, spec.settings, chunk)),
+        (arms(drawn) for drawn in common.splits_of(contest.prepared, spec.settings, chunk)),
         n_items=ballots.n_items,
         reference=reference_of(candidates),
         seed=spec.settings.seed,
@@ -575,7 +569,7 @@ def run_chunk(
         return scores
     return replace(
         scores,
-        sure=combine_into(into.sure, scores.sure),
+        sure=results.combine_into(into.sure, scores.sure),
         taken=np.concatenate([into.taken, scores.taken]),
         averages=into.averages + scores.averages,
     )
@@ -622,7 +616,7 @@ def _choose(
     )
 
 
-@cached(4)
+@matrix.cached(4)
 def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     """Return the final choice, cached by votes and spec so that partial results share it."""
     contest = contest_of(votes, spec)
@@ -669,8 +663,8 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
         **fields_of(candidates, reading, model, prepared.judges, prepared.ballots.n_items),
         absence=None,
         set_aside=prepared.oriented.set_aside,
-        repeats=find_repeats(grouped).repeats,
-        reversed_votes="" if spec.settings.judges else reversal(votes),
+        repeats=checks.find_repeats(grouped).repeats,
+        reversed_votes="" if spec.settings.judges else checks.reversal(votes),
         readings=readings,
         positions=positions[: len(listed)],
         instead_of=None,
@@ -695,7 +689,7 @@ def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
     sizes = np.array([final.size(final.choices.all[place][2]) for place in (best, lean)])
     if (sizes[1] > (1.0 - SAVES) * sizes[0]).all():
         return True
-    rare = errs_rarely(contest.prepared)
+    rare = common.errs_rarely(contest.prepared)
     cards = [slice(n + place, n + place + 1) for place in (best, lean)]
     extra = _one_more_error(totals, estimated, cards) * rare
     loss = _against(totals, estimated, n + best, extra, cards[1:])[0][0]
@@ -708,10 +702,10 @@ def _warnings(contest: Contest, totals: accumulate.Tally) -> tuple[str, ...]:
     n_replaced = int(totals.replaced.sum())
     n_fits = len(totals.numbers) * len(contest.choices.all())
     alone = "There is only one judge, so there is nothing to choose among judges."
-    return run_warnings(
+    return common.run_warnings(
         contest.prepared,
         totals,
-        not_fitted("Calibrators", f"{n_replaced} of {n_fits} fits") if n_replaced else "",
+        common.not_fitted("Calibrators", f"{n_replaced} of {n_fits} fits") if n_replaced else "",
         alone if contest.prepared.ballots.n_judges == 1 else "",
         allowed=True,
     )

@@ -70,9 +70,7 @@ from judgepanel.studies.panel.recommended import (
     candidates_of,
 )
 from judgepanel.studies.results import Declared, column, flat_row, frozen, json_values, scalars
-from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.checks import Repeats
-from judgepanel.votes.matrix import cached
+from judgepanel.votes import InputError, VoteMatrix, checks, matrix
 
 Preference = Literal[
     "nll", "lean", "single", "everyone", "robust", "simplest", "cheapest", "fewest"
@@ -440,7 +438,7 @@ class Recommendation(Declared):
     seed: int
     measures_coding: bool
     position: ConstantPosition | None
-    repeats: Repeats
+    repeats: checks.Repeats
     reversed_votes: str
     readings: tuple[Reading, ...]
     positions: tuple[ConstantPosition, ...]
@@ -698,7 +696,7 @@ def shared_run(spec: RecommendSpec) -> RecommendSpec:
     return replace(spec, prefer=prefer, price=PRICE, candidate="")
 
 
-@cached(4)
+@matrix.cached(4)
 def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
     fitting = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
     prepared = prepare(fitting, spec.settings)

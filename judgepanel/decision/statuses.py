@@ -16,8 +16,7 @@ import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels import aggregation, ballots, joint, redundancy
-from judgepanel.scoring.inference import labels_to_settle
-from judgepanel.scoring.interval import Interval
+from judgepanel.scoring import inference, interval
 from judgepanel.studies.contract import Prepared, prepare
 from judgepanel.studies.decide.value import JudgeValue, Value, ValueSpec
 from judgepanel.studies.understand.judge_table import drop_reason, legible, to_drop
@@ -105,7 +104,7 @@ def _unsettled(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
     if not math.isfinite(judge.value.lo):
         return JudgeStatus(judge.judge, "unsettled", "Not enough splits yet to say.", None)
     alone, reach = float(judge.value.value), float(judge.value.hi - judge.value.lo) / 2.0
-    needed = labels_to_settle(alone, reach, 0.0, result.n_items)
+    needed = inference.labels_to_settle(alone, reach, 0.0, result.n_items)
     most = MOST_LABELS * result.n_items
     labels = needed if alone != 0.0 and needed <= most else None
     settled = f"more than {most:,} labelled items would be needed"
@@ -142,7 +141,7 @@ def _together(result: Value) -> str:
     )
 
 
-def _nats(estimate: Interval) -> str:
+def _nats(estimate: interval.Interval) -> str:
     value, lo, hi = estimate
     return f"{value:+z.4f} [{lo:+z.4f}, {hi:+z.4f}]"
 

@@ -60,10 +60,7 @@ from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.kernels.maps import column_blocks
 from judgepanel.models.panel import Mixture
-from judgepanel.scoring import conformal
-from judgepanel.scoring.clustered import design_effect, fisher, unit_counts
-from judgepanel.scoring.inference import holm
-from judgepanel.scoring.splits import stream, subsplit
+from judgepanel.scoring import clustered, conformal, inference, splits
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed, quote_value
 
@@ -279,7 +276,7 @@ def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:
         return Slices(votes, None)
     units = votes.units
     labelled = np.flatnonzero(votes.labelled)
-    _, held = subsplit(units, labelled, fraction=1.0 - share, seed=seed, key=_KEY)
+    _, held = splits.subsplit(units, labelled, fraction=1.0 - share, seed=seed, key=_KEY)
     away = np.isin(units, units[held])
     return Slices(votes.with_items(~away), votes.with_items(held))
 
@@ -310,7 +307,7 @@ def one_each(held: VoteMatrix) -> NDArray[np.int64]:
     run was already used to draw the slice, and neither votes nor labels are used.
     """
     units = held.units
-    rng = stream(0, *_ONE_EACH_KEY)
+    rng = splits.stream(0, *_ONE_EACH_KEY)
     order = rng.permutation(held.n_items)
     _, first = np.unique(units[order], return_index=True)
     return np.asarray(np.sort(order[first]))
@@ -515,7 +512,7 @@ def drift_of(
             gaps.append((abs(a - b), _by_chance(a, b, *trials[:, j])))
     if whole:
         rows += _votes_an_item(before, now)
-    adjusted = holm([row.p for row in rows]).tolist()
+    adjusted = inference.holm([row.p for row in rows]).tolist()
     changes = [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
     mean = np.mean(gaps, axis=0) if gaps else np.zeros(2)
     return Drift(tuple(changes), float(mean[0]), float(mean[1]))
@@ -602,8 +599,8 @@ def _effects(right: Bools, tried: Bools, units: Ints) -> Floats:
     """Design effect (n_judges,) of each share of ``right`` among ``tried``, both (n, n_judges)."""
     effects = np.empty(right.shape[1])
     for block in column_blocks(len(effects), len(right), _CELLS):
-        counts = unit_counts(right[:, block], tried[:, block], units)
-        effects[block] = design_effect(counts, counts.share())
+        counts = clustered.unit_counts(right[:, block], tried[:, block], units)
+        effects[block] = clustered.design_effect(counts, counts.share())
     return effects
 
 
@@ -648,7 +645,7 @@ def _fisher(
     total: Any = trials + new_trials
     row, few = hits + new_hits, total <= _EXACT
     result = np.empty(len(total))
-    for p_values, some in ((fisher, few), (_normal_p, ~few)):
+    for p_values, some in ((clustered.fisher, few), (_normal_p, ~few)):
         if some.any():
             result[some] = p_values(new_hits[some], row[some], new_trials[some], total[some])
     return result, np.stack([trials, new_trials])

@@ -15,13 +15,12 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
 from judgepanel.studies.codec import unpack
-from judgepanel.votes import grades, layouts, limits, reading
+from judgepanel.votes import grades, layouts, limits, matrix, reading
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.choices import Choices, roles_text
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import Loaded, build_votes, open_table, prepared
-from judgepanel.votes.matrix import Task
 from judgepanel.votes.roles import ColumnRole, RoleName, Roles, guess_roles
 from judgepanel.votes.table import Coverage, RawTable
 
@@ -118,7 +117,7 @@ class Preview:
     columns: tuple[ColumnPreview, ...]
     n_columns: int
     n_rows: int
-    task: Task | None = None
+    task: matrix.Task | None = None
     sure: bool = False
     label_file: tuple[str, ...] = ()
     words: tuple[tuple[str, int], ...] = ()

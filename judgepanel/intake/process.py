@@ -27,9 +27,8 @@ import judgepanel
 from judgepanel.intake.answer import MAX_ANSWER, Answer, Ask, BadAnswer, Refusal, unpacked
 from judgepanel.intake.reader import Limits, out_of_memory
 from judgepanel.studies.codec import to_plain
-from judgepanel.votes import errors, limits
+from judgepanel.votes import errors, formats, limits
 from judgepanel.votes.errors import InputError, documentation
-from judgepanel.votes.formats import check_bytes
 
 _PIECE = 1 << 20
 _STANDBY_SECONDS = 600.0
@@ -120,7 +119,7 @@ class ReaderProcess:
         """
         for name, data in zip(ask.names, files, strict=True):
             with errors.in_file(name):
-                check_bytes(len(data))
+                formats.check_bytes(len(data))
         self._name = ask.votes
         self._process = _STANDBY.take()
         self._ends = time.monotonic() + limits.READER_WALL_SECONDS

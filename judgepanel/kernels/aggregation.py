@@ -14,11 +14,9 @@ from typing import Literal, cast, get_args
 import numpy as np
 
 from judgepanel.arrays import Ints
-from judgepanel.kernels import joint, prefixes
+from judgepanel.kernels import graded, joint, prefixes, threads
 from judgepanel.kernels.ballots import Ballots, digest_of
 from judgepanel.kernels.dawid_skene import dawid_skene, dawid_skene_semi
-from judgepanel.kernels.graded import graded_scores, joint_graded
-from judgepanel.kernels.threads import SHARED
 from judgepanel.scoring.splits import Split
 
 Ridge = Literal["stacking", "joint", "stacking_monotone", "joint_monotone"]
@@ -77,7 +75,7 @@ def panel_scores(
     ``seed`` and ``key`` determine the folds of cross-fitted aggregators.
     """
     if aggregator == "one_coin_graded":
-        return graded_scores(ballots, split, ks, ranking=ranking, own_label=own_label)
+        return graded.graded_scores(ballots, split, ks, ranking=ranking, own_label=own_label)
     if not cross_fits(aggregator):
         closed = cast(prefixes.ClosedForm, aggregator)
         return prefixes.prefix_scores(
@@ -87,7 +85,7 @@ def panel_scores(
         prefixes.cross_fitted,
         ballots,
         split,
-        kernel=joint_graded if aggregator == "joint_graded" else KERNELS[aggregator],
+        kernel=graded.joint_graded if aggregator == "joint_graded" else KERNELS[aggregator],
         ranking=ranking,
         own_label=own_label,
         seed=seed,
@@ -102,12 +100,12 @@ def panel_scores(
     apart = aggregator not in _TOGETHER and ballots.n_judges <= joint.MOST_JUDGES
     sizes = ks.tolist()
     groups = [(k,) for k in sizes] if apart else [tuple(sizes)]
-    known = {group: SHARED.find(split.number, (*case, group)) for group in groups}
+    known = {group: threads.SHARED.find(split.number, (*case, group)) for group in groups}
     missing = [group for group in groups if known[group] is None]
     if missing:
         scores = fit(ks=np.array(list(chain.from_iterable(missing)), dtype=np.int64))
         for column, group in enumerate(missing):
             part = scores.of_size(column) if apart else scores
-            SHARED.keep(split.number, (*case, group), part, part.nbytes)
+            threads.SHARED.keep(split.number, (*case, group), part, part.nbytes)
             known[group] = part
     return prefixes.PrefixScores.joined([known[group] for group in groups])

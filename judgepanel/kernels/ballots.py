@@ -31,8 +31,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from judgepanel.arrays import Floats, Votes
-from judgepanel.scoring.metrics import null_logit
-from judgepanel.scoring.splits import unit_codes
+from judgepanel.scoring import metrics, splits
 
 Sparse: TypeAlias = "scipy.sparse.csr_array[Any, tuple[int, int]]"
 Cells: TypeAlias = "NDArray[np.int8] | Sparse"
@@ -167,11 +166,11 @@ class Ballots:
     def of_items(self, items: NDArray[np.int64]) -> Ballots:
         """Return some of the labelled items, with their groups numbered from 0."""
         part = self._part(items, "votes", "signs", "ties", "margins")
-        return replace(part, units=unit_codes(self.units[items])[0])
+        return replace(part, units=splits.unit_codes(self.units[items])[0])
 
     def null_logit(self, rows: NDArray[np.int64]) -> float:
         """Return the logit of the base rate of the labels of some items."""
-        return null_logit(float(np.mean(self.signs[rows] > 0)), symmetric=self.symmetric)
+        return metrics.null_logit(float(np.mean(self.signs[rows] > 0)), symmetric=self.symmetric)
 
     @property
     def n_items(self) -> int:

@@ -41,8 +41,7 @@ from judgepanel.kernels.calibration import CROSS_VALIDATED, CalibrationFit, Cali
 from judgepanel.kernels.maps import column_blocks, item_blocks, sigmoid
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores, Ranking, places_in
 from judgepanel.kernels.threads import both
-from judgepanel.scoring import metrics
-from judgepanel.scoring.conformal import LEVELS, Kinds, nonconformity, set_kinds, threshold
+from judgepanel.scoring import conformal, metrics
 from judgepanel.scoring.splits import Split, fold_of, folds, subsplit, unit_codes
 
 _CONSTANTS = 4_096
@@ -749,7 +748,7 @@ class PipelineScores:
     """
 
     logits: Floats
-    kinds: Kinds
+    kinds: conformal.Kinds
     n_slice: int
     null_nll: float
     constant_nll: Floats
@@ -785,13 +784,13 @@ def evaluate_pipeline(
     logits = np.stack([raw, corrected, calibrated, final[:, cut:], alone], axis=1)
     # Sets use the clipped probability, which is the one that is displayed.
     p = np.clip(sigmoid(final[:-1]), metrics.CLIP, 1.0 - metrics.CLIP)
-    slice_scores = nonconformity(p[:, :cut], (ballots.signs[hold] > 0).astype(np.int64))
-    limits = [threshold(slice_scores, level)[:, None] for level in LEVELS]
+    slice_scores = conformal.nonconformity(p[:, :cut], (ballots.signs[hold] > 0).astype(np.int64))
+    limits = [conformal.threshold(slice_scores, level)[:, None] for level in conformal.LEVELS]
     signs = ballots.signs[split.evaluation].astype(np.float64)
     null = ballots.null_logit(split.calibration)
     return PipelineScores(
         logits=logits[:-1],
-        kinds=np.stack([set_kinds(p[:, cut:], limit, limit) for limit in limits]),
+        kinds=np.stack([conformal.set_kinds(p[:, cut:], limit, limit) for limit in limits]),
         n_slice=len(hold),
         null_nll=float(metrics.mean_nll(np.full(len(signs), null), signs)),
         constant_nll=metrics.mean_nll(logits[-1], signs),

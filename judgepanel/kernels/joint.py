@@ -48,14 +48,10 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.kernels import ballots as cells
-from judgepanel.kernels import ridge
+from judgepanel.kernels import maps, redundancy, ridge, threads
 from judgepanel.kernels.ballots import Ballots, Cells
-from judgepanel.kernels.maps import softplus
 from judgepanel.kernels.prefixes import Fit, Ranking, counts, one_coin_weight, rank
-from judgepanel.kernels.redundancy import error_counts
-from judgepanel.kernels.threads import each
-from judgepanel.scoring.clustered import below_half_p, unit_counts
-from judgepanel.scoring.splits import are_single, unit_codes
+from judgepanel.scoring import clustered, splits
 
 PROTOTYPES = 150
 DIRECTIONS = 50
@@ -149,7 +145,7 @@ def copies(votes: Cells, signs: NDArray[np.int8]) -> Bools | None:
     n_items, k = votes.shape
     if not 2 <= k <= MOST_JUDGES or n_items < LEAST_ITEMS:
         return None
-    counts = error_counts(votes, signs)
+    counts = redundancy.error_counts(votes, signs)
     n, wrong = counts.joint, counts.wrong
     enough = (n >= LEAST_ITEMS) & (wrong >= LEAST_CASES) & (n - wrong >= LEAST_CASES)
     enough &= enough.T
@@ -354,7 +350,7 @@ def features(
         alike, directions = agreement_among(votes, weights * np.sqrt(shares))
         directions = directions * np.sqrt(float(k))
     times = np.ones(len(rows))
-    if distinct and isinstance(votes, np.ndarray) and are_single(units):
+    if distinct and isinstance(votes, np.ndarray) and splits.are_single(units):
         some, times = _distinct_rows(votes, labels)
         votes, labels, units, signs = votes[some], labels[some], units[some], signs[some]
     right = cells.signed(votes, labels)
@@ -398,7 +394,7 @@ def below_chance(right: Cells, units: Ints) -> NDArray[np.bool_]:
     below = np.zeros(right.shape[1], dtype=bool)
     for start in range(0, len(below), _COLUMNS):
         block = cells.dense_of(right[:, start : start + _COLUMNS])
-        p = below_half_p(unit_counts(block > 0, block != 0, units))
+        p = clustered.below_half_p(clustered.unit_counts(block > 0, block != 0, units))
         below[start : start + _COLUMNS] = p < BELOW
     return below
 
@@ -491,9 +487,9 @@ def left_out_margins(
     ``right`` (n, k) is +1 where a vote was right, -1 where it was wrong; ``correct`` and ``voted``
     (k,) are its counts, ``shares`` (k,) is what each judge counts.
     """
-    if are_single(units):
+    if splits.are_single(units):
         return _alone(right, correct, voted, shares)
-    codes, _ = unit_codes(units)
+    codes, _ = splits.unit_codes(units)
     member = scipy.sparse.csr_array((np.ones(len(units)), (codes, np.arange(len(units)))))
 
     def of_unit(cell: Floats) -> Floats:
@@ -660,7 +656,7 @@ def _fit_sizes(
 
     batches = list(_batches(problems, ks, of_one_size=form.monotone))
     models: dict[tuple[int, _Left], _Model] = {}
-    for batch, result in zip(batches, each(fitted, batches), strict=True):
+    for batch, result in zip(batches, threads.each(fitted, batches), strict=True):
         models.update(zip(batch, result, strict=True))
     ridges = np.asarray(Cs, dtype=np.float64)
 
@@ -672,7 +668,7 @@ def _fit_sizes(
             panels.append(_average(ballots, fit, models[k, own], by_fold, ridges))
         return panels
 
-    return each(averaged, range(len(fits)))
+    return threads.each(averaged, range(len(fits)))
 
 
 _Left = frozenset[int]
@@ -688,7 +684,7 @@ def _records(
     def record(rows: Ints) -> Record:
         return Record.of(ballots, rows, rank(ballots, rows, ranking)[: max(ks)], compared)
 
-    return dict(zip(problems, each(record, list(problems.values())), strict=True))
+    return dict(zip(problems, threads.each(record, list(problems.values())), strict=True))
 
 
 def _plan(
@@ -796,7 +792,7 @@ def _average(
         seen = ballots.part(rows, model.judges)
         some = cells.has_votes(seen)
         margins = model.logits(seen[some]) * ballots.signs[rows[some]]
-        total += softplus(-margins).sum(axis=1)
+        total += maps.softplus(-margins).sum(axis=1)
         scored += len(margins[0])
     shares = np.exp(total.min() - total) if scored else np.eye(len(Cs))[0]
     shares /= shares.sum()

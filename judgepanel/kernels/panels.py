@@ -61,15 +61,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints, Votes
-from judgepanel.kernels import joint, prefixes
+from judgepanel.kernels import evaluation, joint, prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator, MapFit
-from judgepanel.kernels.evaluation import calibrate
 from judgepanel.kernels.maps import column_blocks, sigmoid
 from judgepanel.kernels.ridge import DenseDesign, Prior, minimise, solve_path
 from judgepanel.kernels.subsets import CELLS, Additions, SubsetTrial, by_folds, subset_trial
-from judgepanel.scoring.metrics import item_nll, single_product
-from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.scoring import metrics, splits
 
 LEAST_SHARE = 0.01
 OWN_SHARE = 0.05
@@ -404,14 +402,14 @@ INNER_FOLDS = 3
 Panels: TypeAlias = "_ClosedPanels | _JointPanels"
 
 
-def choice_folds(ballots: Ballots, split: Split, seed: int) -> list[Split]:
+def choice_folds(ballots: Ballots, split: splits.Split, seed: int) -> list[splits.Split]:
     """Return the folds of the calibration rows in which panels of a split are cross-fitted."""
     key = (split.number, 4)
-    return folds(ballots.units, split.calibration, prefixes.N_FOLDS, seed=seed, key=key)
+    return splits.folds(ballots.units, split.calibration, prefixes.N_FOLDS, seed=seed, key=key)
 
 
 def panels_of(
-    ballots: Ballots, split: Split, aggregator: Valued, calibrator: Calibrator, *, seed: int
+    ballots: Ballots, split: splits.Split, aggregator: Valued, calibrator: Calibrator, *, seed: int
 ) -> Panels:
     """Return panels for an aggregator of ``VALUED`` and any calibrator."""
     if aggregator == "joint":
@@ -430,7 +428,7 @@ class Fits:
 @dataclass(frozen=True, eq=False)
 class _ClosedPanels:
     ballots: Ballots
-    split: Split
+    split: splits.Split
     aggregator: prefixes.ClosedForm
     calibrator: Calibrator
     seed: int
@@ -456,7 +454,7 @@ class _ClosedPanels:
         scores = self._trial.scores(masks)
         if inside is not None:
             pieces = choice_folds(self.ballots, self.split, self.seed)
-            fold = fold_of(pieces, self.ballots.n_items)[self.split.calibration]
+            fold = splits.fold_of(pieces, self.ballots.n_items)[self.split.calibration]
             logits, empty = scores.calibration.copy(), scores.calibration_empty.copy()
             for number, chosen in enumerate(inside):
                 result, none = self._trial.learn.scores(chosen)
@@ -479,7 +477,7 @@ class _ClosedPanels:
 @dataclass(frozen=True, eq=False)
 class _JointPanels:
     ballots: Ballots
-    split: Split
+    split: splits.Split
     calibrator: Calibrator
     seed: int
     fits: Fits = field(default_factory=Fits)
@@ -488,7 +486,7 @@ class _JointPanels:
     def _plan(self) -> list[prefixes.Fit]:
         """Return the fit that scores evaluation rows, then those for calibration rows if needed."""
         pieces = choice_folds(self.ballots, self.split, self.seed)
-        place = fold_of(pieces, self.ballots.n_items)
+        place = splits.fold_of(pieces, self.ballots.n_items)
         sides = [self.split, *(pieces if self.calibrator != "none" else [])]
         return [prefixes.Fit(p.calibration, p.evaluation, place[p.calibration]) for p in sides]
 
@@ -551,11 +549,11 @@ class _JointPanels:
         full = self._held[0 if fold is None else 1 + fold]
         ridge = full.Cs[[int(np.argmax(full.shares))]]
         total = np.zeros(self.ballots.n_judges)
-        for piece in folds(self.ballots.units, rows, INNER_FOLDS, seed=self.seed, key=key):
+        for piece in splits.folds(self.ballots.units, rows, INNER_FOLDS, seed=self.seed, key=key):
             held = held_at(self.ballots, piece.calibration, ridge, np.ones(1))
             signs = self.ballots.signs[piece.evaluation].astype(np.float64)
-            less = item_nll(held.without_each(piece.evaluation), signs)
-            total += (less - item_nll(held.all_judges(piece.evaluation), signs)).sum(axis=1)
+            less = metrics.item_nll(held.without_each(piece.evaluation), signs)
+            total += (less - metrics.item_nll(held.all_judges(piece.evaluation), signs)).sum(axis=1)
         return np.asarray(total / len(rows))
 
     def _joined(
@@ -585,7 +583,7 @@ def _calibrated(panels: Panels, scores: prefixes.PrefixScores) -> Floats:
     name = panels.calibrator
     if not len(scores.evaluation):
         return np.zeros((0, len(panels.split.evaluation)))
-    fitted = calibrate(panels.ballots, panels.split, scores, (name,))
+    fitted = evaluation.calibrate(panels.ballots, panels.split, scores, (name,))
     panels.fits.made += len(scores.evaluation)
     panels.fits.replaced += int(fitted.maps[name].replaced.sum())
     return fitted.logits_of(name)
@@ -607,7 +605,7 @@ def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
 
 def _without_votes(ballots: Ballots, masks: Bools, rows: Ints) -> Bools:
     """Mask (B, n_rows) of rows on which no judge of a panel voted."""
-    return np.asarray(single_product(masks, (ballots.votes[rows] != 0).T) == 0.0)
+    return np.asarray(metrics.single_product(masks, (ballots.votes[rows] != 0).T) == 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -664,13 +662,13 @@ def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Ints) -> Sampled:
     for number, order in enumerate(orders):
         ks, judges = np.arange(1, len(order) + 1), np.arange(ballots.n_judges)
         scores = prefixes.PrefixScores(ks, judges, *learn.along(order), *held.along(order))
-        fitted = calibrate(ballots, split, scores, (trial.calibrator,), near=near)
+        fitted = evaluation.calibrate(ballots, split, scores, (trial.calibrator,), near=near)
         map_ = fitted.maps[trial.calibrator]
         near = map_.params if isinstance(map_, MapFit) else None
         n_fits, replaced = n_fits + len(order), replaced + int(map_.replaced.sum())
         logits = fitted.logits_of(trial.calibrator)
         start = np.full((1, len(signs)), fitted.null)
-        nll = item_nll(np.concatenate([start, logits]), signs)
+        nll = metrics.item_nll(np.concatenate([start, logits]), signs)
         gains = nll[:-1] - nll[1:]
         items[order] += gains
         means[number, order] = gains.mean(axis=1)
@@ -694,7 +692,7 @@ class _Players:
         if np.all(alone):
             return cls(tuple(additions.parts), additions.voted.T, additions.prior)
         parts = tuple(member @ part for part in additions.parts)
-        voted = single_product(member, additions.voted.T) > 0.0
+        voted = metrics.single_product(member, additions.voted.T) > 0.0
         return cls(parts, voted, additions.prior)
 
     def along(self, order: Ints) -> tuple[Floats, Bools]:

@@ -17,8 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.ballots import Cells, signed
-from judgepanel.kernels.maps import column_blocks
+from judgepanel.kernels import ballots, maps
 from judgepanel.scoring.metrics import single_product
 
 PRIOR_ITEMS = 50.0
@@ -56,11 +55,11 @@ class ErrorCorrelation:
     spread: float
 
 
-def error_counts(votes: Cells, signs: NDArray[np.int8]) -> ErrorCounts:
+def error_counts(votes: ballots.Cells, signs: NDArray[np.int8]) -> ErrorCounts:
     """Return exact counts; ``votes`` (n_items, n_judges) in {-1, 0 missing, 1}, ``signs`` (n,)."""
     n_judges = votes.shape[1]
     joint, wrong, both = (np.zeros((n_judges, n_judges)) for _ in range(3))
-    for block in column_blocks(len(signs), n_judges, _BLOCK_CELLS):
+    for block in maps.column_blocks(len(signs), n_judges, _BLOCK_CELLS):
         voted, wrongly = _marks(votes[block], signs[block])
         joint += _dense(single_product(voted.T, voted))
         wrong += _dense(single_product(wrongly.T, voted))
@@ -68,12 +67,12 @@ def error_counts(votes: Cells, signs: NDArray[np.int8]) -> ErrorCounts:
     return ErrorCounts(joint, wrong, both)
 
 
-def _marks(votes: Cells, signs: NDArray[np.int8]) -> tuple[Any, Any]:
+def _marks(votes: ballots.Cells, signs: NDArray[np.int8]) -> tuple[Any, Any]:
     """Return where votes are, and where they are wrong."""
     if isinstance(votes, np.ndarray):
         held = votes != 0
         return _matrix(held), _matrix(held & (votes != signs[:, None]))
-    wrongly = signed(votes, signs) < 0.0
+    wrongly = ballots.signed(votes, signs) < 0.0
     return abs(votes).astype(np.float32), wrongly.astype(np.float32)
 
 

@@ -50,8 +50,7 @@ from judgepanel.kernels.calibration import Calibrator, MapFit
 from judgepanel.kernels.evaluation import calibrate, summed_nll
 from judgepanel.kernels.maps import column_blocks
 from judgepanel.kernels.redundancy import error_correlation, error_counts
-from judgepanel.scoring.metrics import single_product
-from judgepanel.scoring.splits import Split, folds, subsplit
+from judgepanel.scoring import metrics, splits
 
 CELLS = 2_000_000
 LEARN_SHARE = 0.7
@@ -83,7 +82,7 @@ class Additions:
         fewest = int(masks.sum(axis=1).min(initial=n_judges))
         rows = np.flatnonzero(self.voted.sum(axis=1) <= n_judges - fewest)
         if len(rows):
-            empty[:, rows] = single_product(masks, self.voted[rows].T) == 0.0
+            empty[:, rows] = metrics.single_product(masks, self.voted[rows].T) == 0.0
             logits[empty] = 0.0
         return logits, empty
 
@@ -93,7 +92,7 @@ class SubsetTrial:
     """Subsets refitted on the calibration side of a split and scored on the other side."""
 
     ballots: Ballots
-    split: Split
+    split: splits.Split
     calibrator: Calibrator
     learn: Additions
     held: Additions
@@ -122,7 +121,7 @@ class SubsetTrial:
 
 
 def subset_trial(
-    ballots: Ballots, split: Split, aggregator: prefixes.ClosedForm, calibrator: Calibrator
+    ballots: Ballots, split: splits.Split, aggregator: prefixes.ClosedForm, calibrator: Calibrator
 ) -> SubsetTrial:
     """Return a trial with weights from the calibration rows; their own units are left out there."""
     rows = split.calibration
@@ -191,7 +190,7 @@ def by_folds(
     key: tuple[int, ...],
 ) -> Comparison:
     """Compare on inner folds of these rows, units whole; folds from ``SeedSequence(seed, key)``."""
-    pieces = folds(ballots.units, rows, n_folds, seed=seed, key=key)
+    pieces = splits.folds(ballots.units, rows, n_folds, seed=seed, key=key)
     return Comparison(
         tuple(subset_trial(ballots, piece, aggregator, calibrator) for piece in pieces)
     )
@@ -207,8 +206,8 @@ def by_split(
     key: tuple[int, ...],
 ) -> Comparison:
     """Compare on one inner split of these rows: fit to ``LEARN_SHARE`` of them, score the rest."""
-    learn, held = subsplit(ballots.units, rows, fraction=LEARN_SHARE, seed=seed, key=key)
-    piece = Split(0, learn, held)
+    learn, held = splits.subsplit(ballots.units, rows, fraction=LEARN_SHARE, seed=seed, key=key)
+    piece = splits.Split(0, learn, held)
     return Comparison((subset_trial(ballots, piece, aggregator, calibrator),))
 
 

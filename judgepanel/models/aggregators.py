@@ -32,11 +32,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from judgepanel.arrays import Floats, Votes
-from judgepanel.kernels import dawid_skene, graded, irt, prefixes
-from judgepanel.kernels.aggregation import RIDGES, Aggregator, panel_scores
+from judgepanel.kernels import aggregation, dawid_skene, graded, irt, joint, maps, prefixes
 from judgepanel.kernels.ballots import Ballots, fraction_logits, signs_of, weighted_logits
-from judgepanel.kernels.joint import CS, Form, JointPanel
-from judgepanel.kernels.maps import sigmoid
 from judgepanel.models.panel import whole_of
 from judgepanel.scoring.splits import fold_of, folds
 from judgepanel.votes import MISSING, InputError
@@ -49,7 +46,7 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     :meth:`_left_out` the scores that calibrators may see.
     """
 
-    kind: Aggregator
+    kind: aggregation.Aggregator
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to labelled items.
@@ -71,7 +68,7 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return raw probabilities (n_items, 2) in the order of ``classes_``."""
-        p = sigmoid(self.decision_function(X))
+        p = maps.sigmoid(self.decision_function(X))
         return np.column_stack([1.0 - p, p])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -157,7 +154,7 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _left_out(self, ballots: Ballots) -> Floats:
         """Return raw logits (n_items,) of training items without own labels; 0 without votes."""
         ks = np.array([ballots.n_judges])
-        scores = panel_scores(ballots, whole_of(ballots), ks, aggregator=self.kind)
+        scores = aggregation.panel_scores(ballots, whole_of(ballots), ks, aggregator=self.kind)
         return np.where(scores.calibration_empty[0], 0.0, scores.calibration[0])
 
     def __sklearn_tags__(self) -> Any:
@@ -282,7 +279,7 @@ class DawidSkene(VoteAggregator):
     Dawid and Skene 1979, doi:10.2307/2346806.
     """
 
-    kind: Aggregator = "dawid_skene"
+    kind: aggregation.Aggregator = "dawid_skene"
 
     def __init__(
         self,
@@ -345,8 +342,8 @@ class DawidSkene(VoteAggregator):
         )
         self.vote_logits_ = np.column_stack([fit.zeros[:, 0], fit.ones[:, 0]])
         self.prior_logit_ = float(fit.prior[0])
-        self.prior_ = float(sigmoid(fit.prior)[0])
-        posterior = sigmoid(fit.logits(votes)[0])
+        self.prior_ = float(maps.sigmoid(fit.prior)[0])
+        posterior = maps.sigmoid(fit.logits(votes)[0])
         self.posterior_ = np.where(labels == 0, posterior, labels > 0)
         self.n_iter_ = int(fit.n_iter[0])
         self.converged_ = bool(fit.converged[0])
@@ -401,12 +398,12 @@ class Stacking(VoteAggregator):
     panel_ : the complete fitted scorer, see :class:`judgepanel.kernels.joint.JointPanel`.
     """
 
-    kind: Aggregator = "stacking"
+    kind: aggregation.Aggregator = "stacking"
 
     def __init__(
         self,
         *,
-        Cs: Sequence[float] = CS,
+        Cs: Sequence[float] = joint.CS,
         n_folds: int = prefixes.N_FOLDS,
         seed: int = 0,
         symmetric: bool = False,
@@ -463,7 +460,7 @@ class Stacking(VoteAggregator):
         pieces = folds(ballots.units, all_rows, self.n_folds, seed=self.seed, key=(0,))
         return fold_of(pieces, ballots.n_items)
 
-    def _panels(self, ballots: Ballots, fits: list[prefixes.Fit]) -> list[JointPanel]:
+    def _panels(self, ballots: Ballots, fits: list[prefixes.Fit]) -> list[joint.JointPanel]:
         return self._form().panels(ballots, fits, ballots.n_judges, Cs=self._ridges())
 
     def _ridges(self) -> list[float]:
@@ -473,8 +470,8 @@ class Stacking(VoteAggregator):
             raise ValueError(f"Cs must be positive, finite and ascending, they are {self.Cs}.")
         return Cs
 
-    def _form(self) -> Form:
-        return RIDGES[self.kind]
+    def _form(self) -> joint.Form:
+        return aggregation.RIDGES[self.kind]
 
 
 class Joint(Stacking):
@@ -496,13 +493,13 @@ class Joint(Stacking):
     intercept_, C_, C_weights_, cv_nll_, panel_ : as in :class:`Stacking`.
     """
 
-    kind: Aggregator = "joint"
+    kind: aggregation.Aggregator = "joint"
 
     def __init__(
         self,
         *,
         agreement: bool = True,
-        Cs: Sequence[float] = CS,
+        Cs: Sequence[float] = joint.CS,
         n_folds: int = prefixes.N_FOLDS,
         seed: int = 0,
         symmetric: bool = False,
@@ -510,8 +507,8 @@ class Joint(Stacking):
         super().__init__(Cs=Cs, n_folds=n_folds, seed=seed, symmetric=symmetric)
         self.agreement = agreement
 
-    def _form(self) -> Form:
-        return replace(RIDGES[self.kind], agreement=bool(self.agreement))
+    def _form(self) -> joint.Form:
+        return replace(aggregation.RIDGES[self.kind], agreement=bool(self.agreement))
 
 
 class MonotoneStacking(Stacking):
@@ -525,7 +522,7 @@ class MonotoneStacking(Stacking):
     Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
     """
 
-    kind: Aggregator = "stacking_monotone"
+    kind: aggregation.Aggregator = "stacking_monotone"
 
 
 class MonotoneJoint(MonotoneStacking):
@@ -540,7 +537,7 @@ class MonotoneJoint(MonotoneStacking):
     Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
     """
 
-    kind: Aggregator = "joint_monotone"
+    kind: aggregation.Aggregator = "joint_monotone"
 
 
 class _Graded(VoteAggregator):
@@ -612,7 +609,7 @@ class GradedJoint(_Graded, Stacking):
         self,
         *,
         threshold: float | ArrayLike = 0.5,
-        Cs: Sequence[float] = CS,
+        Cs: Sequence[float] = joint.CS,
         n_folds: int = prefixes.N_FOLDS,
         seed: int = 0,
         symmetric: bool = False,

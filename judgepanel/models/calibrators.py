@@ -16,8 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from judgepanel.arrays import Floats
-from judgepanel.kernels import calibration, residual
-from judgepanel.kernels.maps import sigmoid
+from judgepanel.kernels import calibration, maps, residual
 from judgepanel.scoring import conformal
 from judgepanel.votes import InputError
 from judgepanel.votes.errors import listed, quote_value
@@ -114,7 +113,7 @@ class _KernelCalibrator(_LogitMap):
 
     def predict_proba(self, logits: ArrayLike) -> Floats:
         """Return calibrated probabilities (n, 2) of labels 0 and 1."""
-        p = sigmoid(self.transform(logits))
+        p = maps.sigmoid(self.transform(logits))
         return np.column_stack([1.0 - p, p])
 
     def _expose(self) -> None:
@@ -382,7 +381,7 @@ class ResidualCorrection(_LogitMap):
 
     def predict_proba(self, logits: ArrayLike, features: residual.Features | None = None) -> Floats:
         """Return corrected probabilities (n, 2) of labels 0 and 1."""
-        p = sigmoid(self.transform(logits, features))
+        p = maps.sigmoid(self.transform(logits, features))
         return np.column_stack([1.0 - p, p])
 
 

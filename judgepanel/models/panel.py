@@ -36,7 +36,7 @@ import scipy
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints, Votes
-from judgepanel.kernels import graded, prefixes
+from judgepanel.kernels import graded, maps, prefixes
 from judgepanel.kernels.aggregation import AGGREGATORS, RIDGES, Aggregator, AnyAggregator, Graded
 from judgepanel.kernels.ballots import (
     Ballots,
@@ -55,7 +55,6 @@ from judgepanel.kernels.calibration import Calibrator, KnotShape, Shape, fit
 from judgepanel.kernels.dawid_skene import DawidSkeneFit, Rules, fit_many, training, two_coin_logits
 from judgepanel.kernels.evaluation import Recipe, calibration_folds
 from judgepanel.kernels.joint import Agreement, joint
-from judgepanel.kernels.maps import softplus
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.votes import MISSING
@@ -525,9 +524,9 @@ def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
         few, everybody = np.exp(ends)
         heat = few * (1.0 - h) + everybody * h
         m = margin / heat
-        slope = np.exp(-softplus(m)) * m / heat
+        slope = np.exp(-maps.softplus(m)) * m / heat
         gradient = np.array([few * (slope * (1.0 - h)).mean(), everybody * (slope * h).mean()])
-        return float(softplus(-m).mean()), gradient
+        return float(maps.softplus(-m).mean()), gradient
 
     bounds = [(np.log(COOLEST), np.log(HOTTEST))] * 2
     start = np.zeros(2)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from judgepanel import ENGINE, __version__
-from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.statuses import JudgeStatus, statuses_of
+from judgepanel.decision import recommend, statuses
 from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import RecommendationView
 from judgepanel.present.decide.panel_curve import PanelCurveView
@@ -23,18 +22,13 @@ from judgepanel.present.trust.scope import ScopeView
 from judgepanel.present.understand.judges import view as judges_view
 from judgepanel.present.understand.method_grid import MethodGridView
 from judgepanel.studies.contract import Settings, Spec, Study
-from judgepanel.studies.decide.panel_curve import PANEL_CURVE
-from judgepanel.studies.decide.value import VALUE
-from judgepanel.studies.trust.group_change import GROUP_CHANGE
-from judgepanel.studies.trust.scope import SCOPE
+from judgepanel.studies.decide import panel_curve, value
+from judgepanel.studies.trust import group_change, scope
 from judgepanel.studies.understand.judges import JUDGES
 from judgepanel.studies.understand.method_grid import METHOD_GRID
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import VoteMatrix, matrix, table
 from judgepanel.votes.checks import Check, item_checks
-from judgepanel.votes.matrix import resolve
-from judgepanel.votes.table import Coverage
-from judgepanel.words import sentences
-from judgepanel.words.text import counted, listed, minute, percent
+from judgepanel.words import sentences, text
 
 
 class Decided(Protocol):
@@ -87,7 +81,7 @@ class AnalysisReport:
     missing: tuple[str, ...]
     decisions: tuple[Decided, ...]
     written: str
-    coverage: Coverage | None = None
+    coverage: table.Coverage | None = None
     reading: str = ""
 
     def of(self, study: Study[Any, Any, Any]) -> Finding | None:
@@ -115,16 +109,16 @@ def analysis_document(report: AnalysisReport) -> blocks.Document:
     return blocks.Document(f"{report.name}: report", tuple(content), sheet)
 
 
-def _statuses(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
-    worth = report.of(VALUE)
+def _statuses(report: AnalysisReport) -> tuple[statuses.JudgeStatus, ...]:
+    worth = report.of(value.VALUE)
     if worth is None:
         return ()
-    return statuses_of(report.votes, worth.spec, worth.result)  # type: ignore[arg-type]
+    return statuses.statuses_of(report.votes, worth.spec, worth.result)  # type: ignore[arg-type]
 
 
 def _sheet(report: AnalysisReport) -> tuple[tuple[blocks.Block, ...], list[blocks.Block]]:
     """Return the decision sheet, and the rest of the recommendation."""
-    finding = report.of(RECOMMEND)
+    finding = report.of(recommend.RECOMMEND)
     if finding is None:
         answer = "No recommendation has been computed for this analysis."
         return empty_sheet(answer, report.votes, seed=report.settings.seed), []
@@ -159,7 +153,7 @@ def _gaps(report: AnalysisReport) -> Iterator[blocks.Block]:
 
 
 def _titles(names: tuple[str, ...]) -> str:
-    return listed([STUDIES[name].title for name in names])
+    return text.listed([STUDIES[name].title for name in names])
 
 
 def _decisions(report: AnalysisReport) -> Iterator[blocks.Block]:
@@ -171,7 +165,7 @@ def _decisions(report: AnalysisReport) -> Iterator[blocks.Block]:
             ("Decided", decision.what),
             ("By", decision.by),
             ("Why", decision.why),
-            ("On", f"{minute(decision.made)} UTC"),
+            ("On", f"{text.minute(decision.made)} UTC"),
         )
         yield blocks.Facts(pairs)
 
@@ -183,11 +177,11 @@ def _rests_on(report: AnalysisReport) -> Iterator[blocks.Block]:
         sentences.votes_sentence(votes, group_duplicates=settings.group_duplicates)
     )
     labelled = int(votes.labelled.sum())
-    judges = counted(votes.n_judges, "judge")
+    judges = text.counted(votes.n_judges, "judge")
     if settings.judges is not None:
         judges = f"{len(settings.judges):,} of {judges}"
-    rarer = f"{percent(votes.minority_share, 3)} of the labels are of the rarer kind"
-    policy = resolve(votes, settings.orientation, settings.protocol).replace("_", " ")
+    rarer = f"{text.percent(votes.minority_share, 3)} of the labels are of the rarer kind"
+    policy = matrix.resolve(votes, settings.orientation, settings.protocol).replace("_", " ")
     yield blocks.Facts(
         (
             ("File", report.file),
@@ -205,7 +199,7 @@ def _rests_on(report: AnalysisReport) -> Iterator[blocks.Block]:
                 f"seed {settings.seed}",
             ),
             ("Version", f"judgepanel {__version__}, engine {ENGINE}"),
-            ("Written", f"{minute(report.written)} UTC"),
+            ("Written", f"{text.minute(report.written)} UTC"),
         )
     )
     for note in report.notes:
@@ -215,7 +209,7 @@ def _rests_on(report: AnalysisReport) -> Iterator[blocks.Block]:
 def _checks(report: AnalysisReport) -> Iterator[blocks.Block]:
     """Yield the checks: P0 is always known; P1 to P3 are part of Scope."""
     yield blocks.Heading("Checks")
-    finding = report.of(SCOPE)
+    finding = report.of(scope.SCOPE)
     order, repeats = item_checks(report.votes, group_duplicates=report.settings.group_duplicates)
     checks: tuple[Check, ...] = (order,)
     if finding is not None:
@@ -232,7 +226,7 @@ def _checks(report: AnalysisReport) -> Iterator[blocks.Block]:
 
 def _sections(report: AnalysisReport) -> Iterator[blocks.Block]:
     """Yield every study in page order, without repeating the sheet."""
-    recommended = report.of(RECOMMEND)
+    recommended = report.of(recommend.RECOMMEND)
     known: set[str] = set() if recommended is None else set(recommended.result.warnings)
     for entry in PRESENTATIONS.values():
         finding = report.of(entry.study)
@@ -278,20 +272,20 @@ def _command(report: AnalysisReport, finding: Finding) -> str:
 
 def _view(report: AnalysisReport, name: str) -> Any:
     """Return the view options of a study; None for its default."""
-    finding = report.of(RECOMMEND)
+    finding = report.of(recommend.RECOMMEND)
     recommendation: Any = None if finding is None else finding.result
-    if name == RECOMMEND.name:
+    if name == recommend.RECOMMEND.name:
         return RecommendationView(report.votes, _statuses(report))
-    if name == PANEL_CURVE.name:
+    if name == panel_curve.PANEL_CURVE.name:
         return PanelCurveView(recommendation=recommendation)
     if name == JUDGES.name:
         judges: Any = report.of(JUDGES)
         return replace(judges_view(report.votes, judges.spec), recommendation=recommendation)
     if name == METHOD_GRID.name:
         return MethodGridView(recommendation=recommendation)
-    if name == SCOPE.name:
-        change: Any = report.of(GROUP_CHANGE)
+    if name == scope.SCOPE.name:
+        change: Any = report.of(group_change.GROUP_CHANGE)
         filtered = None if change is None or change.result.by != "filter" else change.result
         # The head of the report contains the sentences of the checks.
         return ScopeView(False, True, recommendation, filtered)
-    return ValueView(_statuses(report)) if name == VALUE.name else None
+    return ValueView(_statuses(report)) if name == value.VALUE.name else None

@@ -13,8 +13,7 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from judgepanel import ENGINE, __version__
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision import recommend, recommend_result
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present import blocks
 from judgepanel.present.decide.candidate_rows import RecommendationView
@@ -44,8 +43,8 @@ _COMMAND_CHARACTERS = 450
 def recommendation_report(
     name: str,
     votes: VoteMatrix,
-    spec: RecommendSpec,
-    result: Recommendation,
+    spec: recommend.RecommendSpec,
+    result: recommend_result.Recommendation,
     *,
     command: str,
     worth: tuple[ValueSpec, Value] | None = None,
@@ -54,7 +53,7 @@ def recommendation_report(
     """Return the whole report; ``worth`` and ``statuses`` if the value of judges was computed."""
     view = RecommendationView(votes, statuses)
     first, evidence = blocks.opening(
-        study_blocks(PRESENTATIONS[RECOMMEND.name], result, spec, view, command=command)
+        study_blocks(PRESENTATIONS[recommend.RECOMMEND.name], result, spec, view, command=command)
     )
     sheet, rest = decision_sheet(first, result, votes, command=command)
     content: list[blocks.Block] = [blocks.Heading("The evidence"), *rest, *evidence]
@@ -97,7 +96,7 @@ def recommendation_report(
 
 def decision_sheet(
     opening: Sequence[blocks.Block],
-    result: Recommendation,
+    result: recommend_result.Recommendation,
     votes: VoteMatrix,
     *,
     command: str,
@@ -162,7 +161,7 @@ def _low(figure: blocks.Figure) -> blocks.Figure:
     return replace(figure, draw=draw)
 
 
-def _judges(result: Recommendation, left: int) -> Iterator[blocks.Block]:
+def _judges(result: recommend_result.Recommendation, left: int) -> Iterator[blocks.Block]:
     """Yield names of the judges by decision in ``left`` lines; shorter lists are whole first."""
     lists = {
         "Keep": tuple(result.model.judges),
@@ -194,7 +193,7 @@ def _lines(name: str) -> int:
     return max(1, math.ceil(len(plain(name, _LONGEST_NAME)) / _NAME_LINE))
 
 
-def _numbers(result: Recommendation) -> Iterator[tuple[str, str]]:
+def _numbers(result: recommend_result.Recommendation) -> Iterator[tuple[str, str]]:
     value, lo, hi = result.nll
     base = f"the base rate alone gives {fixed(result.null_nll, 3)}"
     yield "Expected NLL on new items", f"{sig(value)} {interval(lo, hi, 3)}; {base}"

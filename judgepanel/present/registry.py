@@ -22,9 +22,8 @@ from typing import Any, TypeVar
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present import pages
 from judgepanel.present.study import Presentation
-from judgepanel.studies.contract import Settings, Spec, Study
+from judgepanel.studies import contract, results
 from judgepanel.studies.options import SpecOption, spec_options_of
-from judgepanel.studies.results import COMMON, own_columns
 from judgepanel.votes import InputError, VoteMatrix
 
 Value = TypeVar("Value")
@@ -106,7 +105,7 @@ class _ByName(Mapping[str, Value]):
 
 PRESENTATIONS: Mapping[str, Presentation] = _ByName(lambda entry: entry)
 """Studies by name, in the order of the pages and of their sections."""
-STUDIES: Mapping[str, Study[Any, Any, Any]] = _ByName(lambda entry: entry.study)
+STUDIES: Mapping[str, contract.Study[Any, Any, Any]] = _ByName(lambda entry: entry.study)
 
 
 def entries_of(page: pages.Page) -> tuple[Presentation, ...]:
@@ -115,8 +114,8 @@ def entries_of(page: pages.Page) -> tuple[Presentation, ...]:
 
 
 def default_specs(
-    votes: VoteMatrix, settings: Settings, recommendation: Recommendation | None = None
-) -> dict[str, tuple[Spec, ...]]:
+    votes: VoteMatrix, settings: contract.Settings, recommendation: Recommendation | None = None
+) -> dict[str, tuple[contract.Spec, ...]]:
     """Return the specs to look for by study, those under the recommended pipeline first."""
     specs = {
         name: entry.specs(votes, settings, recommendation) for name, entry in PRESENTATIONS.items()
@@ -124,7 +123,7 @@ def default_specs(
     return {name: some for name, some in specs.items() if some}
 
 
-def study_named(name: str) -> Study[Any, Any, Any]:
+def study_named(name: str) -> contract.Study[Any, Any, Any]:
     """Return the study of this name; InputError lists the known ones."""
     if name not in _MODULES:
         raise InputError("unknown study", value=name, allowed=", ".join(STUDIES))
@@ -180,9 +179,9 @@ assert describe(PANEL_CURVE, "nll_lo") == "Lower end of the 95 % interval of nll
 
 def columns_reference() -> str:
     """Return Markdown with the columns common to all studies, then those specific to each."""
-    parts = [_COLUMNS_HEAD, *_column_table(COMMON)]
+    parts = [_COLUMNS_HEAD, *_column_table(results.COMMON)]
     for study in STUDIES.values():
-        own = own_columns(study)
+        own = results.own_columns(study)
         if own:
             parts += [f"## {study.title}: `{study.name}`", "", *_column_table(own)]
     return "\n".join(parts)
@@ -204,7 +203,7 @@ def reference() -> str:
     return "\n".join([_HEAD, *table, *(_section(study) for study in STUDIES.values())])
 
 
-def _section(study: Study[Any, Any, Any]) -> str:
+def _section(study: contract.Study[Any, Any, Any]) -> str:
     lines = [f"## {study.title}", "", f"`study {study.name}`: {study.question}", ""]
     options = spec_options_of(study.spec)
     if options:

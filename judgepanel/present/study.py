@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec
-from judgepanel.kernels.aggregation import Aggregator, cross_fits, of_votes
-from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels import aggregation, calibration
 from judgepanel.present import blocks
 from judgepanel.studies.contract import Settings, Spec, Study
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
@@ -28,7 +27,7 @@ from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words, s
 from judgepanel.words.tables import Column
 from judgepanel.words.text import counted, fixed
 
-OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "none")
+OFFERED: tuple[calibration.Calibrator, ...] = ("beta", "temperature", "none")
 """Calibrators that pages offer; the first is the paper's default."""
 REFITTED = 20
 """Maximum splits of a study that fits a cross-fitted aggregator, or the recommended average, many
@@ -43,8 +42,8 @@ class Pipeline:
     the average use it. ``alone`` if that average has no other member.
     """
 
-    aggregator: Aggregator = "one_coin"
-    calibrator: Calibrator = "beta"
+    aggregator: aggregation.Aggregator = "one_coin"
+    calibrator: calibration.Calibrator = "beta"
     panel: int | None = None
     recommended: bool = field(default=False, compare=False)
     alone: bool = field(default=False, compare=False)
@@ -66,7 +65,7 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
     is_whole = len(main.judges) == recommendation.n_judges
     panel = None if is_whole else len(main.judges)
     return Pipeline(
-        of_votes(main.aggregator),
+        aggregation.of_votes(main.aggregator),
         main.calibrator,
         panel,
         recommended=recommendation.price is None or recommendation.chosen.panel == AVERAGE,
@@ -76,7 +75,7 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
 
 def affordable_splits(settings: Settings, aggregator: PanelAggregator) -> Settings:
     """Return settings with fewer splits for aggregators that need many fits per split."""
-    if aggregator != AVERAGE and not cross_fits(aggregator):
+    if aggregator != AVERAGE and not aggregation.cross_fits(aggregator):
         return settings
     return replace(settings, splits=min(settings.most_splits, REFITTED))
 

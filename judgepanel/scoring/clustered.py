@@ -30,9 +30,7 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.scoring.conformal import clopper_pearson
-from judgepanel.scoring.inference import holm
-from judgepanel.scoring.splits import unit_codes
+from judgepanel.scoring import conformal, inference, splits
 
 _HALF = 0.5
 _UPPER = 0.975
@@ -63,7 +61,7 @@ class UnitCounts:
 
 def unit_counts(right: NDArray[np.bool_], tried: NDArray[np.bool_], units: Ints) -> UnitCounts:
     """Counts of ``right`` and ``tried``, both (n, m), over the codes ``units`` (n,)."""
-    codes, n_units = unit_codes(units)
+    codes, n_units = splits.unit_codes(units)
     if n_units == len(units):
         return UnitCounts(right.astype(np.float64), tried.astype(np.float64))
     successes, trials = np.zeros((2, n_units, right.shape[1]))
@@ -121,7 +119,7 @@ def share_limits(counts: UnitCounts) -> Floats:
     effect = np.where(clustered, wide * (quantile[0] / quantile[1]) ** 2, effect)
     effect = np.where(estimated & (n_units == 1), np.maximum(total, 1.0), effect)
     pairs = zip(counts.successes.sum(axis=0) / effect, total / effect, strict=True)
-    return np.array([clopper_pearson(c, n) for c, n in pairs]).reshape(-1, 2).T
+    return np.array([conformal.clopper_pearson(c, n) for c, n in pairs]).reshape(-1, 2).T
 
 
 FEWEST_EXPECTED = 5.0
@@ -319,7 +317,7 @@ def fair_sample(
         known = [each for each in p if np.isfinite(each)]
         return min(1.0, min(known) * len(known)) if known else float("nan")
 
-    p = holm([p_value(values) for values in traits.values()])
+    p = inference.holm([p_value(values) for values in traits.values()])
     return FairSample(tuple(traits), tuple(p.tolist()))
 
 

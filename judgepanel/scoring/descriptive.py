@@ -60,10 +60,9 @@ from numpy.typing import NDArray
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints, Votes
 from judgepanel.distributions import t_ppf
+from judgepanel.scoring import metrics, splits
 from judgepanel.scoring.inference import LEVEL, Estimate, t_quantile
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import CLIP, single_product
-from judgepanel.scoring.splits import stream, unit_codes
 
 Singles = NDArray[np.float32]
 
@@ -124,7 +123,7 @@ def sign_flip(differences: Floats, *, seed: int, flips: int = FLIPS) -> tuple[Fl
 def _flipped_sums(differences: Floats, observed: Floats, seed: int, flips: int) -> Iterator[Floats]:
     """Yield sums of the differences (n, m) with random signs, as many as ``flips`` (some, n)."""
     m = differences.shape[1]
-    rng = stream(seed, 7, 2)
+    rng = splits.stream(seed, 7, 2)
     # A sum with flipped signs is (total) - 2 (total of the flipped values), so bits suffice.
     values = differences.T.astype(np.float32)
     step = max(1, _SIGN_CELLS // max(m, 1))
@@ -142,13 +141,13 @@ def _sums_of_chosen(packed: NDArray[np.uint8], values: Singles) -> Singles:
     for start in range(0, len(values), _ITEMS_TOGETHER):
         part = values[start : start + _ITEMS_TOGETHER]
         own = packed[:, start // 8 : (start + _ITEMS_TOGETHER) // 8]
-        sums += single_product(np.unpackbits(own, axis=1, count=len(part)), part)
+        sums += metrics.single_product(np.unpackbits(own, axis=1, count=len(part)), part)
     return sums
 
 
 def paper_inference(differences: Floats, t: Floats, p: Floats, *, seed: int) -> PaperInference:
     """Summarise S splits: ``differences``, ``t`` and ``p`` are each (S, n)."""
-    rng = stream(seed, 7, 3)
+    rng = splits.stream(seed, 7, 3)
     picks = rng.integers(0, len(differences), (RESAMPLES, len(differences)))
     means = differences[picks].mean(axis=1)
     lo, hi = np.quantile(means, (0.025, 0.975), axis=0)
@@ -187,7 +186,7 @@ def paper_joint(differences: Floats, *, seed: int) -> PaperJoint:
         return PaperJoint(0.0 if same else np.inf, 0.0, 1.0 if same else 0.0)
     centred = (differences - differences.mean(axis=0))[:, live] / spread[live]
     largest = np.abs(np.sqrt(n_splits) * differences.mean(axis=0)[live] / spread[live]).max()
-    rng = stream(seed, 7, 4)
+    rng = splits.stream(seed, 7, 4)
     # Sums of centred splits with Gaussian multipliers have the correlation of the splits.
     multipliers = rng.standard_normal((JOINT_DRAWS, n_splits)) / np.sqrt(n_splits - 1)
     maxima = np.abs(multipliers @ centred).max(axis=1)
@@ -216,12 +215,12 @@ def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
     losses : float (n, N), mean NLL of each item over its evaluations.
     units : int (N,), group codes on which variances cluster.
     """
-    codes, n_units = unit_codes(units)
+    codes, n_units = splits.unit_codes(units)
     # Units with a wrong decision; a tie is none, however its loss is rounded.
     by_panel = (codes[np.flatnonzero(row > np.log(2.0) + _ROUNDING)] for row in losses)
     counts = [np.count_nonzero(np.bincount(wrong, minlength=n_units)) for wrong in by_panel]
     few = np.array(counts, dtype=np.intp) < FEW_ERRORS
-    p = np.clip(np.exp(-losses[few]), CLIP, 1.0 - CLIP)
+    p = np.clip(np.exp(-losses[few]), metrics.CLIP, 1.0 - metrics.CLIP)
     doubt = np.minimum(p, 1.0 - p)
     cost = np.vecdot(doubt, -np.log(doubt)) / doubt.sum(axis=1)
     more = np.zeros(len(losses))
@@ -484,7 +483,7 @@ def alpha(counts: Floats) -> Floats:
 
 def blocks_of(units: Ints, *, seed: int = 0, most: int = MOST_BLOCKS) -> Ints:
     """Return the block (n,) of every item; units stay whole, and blocks are as even as they are."""
-    codes, n_units = unit_codes(units)
+    codes, n_units = splits.unit_codes(units)
     return np.asarray(np.random.default_rng(seed).permutation(n_units)[codes] % most)
 
 

@@ -63,9 +63,8 @@ from numpy.typing import ArrayLike
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.distributions import t_ppf
-from judgepanel.scoring.inference import LEVEL, holm, t_quantile
+from judgepanel.scoring import inference, splits
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.splits import unit_codes
 
 Target = Literal["file", "population"]
 PRIOR_LABELS = 20.0
@@ -118,7 +117,7 @@ class Sample:
             labels=np.where(values >= 0.0, values, np.nan),
             groups=groups,
             n_groups=int(groups.max(initial=-1)) + 1 if n_groups is None else n_groups,
-            units=np.arange(n) if units is None else unit_codes(units)[0],
+            units=np.arange(n) if units is None else splits.unit_codes(units)[0],
             weights=weights,
         )
 
@@ -268,13 +267,13 @@ def differences(rates: Rates, pairs: Ints) -> tuple[Interval, Floats]:
     gap = np.where(np.abs(gap) < _ROUNDING, 0.0, gap)
     below, above = reach(down[first], up[second]), reach(up[first], down[second])
     interval = Interval(gap, gap - below, gap + above, unit="share")
-    spread = [((down + up) / t_quantile(rates.df))[side] ** 2 for side in (first, second)]
+    spread = [((down + up) / inference.t_quantile(rates.df))[side] ** 2 for side in (first, second)]
     own = [rates.df[side] for side in (first, second)]
     with np.errstate(divide="ignore", invalid="ignore"):
         df = sum(spread) ** 2 / (spread[0] ** 2 / own[0] + spread[1] ** 2 / own[1])
         df = np.where(np.isfinite(df), df, np.minimum(*own))
         # The arms hold the quantiles of their own groups, as a p-value must.
-        t = np.abs(gap) / np.where(gap > 0.0, below, above) * t_quantile(df)
+        t = np.abs(gap) / np.where(gap > 0.0, below, above) * inference.t_quantile(df)
     p = np.where(gap == 0.0, 1.0, 2.0 * distributions.t_sf(t, df))
     return interval, np.asarray(np.where(np.isnan(gap), np.nan, p))
 
@@ -290,7 +289,7 @@ def all_pairs(rates: Rates) -> tuple[Ints, Interval, Floats]:
     """Return all pairs of groups (m, 2), their differences, and p-values adjusted by Holm."""
     pairs = np.stack(np.triu_indices(len(rates.tuning), 1), axis=1).astype(np.int64)
     interval, p = differences(rates, pairs)
-    return pairs, interval, holm(p)
+    return pairs, interval, inference.holm(p)
 
 
 def _left(proxy: Floats, tuning: Floats, residual: Floats, value: Floats, sample: Sample) -> Floats:
@@ -350,7 +349,7 @@ def _design_effect(influence: Any, single: Floats, sample: Sample) -> Floats:
 
 def _wilson(value: Floats, kappa: Floats, df: Floats) -> Interval:
     """Wilson's interval at 1 / kappa labels; one point where kappa is 0."""
-    square = t_quantile(df) ** 2 * kappa
+    square = inference.t_quantile(df) ** 2 * kappa
     middle = (value + square / 2.0) / (1.0 + square)
     reach = np.sqrt(value * (1.0 - value) * square + square**2 / 4.0) / (1.0 + square)
     lo, hi = np.minimum(middle - reach, value), np.maximum(middle + reach, value)
@@ -499,7 +498,7 @@ def estimate_win_rates(
     rates = np.where(matches.n_labels > 0, win_rates(strengths), np.nan)
     df = max(len(np.unique(matches.units[matches.rows])) - matches.n_groups + 1.0, 1.0)
     variance = (influence**2).sum(axis=0)
-    reach = float(t_ppf(0.5 + LEVEL / 2.0, df)) * np.sqrt(variance)
+    reach = float(t_ppf(0.5 + inference.LEVEL / 2.0, df)) * np.sqrt(variance)
     lo, hi = np.clip([rates - reach, rates + reach], 0.0, 1.0)
     kappa = variance / np.maximum(rates * (1.0 - rates), 1e-12)
     return Rates(

@@ -24,9 +24,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from judgepanel.service.basics import DatabaseAway, DatabaseProblem, Full, Lost, ServerProblem
+from judgepanel.service import basics, workspace
 from judgepanel.service.ledger import Interests, Key, Ledger, party_of
-from judgepanel.service.workspace import Job, Status
 from judgepanel.studies.contract import AnyStudy, Cancelled, Chunk, Gate, Spec, WorkersEnded
 from judgepanel.studies.runner import DASK, Progress, is_address, merged, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
@@ -249,14 +248,14 @@ class Jobs:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if backend not in BACKENDS and not is_address(backend):
-            raise ServerProblem(
+            raise basics.ServerProblem(
                 f"JUDGEPANEL_BACKEND is {backend!r}; it can be {', '.join((*BACKENDS, DASK))}."
             )
         self._backend = backend
         self._threads: list[threading.Thread] = []
         self._turns = Turns(workers, clock)
         self._lock = threading.Condition()
-        self._states: dict[str, Job] = {}
+        self._states: dict[str, workspace.Job] = {}
         self._works: dict[str, _Work] = {}
 
     def start_workers(self) -> None:
@@ -289,7 +288,7 @@ class Jobs:
         for work in going:
             if not self._turns.is_watched(work.key, by):
                 return work
-        raise Full(sentence)
+        raise basics.Full(sentence)
 
     def _postpone(self, work: _Work) -> None:
         work.later = True
@@ -324,12 +323,12 @@ class Jobs:
             for name in ended[: max(0, len(self._states) - KEPT)]:
                 del self._states[name]
             self._states.pop(key, None)
-            self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None)
+            self._states[key] = workspace.Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None)
             self._turns.add(key, by)
             work = self._works[key] = _Work(key, study, votes, spec, record)
             self._start(self._work, work)
 
-    def state(self, key: str, by: str | None = None) -> Job | None:
+    def state(self, key: str, by: str | None = None) -> workspace.Job | None:
         """Return the state of a key, if any; a user who asks counts as watching."""
         with self._lock:
             state = self._states.get(key)
@@ -400,12 +399,12 @@ class Jobs:
                 try:
                     self._attempt(work)
                     return
-                except DatabaseAway:
+                except basics.DatabaseAway:
                     if work.flag.wait(AWAY_SECONDS):
                         raise
-        except Lost:
+        except basics.Lost:
             self._forget(work)
-        except (InputError, DatabaseProblem, WorkersEnded) as error:
+        except (InputError, basics.DatabaseProblem, WorkersEnded) as error:
             self._fail(work, str(error))
         except Exception:
             _LOG.exception("job failed")
@@ -458,7 +457,7 @@ class Jobs:
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
         with self._lock:
             before = self._states[key]
-            self._states[key] = Job(
+            self._states[key] = workspace.Job(
                 status="done" if last else "running",
                 done=progress.done,
                 total=progress.total,
@@ -471,7 +470,7 @@ class Jobs:
             elif before.result is None:
                 self._lock.notify_all()
 
-    def _end(self, key: str, status: Status, message: str, result: Any = None) -> None:
+    def _end(self, key: str, status: workspace.Status, message: str, result: Any = None) -> None:
         with self._lock:
             state = self._states[key]
             result = state.result if result is None else result
@@ -482,7 +481,7 @@ class Jobs:
         with self._ending_of(work):
             try:
                 work.record.ledger.end(work.record.key, "failed", message)
-            except (DatabaseProblem, Lost):
+            except (basics.DatabaseProblem, basics.Lost):
                 _LOG.warning("a failed job could not be kept as such")
             self._end(work.key, "failed", message)
 

@@ -25,9 +25,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, Table, and_, delete, n
 from sqlalchemy.dialects import postgresql, sqlite
 
 from judgepanel import ENGINE
-from judgepanel.service.basics import DatabaseProblem, Lost
+from judgepanel.service import basics, workspace
 from judgepanel.service.database import INTERESTS, JOBS, PARTIALS, DatabaseNow, transaction
-from judgepanel.service.workspace import Status
 from judgepanel.studies.codec import pack, unpack
 from judgepanel.studies.contract import Chunk, PartialT
 
@@ -93,7 +92,7 @@ def _running_on(server: str) -> ColumnElement[bool]:
 def _release(engine: Engine, server: str) -> None:
     """Release all work of a server, so that its own threads cannot continue it either."""
     freed = update(JOBS).where(_running_on(server)).values(lease_owner="", lease_end=0.0)
-    with suppress(DatabaseProblem), transaction(engine) as connection:
+    with suppress(basics.DatabaseProblem), transaction(engine) as connection:
         connection.execute(freed)
     engine.dispose()
 
@@ -178,7 +177,7 @@ class Ledger:
                 .returning(JOBS.c.cancel)
             ).first()
             if row is None:
-                raise Lost
+                raise basics.Lost
             upsert(connection, PARTIALS, values, tuple(own))
         return not row[0]
 
@@ -191,9 +190,9 @@ class Ledger:
             The work now belongs to another server, or was deleted.
         """
         if not connection.execute(delete(JOBS).where(self._mine(key))).rowcount:
-            raise Lost
+            raise basics.Lost
 
-    def end(self, key: Key, state: Status, message: str) -> None:
+    def end(self, key: Key, state: workspace.Status, message: str) -> None:
         """Record an end without a result; if the server is stopping, only the lease ends.
 
         Cancelled work that somebody else wants by then is free for the next server.
@@ -257,7 +256,7 @@ class Ledger:
         try:
             with transaction(self._engine) as connection:
                 connection.execute(held.values(lease_end=DatabaseNow() + LEASE_SECONDS))
-        except DatabaseProblem:
+        except basics.DatabaseProblem:
             return  # The workers report the problem; the next renewal may succeed.
 
 

@@ -33,15 +33,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Calibrated, SplitFit, SplitScores, baselines
 from judgepanel.kernels.maps import column_blocks
-from judgepanel.scoring import inference
-from judgepanel.scoring.descriptive import (
-    allow_difference,
-    allow_level,
-    between,
-    one_more_error,
-    paper_inference,
-    sign_flip,
-)
+from judgepanel.scoring import descriptive, inference
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, ECE_BINS, ItemScores, blank_scores, gap_of, score_items
 from judgepanel.scoring.splits import Sides, Split, split
@@ -358,7 +350,7 @@ def _flips(differences: list[Floats], n_c: int, seed: int) -> Floats:
     flips = np.empty((2, len(differences), n_c, len(differences[0]) // n_c))
     for size in {values.shape[1] for values in differences}:
         same = [i for i, values in enumerate(differences) if values.shape[1] == size]
-        tests = sign_flip(np.concatenate([differences[i] for i in same]), seed=seed)
+        tests = descriptive.sign_flip(np.concatenate([differences[i] for i in same]), seed=seed)
         flips[:, same] = np.reshape(tests, (2, len(same), *flips.shape[2:]))
     return flips
 
@@ -581,7 +573,9 @@ def grid_estimates(
                 items = item_means[m, c, block]
                 level = estimated(items, split_means[:, c, block])
                 if rare and metric == "nll":
-                    level = allow_level(level, one_more_error(items, estimated.units))
+                    level = descriptive.allow_level(
+                        level, descriptive.one_more_error(items, estimated.units)
+                    )
                 parts.append(Interval.of(level, unit))
             levels.append(Interval.joined(parts))
         estimates[metric] = Interval.stacked(levels).clip(*RANGES[metric])
@@ -623,17 +617,21 @@ def _of_calibrator(
     tally: Tally, estimated: Estimator, c: int, calibrator: str, sizes: Ints, seed: int, rare: bool
 ) -> tuple[Comparison, ...]:
     nll = tally.item_means()[0][0, c]
-    extra = one_more_error(nll, estimated.units) * rare
+    extra = descriptive.one_more_error(nll, estimated.units) * rare
     arms, reference = np.append(tally.compared, tally.n_arms), tally.reference
     split_nll = tally.split_means[:, 0, c]
     item_differences = nll[arms] - nll[reference]
     split_differences = split_nll[:, arms] - split_nll[:, [reference]]
-    levels = allow_level(estimated(nll[arms], split_nll[:, arms]), extra[arms])
+    levels = descriptive.allow_level(estimated(nll[arms], split_nll[:, arms]), extra[arms])
     # A choice that is always all judges is the same panel, and has no error of its own.
     other = np.append(tally.compared != reference, (tally.chosen[:, c] != reference).any())
-    doubt = between(extra[arms], extra[reference]) * other
-    ours = allow_difference(estimated(item_differences, split_differences, joint=True), doubt)
-    paper = paper_inference(split_differences, tally.flip_t[:, c], tally.flip_p[:, c], seed=seed)
+    doubt = descriptive.between(extra[arms], extra[reference]) * other
+    ours = descriptive.allow_difference(
+        estimated(item_differences, split_differences, joint=True), doubt
+    )
+    paper = descriptive.paper_inference(
+        split_differences, tally.flip_t[:, c], tally.flip_p[:, c], seed=seed
+    )
     nll_all = float(nll[reference].mean())
     chosen_on = float(tally.chosen_on[:, c].min(axis=-1).mean())
     same = ~item_differences.any(axis=-1) & (doubt == 0.0)

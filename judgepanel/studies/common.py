@@ -9,21 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from judgepanel.kernels.aggregation import AnyAggregator
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe
-from judgepanel.kernels.maps import column_blocks
-from judgepanel.kernels.prefixes import Ranking, counts
-from judgepanel.kernels.residual import FeatureColumns, feature_columns
+from judgepanel.kernels import aggregation, calibration, evaluation, maps, prefixes, residual
 from judgepanel.scoring.descriptive import FEW_ERRORS
 from judgepanel.scoring.splits import Split, split, unit_codes
-from judgepanel.studies.accumulate import Scored, Tally, tally
+from judgepanel.studies import accumulate, results
 from judgepanel.studies.contract import Chunk, Prepared, Settings
-from judgepanel.studies.results import SplitCounts
 from judgepanel.votes import InputError
 
 
-def item_features(prepared: Prepared, *names: str) -> FeatureColumns:
+def item_features(prepared: Prepared, *names: str) -> residual.FeatureColumns:
     """Return the item features of the labelled items by name.
 
     Raises
@@ -31,7 +25,7 @@ def item_features(prepared: Prepared, *names: str) -> FeatureColumns:
     InputError
         One of these names that the votes do not have.
     """
-    columns = feature_columns(prepared.oriented.votes.features) or {}
+    columns = residual.feature_columns(prepared.oriented.votes.features) or {}
     for name in names:
         if name not in columns:
             raise InputError(
@@ -42,13 +36,15 @@ def item_features(prepared: Prepared, *names: str) -> FeatureColumns:
 
 def recipe_of(
     settings: Settings,
-    aggregator: AnyAggregator,
-    calibrators: tuple[Calibrator, ...],
-    ranking: Ranking,
-) -> Recipe:
+    aggregator: aggregation.AnyAggregator,
+    calibrators: tuple[calibration.Calibrator, ...],
+    ranking: prefixes.Ranking,
+) -> evaluation.Recipe:
     """Return how panels are fitted in every split under the protocol and seed of the settings."""
     in_sample = settings.protocol == "paper"
-    return Recipe(aggregator, calibrators, ranking, in_sample=in_sample, seed=settings.seed)
+    return evaluation.Recipe(
+        aggregator, calibrators, ranking, in_sample=in_sample, seed=settings.seed
+    )
 
 
 def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[Split]:
@@ -58,11 +54,11 @@ def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[
 
 
 def tally_of(
-    prepared: Prepared, settings: Settings, chunk: Chunk, arms: Callable[[Split], Scored]
-) -> Tally:
+    prepared: Prepared, settings: Settings, chunk: Chunk, arms: Callable[[Split], accumulate.Scored]
+) -> accumulate.Tally:
     """Add up the arms of every split of a chunk."""
     scored = ((split, arms(split)) for split in splits_of(prepared, settings, chunk))
-    return tally(scored, n_items=prepared.ballots.n_items, seed=settings.seed)
+    return accumulate.tally(scored, n_items=prepared.ballots.n_items, seed=settings.seed)
 
 
 _CELLS = 1_000_000
@@ -92,7 +88,7 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
 
 def run_warnings(
     prepared: Prepared,
-    splits: SplitCounts,
+    splits: results.SplitCounts,
     *more: str,
     first: Iterable[str] = (),
     allowed: bool = False,
@@ -109,9 +105,9 @@ def n_errors(prepared: Prepared) -> int:
     counts as its worst item, as items of a group go wrong together.
     """
     ballots = prepared.ballots
-    correct, voted = counts(ballots, np.arange(ballots.n_items))
+    correct, voted = prefixes.counts(ballots, np.arange(ballots.n_items))
     weights = np.log((correct + 1.0) / (voted - correct + 1.0))
-    blocks = column_blocks(ballots.n_items, ballots.n_judges, _CELLS)
+    blocks = maps.column_blocks(ballots.n_items, ballots.n_judges, _CELLS)
     margin = np.concatenate([ballots.votes[block] @ weights for block in blocks])
     margin *= ballots.signs
     wrong = np.where(margin < 0.0, 1.0, np.where(margin == 0.0, 0.5, 0.0))
@@ -145,7 +141,7 @@ def few_errors(prepared: Prepared, *, allowed: bool = False) -> list[str]:
     ]
 
 
-def replaced_fits(names: Sequence[str], totals: Tally) -> list[str]:
+def replaced_fits(names: Sequence[str], totals: accumulate.Tally) -> list[str]:
     """Return one warning per name that could not be fitted to every arm of every split."""
     fits = len(totals.numbers) * totals.n_arms
     return stand_ins(names, np.ravel(totals.replaced).tolist(), fits)

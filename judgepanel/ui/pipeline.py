@@ -14,16 +14,14 @@ from streamlit.delta_generator import DeltaGenerator
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import METRIC_NAMES
-from judgepanel.kernels.aggregation import AGGREGATORS, Graded
-from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels import aggregation, calibration
 from judgepanel.present.decide import recommend
 from judgepanel.present.study import OFFERED, Pipeline, Presentation, pipeline_of
 from judgepanel.service.workspace import Analysis, Job
 from judgepanel.studies.contract import Settings, Spec
 from judgepanel.studies.panel.recommended import AVERAGE, PANEL_AGGREGATORS, PanelAggregator
+from judgepanel.ui import session, work
 from judgepanel.ui.frame import PageContext, begins_with, caption, show_errors
-from judgepanel.ui.session import workspace
-from judgepanel.ui.work import FIRST_SECONDS, POLL_SECONDS
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name
 from judgepanel.words.text import counted
 
@@ -43,7 +41,7 @@ def with_recommendation(
     def page(context: PageContext) -> None:
         result, job = _known(context)
         if result is None and job is None and not _is_chosen():
-            result, job = _started(context, FIRST_SECONDS)
+            result, job = _started(context, work.FIRST_SECONDS)
         if result is None and _runs(job) and not _is_chosen():
             with st.container():
                 _wait(context)
@@ -88,7 +86,7 @@ def is_refining(context: PageContext) -> bool:
     return _runs(_known(context)[1])
 
 
-@st.fragment(run_every=POLL_SECONDS)
+@st.fragment(run_every=work.POLL_SECONDS)
 @show_errors()
 def _refine(context: PageContext, drawn: int) -> None:
     """Redraw the page whenever the splits have doubled since the ``drawn`` ones, and at the end.
@@ -111,10 +109,10 @@ def _known(context: PageContext) -> tuple[Recommendation | None, Job | None]:
     spec = _spec(context)
     if spec is None:
         return None, None
-    stored = workspace().result(RECOMMEND, context.votes.sha256, spec)
+    stored = session.workspace().result(RECOMMEND, context.votes.sha256, spec)
     if stored is not None and stored.current:
         return in_use(context, stored.result), None
-    job = workspace().partial(RECOMMEND, context.votes.sha256, spec)
+    job = session.workspace().partial(RECOMMEND, context.votes.sha256, spec)
     return (None if job is None or job.result is None else in_use(context, job.result)), job
 
 
@@ -124,8 +122,8 @@ def _started(
     """The same, after starting the work and waiting for up to ``seconds``."""
     spec = _spec(context)
     if spec is not None:
-        workspace().submit(RECOMMEND, context.votes, spec)
-        workspace().wait(RECOMMEND, context.votes.sha256, spec, seconds)
+        session.workspace().submit(RECOMMEND, context.votes, spec)
+        session.workspace().wait(RECOMMEND, context.votes.sha256, spec, seconds)
     return _known(context)
 
 
@@ -142,7 +140,7 @@ def _is_chosen() -> bool:
     return any(key in st.session_state or key in st.query_params for key in _KEYS)
 
 
-@st.fragment(run_every=POLL_SECONDS)
+@st.fragment(run_every=work.POLL_SECONDS)
 @show_errors()
 def _wait(context: PageContext) -> None:
     result, job = _known(context)
@@ -163,8 +161,8 @@ def _wait(context: PageContext) -> None:
 def pipeline_note(
     context: PageContext,
     result: Recommendation | None,
-    aggregator: PanelAggregator | Graded,
-    calibrator: Calibrator,
+    aggregator: PanelAggregator | aggregation.Graded,
+    calibrator: calibration.Calibrator,
     fold: DeltaGenerator,
     splits: int | None = None,
     *,
@@ -284,11 +282,11 @@ def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
 
 def calibrator_control(
     where: DeltaGenerator,
-    default: Calibrator,
-    offered: Sequence[Calibrator] = OFFERED,
+    default: calibration.Calibrator,
+    offered: Sequence[calibration.Calibrator] = OFFERED,
     *,
     average: bool = False,
-) -> Calibrator:
+) -> calibration.Calibrator:
     """The calibrator of both arms; ``default`` is always offered.
 
     Under the recommended average it is drawn all the same: Streamlit would lose a choice that a
@@ -313,7 +311,7 @@ def calibrator_control(
 
 def offered_aggregators(settings: Settings) -> tuple[PanelAggregator, ...]:
     """All aggregators, and the recommended average where there can be one."""
-    return PANEL_AGGREGATORS if settings.protocol == "honest" else AGGREGATORS
+    return PANEL_AGGREGATORS if settings.protocol == "honest" else aggregation.AGGREGATORS
 
 
 def aggregator_control(

@@ -20,10 +20,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
-from judgepanel.figures.candidates import GridCells
-from judgepanel.figures.style import text_on
-from judgepanel.present import blocks
-from judgepanel.present.pages import Page
+from judgepanel.figures import candidates, style
+from judgepanel.present import blocks, pages
 from judgepanel.present.registry import entries_of
 from judgepanel.present.study import Presentation, study_blocks
 from judgepanel.studies.codec import result_content
@@ -366,7 +364,7 @@ def show_study(
 
 def show_closed(
     context: PageContext,
-    page: Page,
+    page: pages.Page,
     drawn: Collection[str],
     *,
     caveats: Caveats,
@@ -600,7 +598,7 @@ def _text(text: str, kind: str) -> None:
     st.html(f'<p class="{kind}">{with_terms(text, LONGEST)}</p>')
 
 
-def grid_table_html(cells: GridCells, *, label: str) -> str:
+def grid_table_html(cells: candidates.GridCells, *, label: str) -> str:
     """The method grid for narrow screens: a table with fixed row heads that scrolls by keyboard."""
     heads = "".join(f'<th scope="col">{in_html(name)}</th>' for name in cells.columns)
     rows = "".join(
@@ -618,10 +616,10 @@ def grid_table_html(cells: GridCells, *, label: str) -> str:
     )
 
 
-def _grid_cell(cells: GridCells, i: int, j: int) -> str:
+def _grid_cell(cells: candidates.GridCells, i: int, j: int) -> str:
     kind = "best" if (i, j) == cells.best else "tied" if cells.tied[i, j] else "apart"
     colour = cells.colour(i, j)
     return (
-        f'<td class="jp-{kind}" style="background:{colour};color:{text_on(colour)}">'
+        f'<td class="jp-{kind}" style="background:{colour};color:{style.text_on(colour)}">'
         f"{cells.text(i, j)}</td>"
     )

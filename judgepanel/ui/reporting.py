@@ -25,18 +25,15 @@ from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.decision.recommend import RECOMMEND, as_asked
-from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
-from judgepanel.present.blocks import Document
+from judgepanel.present import analysis_report, blocks
 from judgepanel.present.registry import PRESENTATIONS, STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text
 from judgepanel.service.sql import SqlWorkspace, id_of_token
 from judgepanel.service.workspace import Analysis, Share
 from judgepanel.studies.contract import Spec
+from judgepanel.ui import pipeline, server, session
 from judgepanel.ui.access import is_team, user
-from judgepanel.ui.pipeline import panel_in_use
-from judgepanel.ui.server import PUBLIC_URL, is_local, public_origins
-from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, is_reader, workspace
 from judgepanel.votes.errors import documentation
 from judgepanel.words.text import csv_name, in_html, minute
 
@@ -79,7 +76,7 @@ def _made(make: Callable[[], str], file_name: str, mime: str) -> bytes:
 LONGEST = 2_000
 _IMAGE = "image-format"
 _ROUND = "decision-round"
-_FILES: tuple[tuple[str, str, Callable[[Document], str], str], ...] = (
+_FILES: tuple[tuple[str, str, Callable[[blocks.Document], str], str], ...] = (
     ("HTML", "html", html_text, "One file with figures that opens anywhere, without a network."),
     ("Markdown", "md", markdown_text, "Its words and tables, without figures."),
 )
@@ -87,7 +84,7 @@ _FILES: tuple[tuple[str, str, Callable[[Document], str], str], ...] = (
 
 def report(analysis: Analysis) -> None:
     """Draw the popover; readers cannot record decisions."""
-    space = workspace()
+    space = session.workspace()
     _downloads(space, analysis)
     # Streamlit forgets the value of a widget when the page changes, so it is stored beside it.
     st.session_state[_IMAGE] = st.segmented_control(
@@ -100,7 +97,7 @@ def report(analysis: Analysis) -> None:
         help="What the camera at the top right of a figure saves.",
     )
     place = st.container()
-    if not is_reader():
+    if not session.is_reader():
         _form(space, analysis)
     decisions = space.decisions(analysis.id)
     with place:
@@ -132,8 +129,8 @@ def missing_words(what: str, by: str, why: str) -> str:
 def _downloads(space: SqlWorkspace, analysis: Analysis) -> None:
     """Offer two files, made when they are asked for."""
 
-    def made(form: Callable[[Document], str]) -> str:
-        return form(analysis_document(collected(space, analysis)))
+    def made(form: Callable[[blocks.Document], str]) -> str:
+        return form(analysis_report.analysis_document(collected(space, analysis)))
 
     st.write("What has been computed so far, with figures, tables and commands:")
     for place, (kind, end, form, what) in zip(st.columns(2), _FILES, strict=True):
@@ -164,12 +161,12 @@ def _form(space: SqlWorkspace, analysis: Analysis) -> None:
     st.rerun()
 
 
-def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
+def collected(space: SqlWorkspace, analysis: Analysis) -> analysis_report.AnalysisReport:
     """The report's content; ``space`` is the visitor's, since the caller may have no session."""
     decisions = space.decisions(analysis.id)
     votes = space.votes(analysis.votes_sha256)
     settings = analysis.settings
-    findings: dict[str, Finding] = {}
+    findings: dict[str, analysis_report.Finding] = {}
     outdated: list[str] = []
 
     def look(name: str, specs: tuple[Spec, ...]) -> None:
@@ -177,7 +174,7 @@ def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
         for spec in specs:
             stored = space.result(study, votes.sha256, spec)
             if stored is not None and stored.current:
-                findings[name] = Finding(study, spec, stored.result)
+                findings[name] = analysis_report.Finding(study, spec, stored.result)
                 return
             if stored is not None and name not in outdated:
                 outdated.append(name)
@@ -186,15 +183,15 @@ def collected(space: SqlWorkspace, analysis: Analysis) -> AnalysisReport:
     recommended = findings.get(RECOMMEND.name)
     recommendation = None
     if recommended is not None:
-        spec = panel_in_use(analysis)
+        spec = pipeline.panel_in_use(analysis)
         recommendation = as_asked(votes, spec, recommended.result)
-        findings[RECOMMEND.name] = Finding(recommended.study, spec, recommendation)
+        findings[RECOMMEND.name] = analysis_report.Finding(recommended.study, spec, recommendation)
     for name, specs in default_specs(votes, settings, recommendation).items():
         if name != RECOMMEND.name:
             look(name, specs)
     old = tuple(name for name in outdated if name not in findings)
     gone = {*findings, *old, *(name for name, entry in PRESENTATIONS.items() if entry.by_hand)}
-    return AnalysisReport(
+    return analysis_report.AnalysisReport(
         name=analysis.name,
         file=analysis.file,
         columns=analysis.columns,
@@ -222,7 +219,7 @@ _MADE = "share-made"
 _ONLY_HERE = (
     "This address reaches only this machine, so nobody elsewhere can open the link. Serve the "
     f"dashboard for your team ({documentation('team')}) and open it under its own address, or set "
-    f"{PUBLIC_URL} to that address and start it again."
+    f"{server.PUBLIC_URL} to that address and start it again."
 )
 
 
@@ -233,8 +230,8 @@ def share(analysis: Analysis) -> None:
         "address in your browser would give them your rights: do not send that one."
     )
     here = urlsplit(st.context.url or "http://localhost:8501/")
-    base = next(iter(public_origins()), f"{here.scheme}://{here.netloc}")
-    if is_local(base):
+    base = next(iter(server.public_origins()), f"{here.scheme}://{here.netloc}")
+    if server.is_local(base):
         st.warning(_ONLY_HERE)
     lasts = st.selectbox("Lifetime", list(_LASTS), index=1, key="share-lasts")
     closed = is_team() and st.checkbox(
@@ -242,15 +239,15 @@ def share(analysis: Analysis) -> None:
     )
     if st.button("Create a link for others", key="share-make", width="stretch"):
         lifetime = _LASTS.get(lasts, _DAY)
-        token = workspace().share(analysis.id, lifetime, signed_in_only=closed)
+        token = session.workspace().share(analysis.id, lifetime, signed_in_only=closed)
         st.session_state[_MADE] = (analysis.id, token)
     made_for, token = st.session_state.get(_MADE, ("", ""))
-    live = workspace().shares(analysis.id)
+    live = session.workspace().shares(analysis.id)
     if made_for == analysis.id and id_of_token(token) in {link.id for link in live}:
         # The address of this page for others, with its view state.
-        mine = (PARAMETER, SHARE, COMPARE)
+        mine = (session.PARAMETER, session.SHARE, session.COMPARE)
         state = {key: st.query_params[key] for key in st.query_params if key not in mine}
-        address = f"{base}{here.path}?{urlencode({SHARE: token, **state})}"
+        address = f"{base}{here.path}?{urlencode({session.SHARE: token, **state})}"
         st.write("Copy it now: it is not stored and cannot be shown again.")
         st.code(address, language=None, wrap_lines=True)
     for link in live:
@@ -263,5 +260,5 @@ def _live(analysis: Analysis, link: Share) -> None:
     whom = "; only for those who sign in" if link.signed_in_only else ""
     text.caption(f"Created {minute(link.created)} UTC, {until}{whom}")
     if end.button("Revoke", key=f"revoke-{link.id}", width="stretch"):
-        workspace().revoke(analysis.id, link.id)
+        session.workspace().revoke(analysis.id, link.id)
         st.rerun()

@@ -14,8 +14,7 @@ import streamlit as st
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
 from judgepanel.service.workspace import Job
 from judgepanel.studies.contract import AnyStudy, Spec
-from judgepanel.ui.frame import PageContext, problem, show_errors
-from judgepanel.ui.session import is_reader, workspace
+from judgepanel.ui import frame, session
 from judgepanel.words.text import counted
 
 POLL_SECONDS = 1.0
@@ -27,15 +26,15 @@ FIRST_SECONDS = 0.8
 _STOPPING = "stopping"
 
 
-@show_errors()
+@frame.show_errors()
 def show_result(
-    study: AnyStudy, context: PageContext, spec: Spec, draw: Callable[[Any], None]
+    study: AnyStudy, context: frame.PageContext, spec: Spec, draw: Callable[[Any], None]
 ) -> bool:
     """Draw the stored result, or start the work and draw partial results until it is done.
 
     Returns whether the work has ended, so that a page can run several studies in turn.
     """
-    space = workspace()
+    space = session.workspace()
     sha = context.votes.sha256
     stored = space.result(study, sha, spec)
     job = space.partial(study, sha, spec)
@@ -43,7 +42,7 @@ def show_result(
     if stored is not None and not running:
         if not stored.current:
             st.warning("An older version of judgepanel made this result.")
-            if not is_reader() and st.button("Compute again", key=f"redo-{study.name}"):
+            if not session.is_reader() and st.button("Compute again", key=f"redo-{study.name}"):
                 space.submit(study, context.votes, spec)
                 st.rerun()
         draw(stored.result)
@@ -71,27 +70,27 @@ def show_result(
     return False
 
 
-def start(study: AnyStudy, context: PageContext, spec: Spec) -> None:
+def start(study: AnyStudy, context: frame.PageContext, spec: Spec) -> None:
     """Start the work unless there is a result or a job already; `show_result` then waits for it."""
-    space, sha = workspace(), context.votes.sha256
+    space, sha = session.workspace(), context.votes.sha256
     if space.result(study, sha, spec) is None and space.partial(study, sha, spec) is None:
         space.submit(study, context.votes, spec)
 
 
-def stored_result(study: AnyStudy, context: PageContext, spec: Spec) -> Any:
+def stored_result(study: AnyStudy, context: frame.PageContext, spec: Spec) -> Any:
     """The stored result of this version, None if there is none; starts no work."""
-    stored = workspace().result(study, context.votes.sha256, spec)
+    stored = session.workspace().result(study, context.votes.sha256, spec)
     return stored.result if stored is not None and stored.current else None
 
 
 @st.fragment(run_every=POLL_SECONDS)
-@show_errors()
-def _watch(study: AnyStudy, context: PageContext, spec: Spec, drawn: int) -> None:
+@frame.show_errors()
+def _watch(study: AnyStudy, context: frame.PageContext, spec: Spec, drawn: int) -> None:
     """Say how far the work is; redraw the page when it has ended or outgrown the ``drawn`` parts.
 
     The whole page, because figures drawn by this fragment would be drawn anew at every poll.
     """
-    job = workspace().partial(study, context.votes.sha256, spec)
+    job = session.workspace().partial(study, context.votes.sha256, spec)
     # Work stops after the parts that are running; the page says so at once.
     if job is None or job.status != "running" or _has_grown(job, drawn):
         st.rerun()
@@ -99,7 +98,7 @@ def _watch(study: AnyStudy, context: PageContext, spec: Spec, drawn: int) -> Non
     called_off = st.session_state.get(_STOPPING) == (context.votes.sha256, spec)
     text = "Stopping after the current parts" if called_off else _how_far(job)
     left.progress(_share(job), text=text)
-    if not is_reader():
+    if not session.is_reader():
         right.button(
             "Cancel",
             key=f"cancel-{study.name}",
@@ -116,20 +115,20 @@ def _has_grown(job: Job, drawn: int) -> bool:
     return job.result is not None and not is_close and job.done >= max(1, REDRAWN_AT * drawn)
 
 
-def _call_off(study: AnyStudy, context: PageContext, spec: Spec) -> None:
+def _call_off(study: AnyStudy, context: frame.PageContext, spec: Spec) -> None:
     try:
-        workspace().cancel(study, context.votes.sha256, spec)
+        session.workspace().cancel(study, context.votes.sha256, spec)
     except (NotFound, SignInFirst, ServerProblem):
         return  # The page, which is drawn next, says what is wrong.
     st.session_state[_STOPPING] = (context.votes.sha256, spec)
 
 
 def _ended(
-    study: AnyStudy, context: PageContext, spec: Spec, job: Job, draw: Callable[[Any], None]
+    study: AnyStudy, context: frame.PageContext, spec: Spec, job: Job, draw: Callable[[Any], None]
 ) -> None:
     st.session_state.pop(_STOPPING, None)
     if job.status == "failed":
-        problem(job.message)
+        frame.problem(job.message)
     else:
         st.warning(
             f"Cancelled after {job.done} of {job.total} parts; only those are used."
@@ -137,8 +136,8 @@ def _ended(
             else "Cancelled before it began."
         )
     key = f"again-{study.name}-{hash((context.votes.sha256, spec))}"  # Compare may draw several.
-    if not is_reader() and st.button("Run again", key=key, type="primary"):
-        workspace().submit(study, context.votes, spec)
+    if not session.is_reader() and st.button("Run again", key=key, type="primary"):
+        session.workspace().submit(study, context.votes, spec)
         st.rerun()
     if job.result is not None:
         draw(job.result)

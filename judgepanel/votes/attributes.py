@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.votes import cells, errors, limits
+from judgepanel.votes import cells, errors, limits, matrix
 from judgepanel.votes.errors import InputError, correct_or_name, quote_value
-from judgepanel.votes.matrix import check_texts
 from judgepanel.votes.table import RawTable
 
 Integers = NDArray[np.integer]
@@ -91,7 +90,7 @@ def _refuse_long(
         problem = f"the cell has {lengths[np.argmax(long)]:,} characters"
         error = InputError(problem, f"at most {limits.MAX_NAME:,}", "shorten it in the file")
         refuse_first(error, long, table, column, rows)
-    check_texts(f"cell of {quote_value(column)}", lengths.tolist())
+    matrix.check_texts(f"cell of {quote_value(column)}", lengths.tolist())
 
 
 def unique_ids(table: RawTable, columns: Sequence[str]) -> tuple[str, ...]:

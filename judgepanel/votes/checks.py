@@ -42,8 +42,7 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints, Votes
-from judgepanel.votes import matrix
-from judgepanel.votes.errors import CHOICE_CONTROLS, GROUP_DUPLICATES, TURN, listed
+from judgepanel.votes import errors, matrix
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
 Codes = Ints
@@ -513,13 +512,13 @@ def check_orientation(votes: VoteMatrix) -> Check:
     for kind, names in odd.items():
         was, it = ("was", "it") if len(names) == 1 else ("were", "they")
         if names:
-            sentences.append(f"{listed(names, 3)} {_ODD[kind].format(was=was, it=it)}.")
+            sentences.append(f"{errors.listed(names, 3)} {_ODD[kind].format(was=was, it=it)}.")
     outcome: Outcome = "review" if sentences else "pass"
     which = "this judge" if sum(map(len, odd.values())) == 1 else "these judges"
     why, advice = "", _LOOK.format(which) if sentences else _NOTHING
     if turned := reversal(votes):
         outcome, why, sentences = "fail", turned, []
-        advice = f"Turn the votes {TURN}, if they are reversed."
+        advice = f"Turn the votes {errors.TURN}, if they are reversed."
     elif votes.task == "pointwise":
         why = "Pointwise items have no order, so label imbalance is legitimate."
         outcome = "review" if sentences else "not applicable"
@@ -567,10 +566,10 @@ def reversal(votes: VoteMatrix) -> str:
         return ""
     judges = f"{n_below} of {n_judges} judges"
     below_half = "are right on clearly less than half of the labelled items"
-    return f"{judges} {below_half}: votes or labels may be reversed. Turn the votes {TURN}."
+    return f"{judges} {below_half}: votes or labels may be reversed. Turn the votes {errors.TURN}."
 
 
-_GROUPING = f"Keep them together {GROUP_DUPLICATES}."
+_GROUPING = f"Keep them together {errors.GROUP_DUPLICATES}."
 _SERIOUS_SHARE = 0.05
 _EVIDENCE = {
     "votes": "votes that are the same more often than chance allows",
@@ -609,7 +608,7 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
     elif repeats.told:
         why = "No more items have the same votes and label than chance allows."
     else:
-        outcome, column = "not applicable", CHOICE_CONTROLS["group_column"]
+        outcome, column = "not applicable", errors.CHOICE_CONTROLS["group_column"]
         why = (
             "Rows of so few votes repeat by chance, so copies of some items cannot be told from "
             "votes; ids and features show none."

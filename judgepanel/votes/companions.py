@@ -18,13 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from judgepanel.votes import attributes, cells, errors
+from judgepanel.votes import attributes, cells, errors, matrix
 from judgepanel.votes.cells import TWOS, UNKNOWN
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column, Columns
 from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.grades import refuse_label_scale
-from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.roles import Roles
 from judgepanel.votes.table import LabelSource, RawTable, no_column, text_column
 
@@ -274,7 +273,7 @@ class _Column:
     kind: pa.DataType
 
 
-def write_votes(votes: VoteMatrix, path: str | Path) -> None:
+def write_votes(votes: matrix.VoteMatrix, path: str | Path) -> None:
     """Write a wide file: item_id, label, group_id, feat_*, one column per judge.
 
     The extension sets the format: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
@@ -292,13 +291,13 @@ def write_votes(votes: VoteMatrix, path: str | Path) -> None:
     _write(_all_columns(votes), Path(path))
 
 
-def votes_csv(votes: VoteMatrix) -> bytes:
+def votes_csv(votes: matrix.VoteMatrix) -> bytes:
     """Return the .csv file of :func:`write_votes`."""
     return _csv(_all_columns(votes))
 
 
-def _all_columns(votes: VoteMatrix) -> list[_Column]:
-    labels = [None if label == MISSING else label for label in votes.labels.tolist()]
+def _all_columns(votes: matrix.VoteMatrix) -> list[_Column]:
+    labels = [None if label == matrix.MISSING else label for label in votes.labels.tolist()]
     columns = [_texts("item_id", votes.item_ids), _Column("label", labels, pa.int8())]
     if votes.groups is not None:
         columns.append(_texts("group_id", votes.groups, cells.is_verdict))
@@ -308,13 +307,13 @@ def _all_columns(votes: VoteMatrix) -> list[_Column]:
     return [*columns, *(_judge_column(votes, position) for position in range(votes.n_judges))]
 
 
-def _judge_column(votes: VoteMatrix, position: int) -> _Column:
+def _judge_column(votes: matrix.VoteMatrix, position: int) -> _Column:
     """Return a judge's grades, and its votes and ties where it has none.
 
     They are texts in typed files if there are ties among the votes, or if other judges have grades.
     """
     values = votes.votes[:, position].astype(object)
-    values[values == MISSING] = None
+    values[values == matrix.MISSING] = None
     if votes.ties is not None:
         values[votes.ties[:, position]] = _TIE
     kind = pa.int8() if votes.grades is None else pa.string()
@@ -333,17 +332,17 @@ def _texts(
     return _Column(name, [_checked(cells.shield(text, reserved)) for text in texts], pa.string())
 
 
-def write_judges(votes: VoteMatrix, path: str | Path) -> None:
+def write_judges(votes: matrix.VoteMatrix, path: str | Path) -> None:
     """Write the judge table with its ``judge`` column, in the formats of ``write_votes``."""
     _write(_about_judges(votes), Path(path))
 
 
-def judges_csv(votes: VoteMatrix) -> bytes:
+def judges_csv(votes: matrix.VoteMatrix) -> bytes:
     """Return the .csv file of :func:`write_judges`."""
     return _csv(_about_judges(votes))
 
 
-def _about_judges(votes: VoteMatrix) -> list[_Column]:
+def _about_judges(votes: matrix.VoteMatrix) -> list[_Column]:
     if votes.judge_table is None:
         raise InputError("the votes have no judge table")
     about = votes.judge_table.drop(columns=JUDGE_COLUMN, errors="ignore")

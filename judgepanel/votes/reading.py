@@ -30,10 +30,9 @@ from itertools import compress
 import numpy as np
 
 from judgepanel.arrays import Bools, Floats
-from judgepanel.votes import cells, errors
+from judgepanel.votes import cells, checks, errors
 from judgepanel.votes.attributes import Codes, first_given
 from judgepanel.votes.cells import plain_name, side_of
-from judgepanel.votes.checks import reversal
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.columns import Column
 from judgepanel.votes.errors import CHOICE_CONTROLS, InputError, listed, quote_value
@@ -225,7 +224,7 @@ def vote_warnings(votes: VoteMatrix, *, need_labels: bool) -> list[str]:
 
 def refuse_reversed_scale(table: RawTable, votes: VoteMatrix) -> None:
     """Refuse differences whose direction was guessed, and seems to be the other."""
-    if reversal(votes):
+    if checks.reversal(votes):
         raise InputError(
             "higher scores seem to speak for the second response: most judges are right on clearly "
             "less than half of the labelled items",

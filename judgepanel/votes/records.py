@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes import cells, errors, limits, table
-from judgepanel.votes.delimited import check_text
+from judgepanel.votes import cells, delimited, errors, limits, table
 from judgepanel.votes.errors import EXPORT_AGAIN, SAVE_AS_UTF8, InputError, listed, quote_value
 from judgepanel.votes.table import RawTable
 
@@ -502,7 +501,7 @@ def read_lines(data: bytes, name: str) -> RawTable:
         Without the file's name, with the line: broken JSON, a line that is not an object, a
         duplicate key, a key that holds a value on one line and a list or an object on another.
     """
-    check_text(data)
+    delimited.check_text(data)
     try:
         return _columns(name, json_lines(data, _as_object))
     except InputError as error:

@@ -21,16 +21,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
-from judgepanel.votes import limits
-from judgepanel.votes.cells import ordered
+from judgepanel.votes import cells, limits, matrix
 from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge, first_repeated, quote_value
-from judgepanel.votes.matrix import MISSING, Task
 
 Side = Literal["A", "B"]
 Level = Literal["bracket", "field", "bold", "stated", "closing", "opening", "letter", "score"]
 
 LEVELS: tuple[Level, ...] = get_args(Level)
-REASONS = ordered(
+REASONS = cells.ordered(
     "empty|only reasoning|tie|contradiction|no verdict|unusable|several scores|cut off|refused|"
     "another script"
 )
@@ -59,7 +57,7 @@ def vote_of(side: Side | None, first_shown_first: bool) -> int:
 
     ``first_shown_first`` tells whether the judge was shown the item's first output as A.
     """
-    return MISSING if side is None else int((side == "A") == first_shown_first)
+    return matrix.MISSING if side is None else int((side == "A") == first_shown_first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +191,7 @@ class RawTable:
     coverage: Coverage | None = None
     as_outputs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    task: Task | None = None
+    task: matrix.Task | None = None
     labels: LabelSource | None = None
     records: str | None = None
     files: tuple[str, ...] = ()

@@ -17,12 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from judgepanel.studies.contract import AUTO_SPLITS, Settings, Spec
 from judgepanel.studies.options import written_options
-from judgepanel.votes import Loaded, Task, VoteMatrix
-from judgepanel.votes.cells import join_names, words_text
-from judgepanel.votes.checks import Check, check_repeats
+from judgepanel.votes import Loaded, Task, VoteMatrix, cells, checks, matrix
 from judgepanel.votes.choices import OPTIONS, Thresholds
 from judgepanel.votes.errors import IN_CHECKOUT
-from judgepanel.votes.matrix import BALANCED_SHARE
 from judgepanel.words.text import capital, counted, fixed, interval, level, percent, signed
 
 if TYPE_CHECKING:
@@ -115,7 +112,7 @@ def alpha_sentence(agreement: WithLabels, n_labelled: int) -> str:
 
 
 def votes_sentence(
-    votes: VoteMatrix, *, group_duplicates: bool = False, repeats: Check | None = None
+    votes: VoteMatrix, *, group_duplicates: bool = False, repeats: checks.Check | None = None
 ) -> str:
     """Describe the votes and whether they are ready: copies of items must be kept together.
 
@@ -129,16 +126,16 @@ def votes_sentence(
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
     if share == 0.0:
         balance = "every label is the same"
-    elif share < BALANCED_SHARE:
+    elif share < matrix.BALANCED_SHARE:
         balance = f"lopsided ({percent(share)} of the rarer label)"
     elif share < EVEN_SHARE:
         balance = f"{percent(share)} of the rarer label"
     else:
         balance = "balanced"
-    if share < BALANCED_SHARE and votes.task == "pairwise":
+    if share < matrix.BALANCED_SHARE and votes.task == "pairwise":
         state = "see item order"
     else:
-        check = repeats or check_repeats(votes, group_duplicates=group_duplicates)
+        check = repeats or checks.check_repeats(votes, group_duplicates=group_duplicates)
         state = "items repeat" if check.outcome == "fail" else "ready"
     return f"{size}, {known}, {balance}: {state}."
 
@@ -224,12 +221,12 @@ CHECK_MARKS = {
 """Outcomes of checks, following 'P0 Labels and order:'."""
 
 
-def check_sentences(check: Check) -> str:
+def check_sentences(check: checks.Check) -> str:
     """Return a check's outcome, the reason, and what to do."""
     return f"{check.title}: {CHECK_MARKS[check.outcome]}. {check.why} {check.advice}"
 
 
-def check_numbers(check: Check) -> str:
+def check_numbers(check: checks.Check) -> str:
     """Return the counts of a check."""
     return "; ".join(
         f"{name}: {f'{value:,}' if isinstance(value, int) else value}"
@@ -348,9 +345,9 @@ def _values(flag: str, value: Any) -> list[str]:
         default = [] if value.default is None else [repr(value.default)]
         return [*default, *(f"{judge}={cut!r}" for judge, cut in value.by_judge.items())]
     if isinstance(value, Mapping):
-        return [words_text(value)] if value else []
+        return [cells.words_text(value)] if value else []
     if isinstance(value, tuple):
-        return [join_names([name]) if flag == "--judge-columns" else name for name in value]
+        return [cells.join_names([name]) if flag == "--judge-columns" else name for name in value]
     return [value if isinstance(value, str) else repr(value)]
 
 

@@ -7,8 +7,7 @@ from functools import cache
 import pytest
 from playwright.sync_api import expect
 
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision import recommend, recommend_result
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.studies.contract import Settings
@@ -16,11 +15,11 @@ from judgepanel.studies.runner import run
 from judgepanel.votes import VoteMatrix
 from tests.helpers import make_votes, with_judges
 
-Case = Callable[[], tuple[VoteMatrix, Recommendation]]
+Case = Callable[[], tuple[VoteMatrix, recommend_result.Recommendation]]
 MARGIN = 12.0
 PAPER = {"A4": (210.0, 297.0), "Letter": (215.9, 279.4)}
 """Width and height in millimetres."""
-SPEC = RecommendSpec(Settings(splits=2), folds=3)
+SPEC = recommend.RecommendSpec(Settings(splits=2), folds=3)
 MANY = tuple(f"some-provider/model-{n:03d}" for n in range(250))
 COMMAND = "./run cli recommend votes.csv " + " ".join(f"--option-{n}=value" for n in range(22))
 
@@ -28,7 +27,7 @@ COMMAND = "./run cli recommend votes.csv " + " ".join(f"--option-{n}=value" for 
 @cache
 def computed(n_judges, *, one_class=False):
     votes = make_votes(3, 80, n_judges, one_class=one_class)
-    return votes, run(RECOMMEND, votes, SPEC, jobs=1)
+    return votes, run(recommend.RECOMMEND, votes, SPEC, jobs=1)
 
 
 def small():

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.decision.panel_file import export_panel, panel_json
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision import panel_file, recommend
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.runner import run
 from judgepanel.votes import load_votes
@@ -117,15 +116,15 @@ def refused(cli, tmp_path):
 def content():
     """What the file of a panel of two judges holds."""
     votes = load_votes(GOOD.encode(), name="v.csv").votes
-    spec = RecommendSpec(settings=Settings(splits=2))
-    result = run(RECOMMEND, votes, spec, jobs=1)
+    spec = recommend.RecommendSpec(settings=Settings(splits=2))
+    result = run(recommend.RECOMMEND, votes, spec, jobs=1)
     ballots = prepare(votes, spec.settings).ballots
     model = single_panel(ballots, ("j1", "j2"), 2, aggregator="one_coin", calibrator="temperature")
-    return export_panel(replace(result, model=model), votes, spec, ())
+    return panel_file.export_panel(replace(result, model=model), votes, spec, ())
 
 
 @pytest.fixture
 def panel(content, tmp_path):
     path = tmp_path / "panel.json"
-    path.write_text(panel_json(content), encoding="utf-8")
+    path.write_text(panel_file.panel_json(content), encoding="utf-8")
     return path

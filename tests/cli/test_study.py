@@ -8,8 +8,7 @@ import pytest
 
 from judgepanel.present.paper.pipeline import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.present.registry import STUDIES
-from judgepanel.studies.codec import result_content
-from judgepanel.studies.contract import Settings
+from judgepanel.studies import codec, contract
 from judgepanel.studies.decide.cost import COST, CostSpec
 from judgepanel.studies.decide.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.paper.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
@@ -21,7 +20,7 @@ from judgepanel.votes import load_votes
 from judgepanel.words.sentences import study_command
 
 FEW = ("--splits", 2, "--jobs", 1)
-SETTINGS = Settings(splits=2)
+SETTINGS = contract.Settings(splits=2)
 
 
 def test_the_answer_and_every_judge_are_printed(cli, clean):
@@ -40,7 +39,7 @@ def test_csv_has_a_row_a_judge_and_json_everything(cli, clean, tmp_path):
     votes, spec = load_votes(clean).votes, JudgesSpec(SETTINGS)
     expected = run(JUDGES, votes, spec, jobs=1)
     assert [row["judge"] for row in rows] == expected.frame()["judge"].tolist()
-    content = result_content(JUDGES, votes, spec, expected)
+    content = codec.result_content(JUDGES, votes, spec, expected)
     assert json.loads(whole.read_text()) == json.loads(json.dumps(content))
 
 
@@ -71,7 +70,7 @@ def test_the_command_shown_writes_it(cli, clean, samples, tmp_path, monkeypatch,
     assert words[:2] == ["./run", "cli"]
     assert cli(*words[2:], "--jobs", 1).status == 0
     written = json.loads((tmp_path / f"{study.name}.json").read_text("utf-8"))
-    expected = result_content(study, votes, spec, run(study, votes, spec, jobs=1))
+    expected = codec.result_content(study, votes, spec, run(study, votes, spec, jobs=1))
     assert written == json.loads(json.dumps(expected))
 
 

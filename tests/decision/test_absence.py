@@ -19,17 +19,15 @@ from judgepanel.decision.absence import (
 from judgepanel.decision.score import on_items
 from judgepanel.kernels.aggregation import KERNELS, Graded
 from judgepanel.scoring.splits import folds
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.results import flat_row
+from judgepanel.studies import codec, contract, results
 from judgepanel.votes import MISSING
 from tests.helpers import codes_of, make_votes, panel_from, with_grades
 
-SETTINGS = Settings(splits=3)
+SETTINGS = contract.Settings(splits=3)
 
 
 def panel_of(votes, k, aggregator="one_coin", calibrator="temperature"):
-    return prepare(votes, SETTINGS), panel_from(votes, k, aggregator, calibrator)
+    return contract.prepare(votes, SETTINGS), panel_from(votes, k, aggregator, calibrator)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +173,7 @@ def test_the_interval_allows_for_the_items_of_the_file():
     votes, families = vendors()
     prepared, model = panel_of(votes, 15)
     figures = measure_absence(prepared, SETTINGS, model, families).groups[0].figures
-    plain = to_plain(flat_row(figures))
+    plain = codec.to_plain(results.flat_row(figures))
     widths = [hi - lo for lo, hi in (on_items(plain, n) for n in (10, 100, 10**9))]
     assert widths[0] > widths[1] > widths[2] == pytest.approx(figures.delta.hi - figures.delta.lo)
 

@@ -16,14 +16,13 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec, as_asked
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
 from judgepanel.kernels.aggregation import Graded
-from judgepanel.studies.codec import pack, to_plain, unpack
-from judgepanel.studies.contract import Settings
+from judgepanel.studies import codec, contract
 from judgepanel.studies.runner import run
 from judgepanel.votes import MISSING, InputError, load_votes, write_votes
 from judgepanel.votes.matrix import turned_around
 from tests.helpers import OF_SNIPPET, codes_of, make_votes, panel_from, with_grades
 
-SPEC = RecommendSpec(settings=Settings(splits=2), folds=3, conformal=0.2)
+SPEC = RecommendSpec(settings=contract.Settings(splits=2), folds=3, conformal=0.2)
 VOTES = with_grades(make_votes(0, 180, 6))
 OLD, NEW = VOTES.with_items(np.arange(120)), VOTES.with_items(np.arange(120, 180))
 
@@ -169,7 +168,7 @@ def test_a_recommendation_on_grades_is_exported_and_kept_to_the_bit(recommended)
     assert panel_json(panel.content) == panel_json(content)
     p = recommended.model.score(codes_of(recommended.model, NEW))
     assert score(panel, NEW).p.tolist() == p.tolist()
-    assert unpack(Recommendation, pack(recommended)).model == recommended.model
+    assert codec.unpack(Recommendation, codec.pack(recommended)).model == recommended.model
     assert recommended.absence is not None
 
 
@@ -188,9 +187,9 @@ def test_grades_that_are_all_as_far_from_the_threshold_are_recommended_as_votes(
     votes = make_votes(3, 60, 4)
     grades = np.where(votes.votes < 0, np.nan, 0.2 + 0.6 * votes.votes)
     graded = replace(votes, grades=grades, thresholds=np.full(votes.n_judges, 0.5))
-    spec = RecommendSpec(settings=Settings(splits=2), folds=3)
+    spec = RecommendSpec(settings=contract.Settings(splits=2), folds=3)
     on_votes, on_grades = (run(RECOMMEND, given, spec, jobs=1) for given in (votes, graded))
-    assert to_plain(on_grades) == to_plain(on_votes)
+    assert codec.to_plain(on_grades) == codec.to_plain(on_votes)
 
 
 def test_grades_that_moved_towards_the_threshold_are_drift_though_their_votes_did_not(panel):
@@ -216,7 +215,7 @@ def test_half_of_alpacaeval_scores_the_other_half_to_the_bit_of_the_snippet(real
     votes = load_votes(real_votes("alpacaeval_probs_votes.csv")).votes
     half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
     past, fresh = votes.with_items(half), votes.with_items(~half)
-    spec = RecommendSpec(settings=Settings(splits=5))
+    spec = RecommendSpec(settings=contract.Settings(splits=5))
     content = export_panel(run(RECOMMEND, past, spec, jobs=1), past, spec, ())
     scored = score(load_panel(panel_json(content)), fresh)
     rows = (dict(zip(fresh.judges, row, strict=True)) for row in fresh.grades.tolist())

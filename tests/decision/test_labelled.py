@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.decision.score import labelled_figures
-from judgepanel.decision.training_items import Seen
+from judgepanel.decision import score, training_items
 from judgepanel.words.outputs import labelled_sentence
 from tests.helpers import make_votes
 
@@ -19,8 +18,8 @@ def figures_of(labels, p, seen=None, groups=None, symmetric=False):
         make_votes(0, n, 3), task="pairwise", labels=np.asarray(labels, np.int8), groups=groups
     )
     none = np.zeros(n, bool)
-    known, p = Seen(rows, none, wholly=False, checked=True), np.asarray(p, float)
-    return labelled_figures(votes, p, known, none, null=0.5, symmetric=symmetric)
+    known, p = training_items.Seen(rows, none, wholly=False, checked=True), np.asarray(p, float)
+    return score.labelled_figures(votes, p, known, none, null=0.5, symmetric=symmetric)
 
 
 def test_only_the_labels_that_the_figures_use_say_whether_they_are_alike():

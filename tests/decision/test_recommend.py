@@ -28,18 +28,16 @@ from judgepanel.kernels.prefixes import CLOSED_FORMS
 from judgepanel.models.panel import fit_panel, mixture_of
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.panel import recommended
-from judgepanel.studies.panel.curator import JudgeAttributes, Rules
+from judgepanel.studies import codec, contract
+from judgepanel.studies.panel import curator, recommended
 from judgepanel.studies.runner import run, steps
 from tests.helpers import make_votes
 
-TERMS = recommended.ChoiceSettings(3, 0, JudgeAttributes(("",) * 12, None), Rules())
+TERMS = recommended.ChoiceSettings(3, 0, curator.JudgeAttributes(("",) * 12, None), curator.Rules())
 
 
 def spec_of(splits=6, **shared):
-    return RecommendSpec(settings=Settings(splits=splits, **shared), folds=3)
+    return RecommendSpec(settings=contract.Settings(splits=splits, **shared), folds=3)
 
 
 VOTES = make_votes(3, 80, 12)
@@ -52,7 +50,7 @@ def result():
 
 def by_hand(votes, spec):
     """Per split: the rows, what is chosen, and the scores of candidates on the rows."""
-    ballots = prepare(votes, spec.settings).ballots
+    ballots = contract.prepare(votes, spec.settings).ballots
     choices = recommended.candidates_of(
         spec.candidates, ballots.n_judges, symmetric=ballots.symmetric
     )
@@ -95,12 +93,12 @@ def test_a_large_run_adds_to_one_set_of_sums_on_threads_with_the_same_bits(monke
     monkeypatch.setattr(recommend, "_LARGE", 0)
     states = list(steps(RECOMMEND, VOTES, spec, jobs=2))
     assert len({state.partial.tally.item_sums.ctypes.data for state in states}) == 1
-    assert to_plain(states[-1].result()) == to_plain(wanted)
+    assert codec.to_plain(states[-1].result()) == codec.to_plain(wanted)
 
 
 def test_what_is_chosen_does_not_depend_on_evaluation_labels():
     partial = list(steps(RECOMMEND, VOTES, spec_of(), jobs=1))[-1].partial
-    ballots = prepare(VOTES, Settings()).ballots
+    ballots = contract.prepare(VOTES, contract.Settings()).ballots
     assert len(set(VOTES.item_ids)) == ballots.n_items
     for number in range(3):
         held = split(ballots.units, number).evaluation
@@ -121,7 +119,7 @@ def test_random_judges_are_recommended_at_no_better_than_the_null():
 
 
 def test_the_panel_is_the_average_refitted_on_all_labelled_rows(result):
-    prepared = prepare(VOTES, Settings())
+    prepared = contract.prepare(VOTES, contract.Settings())
     models = []
     for member in result.members:
         pipeline = {"aggregator": member.aggregator, "calibrator": member.calibrator}
@@ -205,7 +203,7 @@ def test_the_runner_up_is_held_against_the_chosen_one(result):
 
 def test_the_order_of_the_judges_moves_no_bit(result):
     recommendation = run(RECOMMEND, VOTES.with_judges(VOTES.judges[::-1]), spec_of(), jobs=1)
-    assert json.dumps(to_plain(recommendation)) == json.dumps(to_plain(result))
+    assert json.dumps(codec.to_plain(recommendation)) == json.dumps(codec.to_plain(result))
 
 
 N = 400
@@ -458,7 +456,7 @@ def test_the_best_judge_alone_is_ranked_in_every_split_and_scored_on_the_others(
     votes = make_votes(3, 80, 5, missing=0.0)
     spec = spec_of(splits=4)
     alone = run(RECOMMEND, votes, spec, jobs=1).best_judge
-    units = prepare(votes, spec.settings).ballots.units
+    units = contract.prepare(votes, spec.settings).ballots.units
     right, times = np.zeros(80), np.zeros(80)
     agree = votes.votes == votes.labels[:, None]
     for number in range(4):

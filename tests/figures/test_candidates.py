@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.figures.candidates import frontier, pareto
-from judgepanel.figures.style import RECOMMENDED
+from judgepanel.figures import candidates, style
 from judgepanel.scoring.interval import Interval
 
 points = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=12)
@@ -14,7 +13,7 @@ points = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, m
 @given(points)
 def test_the_frontier_has_what_no_other_point_beats(drawn):
     size, nll = (np.array(values, dtype=float) for values in zip(*drawn, strict=True))
-    kept = frontier(size, nll)
+    kept = candidates.frontier(size, nll)
     for i, (k, value) in enumerate(drawn):
         beaten = any(
             (other_k <= k and other <= value and (other_k, other) != (k, value))
@@ -26,12 +25,12 @@ def test_the_frontier_has_what_no_other_point_beats(drawn):
 
 def test_points_on_the_frontier_are_joined_and_have_intervals():
     nll = np.array([0.5, 0.4, 0.45, 0.3])
-    figure = pareto(
+    figure = candidates.pareto(
         np.array([1.0, 3.0, 3.0, 40.0]),
         Interval(nll, nll - 0.1, nll + 0.1),
         ["a", "<b>", "c", "d"],
         chosen=(40.0, 0.31, "recommended panel"),
-        look=RECOMMENDED,
+        look=style.RECOMMENDED,
         null=0.69,
         x="judges",
     )
@@ -48,12 +47,12 @@ def test_points_on_the_frontier_are_joined_and_have_intervals():
 
 def test_costs_are_on_an_even_axis():
     nll = np.array([0.5, 0.4])
-    figure = pareto(
+    figure = candidates.pareto(
         np.array([0.25, 20.5]),
         Interval(nll, nll, nll),
         ["a", "b"],
         chosen=(20.5, 0.4, "recommended panel"),
-        look=RECOMMENDED,
+        look=style.RECOMMENDED,
         null=0.69,
         x="cost",
     )

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.figures.candidates import method_grid
-from judgepanel.figures.style import METRIC_NAMES
+from judgepanel.figures import candidates, style
 from judgepanel.present.understand.method_grid import grid_cells
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -48,10 +47,10 @@ def written(figure):
     return {(int(a.y), int(a.x)): a.text for a in figure.layout.annotations}
 
 
-@pytest.mark.parametrize("metric", METRIC_NAMES)
+@pytest.mark.parametrize("metric", style.METRIC_NAMES)
 def test_every_cell_shows_its_value_in_the_row_and_column_named_beside_it(metric):
     grid = grid_of()
-    figure = method_grid(grid_cells(grid, metric))
+    figure = candidates.method_grid(grid_cells(grid, metric))
     text = written(figure)
     assert len(text) == 12
     form = ".1%" if metric == "accuracy" else ".3f"
@@ -65,14 +64,14 @@ def test_every_cell_shows_its_value_in_the_row_and_column_named_beside_it(metric
 
 def test_the_best_row_is_on_top_and_the_lowest_cell_alone_is_bold():
     grid = with_values([[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]], [[False] * 2] * 3)
-    figure = method_grid(grid_cells(grid))
+    figure = candidates.method_grid(grid_cells(grid))
     assert list(figure.layout.yaxis.ticktext) == ["log-odds", "majority vote", "one-coin"]
     low, high = figure.layout.yaxis.range
     assert low > high, "rows run downwards"
     assert [place for place, text in written(figure).items() if "<b>" in text] == [(0, 1)]
 
 
-@pytest.mark.parametrize("metric", METRIC_NAMES)
+@pytest.mark.parametrize("metric", style.METRIC_NAMES)
 def test_the_best_cell_is_the_darkest_and_shades_follow_the_values(metric):
     cells = grid_cells(grid_of(), metric)
     order = np.argsort(cells.score.value, axis=None, kind="stable")
@@ -92,7 +91,7 @@ def test_cells_at_the_base_rate_or_above_are_equally_pale():
 
 
 def test_a_grid_of_equal_cells_is_drawn():
-    figure = method_grid(grid_cells(with_values([[0.3, 0.3]] * 3)))
+    figure = candidates.method_grid(grid_cells(with_values([[0.3, 0.3]] * 3)))
     assert np.isfinite(np.asarray(figure.data[0].z, dtype=float)).all()
 
 
@@ -100,27 +99,27 @@ def test_a_grid_of_equal_cells_is_drawn():
 def test_the_text_of_a_cell_stands_out_whatever_its_shade(shade):
     cells = grid_cells(grid_of())
     shaded = replace(cells, shade=np.full_like(cells.shade, shade))
-    (colour,) = {a.font.color for a in method_grid(shaded).layout.annotations}
+    (colour,) = {a.font.color for a in candidates.method_grid(shaded).layout.annotations}
     assert contrast(colour, shaded.colour(0, 0)) >= 4.5
 
 
 def test_frames_and_hover_speak_of_nll_whatever_is_drawn():
     best = AGGREGATOR_NAMES[grid_of().aggregators[grid_of().best[0]]]
-    for metric in METRIC_NAMES:
+    for metric in style.METRIC_NAMES:
         cells = grid_cells(grid_of(), metric)
         assert cells.tied.sum() == grid_of().tied.sum()
         assert cells.rows[cells.best[0]] == best
-        hover = method_grid(cells).data[0].text
+        hover = candidates.method_grid(cells).data[0].text
         (row, column) = cells.best
         assert hover[row][column].endswith("lowest NLL")
-        assert METRIC_NAMES[metric] in hover[0][0]
+        assert style.METRIC_NAMES[metric] in hover[0][0]
         assert ("base rate alone" in hover[0][0]) == (metric == "nll")
 
 
 def test_hover_gives_the_interval_and_says_which_cells_are_tied():
     tied = [[False, True], [False, False], [False, True]]
     grid = with_values([[0.5, 0.4], [0.6, 0.8], [0.45, 0.31]], tied)
-    hover = method_grid(grid_cells(grid)).data[0].text
+    hover = candidates.method_grid(grid_cells(grid)).data[0].text
     assert "one-coin, temperature<br>NLL (nats per item): 0.310 [0.210, 0.410]" in hover[0][1]
     assert hover[1][1].endswith("not told apart from the lowest NLL")
     assert "tied" not in hover[2][0]
@@ -128,7 +127,7 @@ def test_hover_gives_the_interval_and_says_which_cells_are_tied():
 
 def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there():
     def legend(grid):
-        traces = method_grid(grid_cells(grid)).data
+        traces = candidates.method_grid(grid_cells(grid)).data
         return {trace.name for trace in traces if trace.name and trace.type == "scatter"}
 
     values = [[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]]
@@ -140,7 +139,7 @@ def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there():
 def test_every_tied_cell_has_a_frame_of_its_own():
     tied = [[True, True], [False, True], [False, False]]
     cells = grid_cells(with_values([[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]], tied))
-    (_, thin, *_) = (t for t in method_grid(cells).data[1:] if t.mode == "lines")
+    (_, thin, *_) = (t for t in candidates.method_grid(cells).data[1:] if t.mode == "lines")
     points = np.column_stack([thin.x, thin.y]).astype(float)
     parts = np.split(points, np.flatnonzero(np.isnan(points[:, 0])))
     drawn = [part[-6:-1] for part in parts if np.isfinite(part).any()]

@@ -29,15 +29,10 @@ from hypothesis import strategies as st
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.intake.answer import Ask, BadAnswer, answer_to, unpacked
-from judgepanel.studies.codec import pack
-from judgepanel.studies.contract import Settings
+from judgepanel.studies import codec, contract
 from judgepanel.studies.runner import run
-from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.formats import unzip
+from judgepanel.votes import InputError, formats, load, load_votes, outputs, sources
 from judgepanel.votes.imports import KINDS, read_kind
-from judgepanel.votes.load import open_table
-from judgepanel.votes.outputs import read_verdict
-from judgepanel.votes.sources import source_in
 from tests.helpers import make_votes
 from tests.hostile import attacks
 
@@ -138,7 +133,7 @@ def _in_workbook(name: str) -> Target:
 
 def _panel() -> bytes:
     """A panel file with all that an export holds, so that mutations reach every check of it."""
-    votes, spec = make_votes(0, 40, 3), RecommendSpec(Settings(splits=3))
+    votes, spec = make_votes(0, 40, 3), RecommendSpec(contract.Settings(splits=3))
     return panel_json(export_panel(run(RECOMMEND, votes, spec, jobs=1), votes, spec, ())).encode()
 
 
@@ -164,7 +159,7 @@ def _tools(folder: str, *names: str, form: str = "json") -> tuple[bytes, ...]:
 
 
 def _as_kind(kind: str, data: bytes) -> object:
-    return read_kind(source_in("v.json", data), kind).lines("v.json")
+    return read_kind(sources.source_in("v.json", data), kind).lines("v.json")
 
 
 def _every_kind(data: bytes) -> None:
@@ -207,12 +202,12 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
         "exports": Target(_file("v.csv"), tuple(EXPORTS.values())),
         "every kind": Target(_every_kind, (REWARDBENCH, REWARDBENCH_2, ARENA, ALPACAEVAL, *(
             _written([*csv.DictReader(io.StringIO(t.decode()))]) for t in EXPORTS.values()))),
-        "unnamed": Target(open_table, (WIDE, LINES, _parquet())),
-        "gzip": Target(unzip, (gzip.compress(WIDE) + gzip.compress(b""),)),
-        "verdict": Target(lambda data: read_verdict(data.decode("utf-8", "replace")),
+        "unnamed": Target(load.open_table, (WIDE, LINES, _parquet())),
+        "gzip": Target(formats.unzip, (gzip.compress(WIDE) + gzip.compress(b""),)),
+        "verdict": Target(lambda data: outputs.read_verdict(data.decode("utf-8", "replace")),
             (b"<think>no</think>\nOutput (a) is better.", b'{"winner": "B"}', b"**A** [[B>>A]]")),
         "panel": Target(load_panel, (_panel(),)),
-        "answer": Target(_answer, (pack(answer_to(Ask("v.csv", len(WIDE)), [WIDE])),)),
+        "answer": Target(_answer, (codec.pack(answer_to(Ask("v.csv", len(WIDE)), [WIDE])),)),
     }
 )  # fmt: skip
 

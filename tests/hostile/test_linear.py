@@ -11,10 +11,7 @@ from contextlib import suppress
 import pytest
 
 from judgepanel.decision.panel_file import load_panel
-from judgepanel.votes import InputError, limits, load_votes
-from judgepanel.votes.cells import is_number
-from judgepanel.votes.load import open_table
-from judgepanel.votes.outputs import read_verdict
+from judgepanel.votes import InputError, cells, limits, load, load_votes, outputs
 from tests.hostile import attacks
 
 LARGEST = 5 * attacks.MIB
@@ -46,7 +43,7 @@ def is_read_in_time(read):
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_verdict_is_read_in_linear_time(text):
     output = text * (LARGEST // len(text.encode()))
-    is_read_in_time(lambda: read_verdict(output))
+    is_read_in_time(lambda: outputs.read_verdict(output))
 
 
 @pytest.mark.parametrize(
@@ -74,14 +71,14 @@ def test_a_file_is_read_in_linear_time(name, content, monkeypatch):
         monkeypatch.setattr(limits, limit, 10**9)
 
     data = content(LARGEST)
-    is_read_in_time(lambda: open_table(data, name))
+    is_read_in_time(lambda: load.open_table(data, name))
 
 
 @pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
 def test_what_is_nearly_a_number_is_told_from_one_in_linear_time(text):
     word = text("1" * LARGEST)
-    assert not is_number(word)
-    is_read_in_time(lambda: is_number(word))
+    assert not cells.is_number(word)
+    is_read_in_time(lambda: cells.is_number(word))
 
 
 def votes_with(column, word):
@@ -111,6 +108,6 @@ def test_a_panel_file_is_read_in_linear_time():
 
 def test_the_first_key_that_is_given_twice_is_named():
     with pytest.raises(InputError, match="row 1, column 'b': this key is given twice"):
-        open_table(b'{"a":1,"b":1,"c":1,"c":1,"b":1}\n', "v.jsonl")
+        load.open_table(b'{"a":1,"b":1,"c":1,"c":1,"b":1}\n', "v.jsonl")
     with pytest.raises(InputError, match=r"the key 'b' is given twice"):
         load_panel('{"a":1,"b":1,"c":1,"c":1,"b":1}')

@@ -21,8 +21,7 @@ from streamlit.web.server.starlette.starlette_app_utils import (
 )
 from websockets.asyncio.client import connect
 
-from judgepanel.ui import guard
-from judgepanel.ui.access import RANDOM_COMMAND, SIGNED_IN_SECONDS, weakness
+from judgepanel.ui import access, guard
 from tests.browser.conftest import ROOT, free_port, serving
 from tests.hostile.test_web import PUBLIC, ask, port_of, start
 
@@ -61,7 +60,7 @@ def upload(server, method, **cookies):
     "value",
     [
         *("", "chunks-9", signed(token_hex(32)), signed(name="_streamlit_user_tokens")),
-        *(signed()[:-1], signed(iat=time.time() - SIGNED_IN_SECONDS - 60), signed(sub="")),
+        *(signed()[:-1], signed(iat=time.time() - access.SIGNED_IN_SECONDS - 60), signed(sub="")),
         create_signed_value(SECRET, USER, "[]").decode(),
         create_signed_value(SECRET, USER, "no JSON").decode(),
         create_signed_value(SECRET, USER, "chunks-3").decode(),
@@ -251,12 +250,12 @@ WEAK = [
 
 @pytest.mark.parametrize("secret", WEAK)
 def test_a_secret_that_can_be_guessed_is_refused(secret):
-    assert weakness(secret) is not None
+    assert access.weakness(secret) is not None
 
 
 @pytest.mark.parametrize("secret", [None, 5, ["a"], b"x" * 64])
 def test_what_is_no_text_is_no_secret(secret):
-    assert weakness(secret) == "is missing"
+    assert access.weakness(secret) == "is missing"
 
 
 def test_no_random_secret_is_refused():
@@ -264,7 +263,7 @@ def test_no_random_secret_is_refused():
     letters = string.ascii_letters + string.digits
     for digits, length in (("0123456789abcdef", 64), (letters, 32), (letters + "-_", 43)):
         made = ["".join(chance.choices(digits, k=length)) for _ in range(1000)]
-        assert [secret for secret in made if weakness(secret)] == []
+        assert [secret for secret in made if access.weakness(secret)] == []
 
 
 def test_the_docs_have_no_secret_that_works_and_the_command_makes_one():
@@ -272,13 +271,13 @@ def test_the_docs_have_no_secret_that_works_and_the_command_makes_one():
     examples = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
     given = [block["auth"]["cookie_secret"] for block in examples]
     assert given
-    assert all(weakness(secret) for secret in given)
-    assert RANDOM_COMMAND in text
-    program = RANDOM_COMMAND.partition(' -c "')[2].removesuffix('"')
+    assert all(access.weakness(secret) for secret in given)
+    assert access.RANDOM_COMMAND in text
+    program = access.RANDOM_COMMAND.partition(' -c "')[2].removesuffix('"')
     printed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout
-    assert weakness(printed.strip()) is None
+    assert access.weakness(printed.strip()) is None
 
 
 def team(folder, secret):
@@ -297,7 +296,7 @@ def test_a_team_server_does_not_start_with_the_example(tmp_path):
     ran = start(tmp_path, **team(tmp_path, EXAMPLE))
     assert ran.returncode != 0
     assert "The cookie_secret in the section [auth] of secrets.toml is a phrase" in ran.stderr
-    assert RANDOM_COMMAND in ran.stderr
+    assert access.RANDOM_COMMAND in ran.stderr
     assert EXAMPLE not in ran.stderr
     assert "Traceback" not in ran.stderr
 

@@ -6,11 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels import aggregation, calibration, evaluation, prefixes
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import MAPS
-from judgepanel.kernels.evaluation import Recipe
-from judgepanel.kernels.prefixes import prefix_scores, rank
 from judgepanel.models import (
     AccuracyWeighted,
     DawidSkene,
@@ -34,8 +31,7 @@ from judgepanel.models.panel import (
     in_order,
     judge_weights,
 )
-from judgepanel.scoring.metrics import CLIP
-from judgepanel.scoring.splits import Split
+from judgepanel.scoring import metrics, splits
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.votes import MISSING
 from tests.helpers import codes_of, make_ballots, make_votes, panel_from, with_grades
@@ -55,29 +51,29 @@ def as_table(votes):
     return np.where(votes == MISSING, np.nan, votes)
 
 
-@pytest.mark.parametrize("name", [*MAPS, "isotonic", "auto"])
+@pytest.mark.parametrize("name", [*calibration.MAPS, "isotonic", "auto"])
 @pytest.mark.parametrize("kind", [OneCoin, MajorityVote])
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("k", [3, 6])
 def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmetric, k):
     ballots = make_ballots(2, 80, 6, symmetric=symmetric, missing=0.1)
     model = fit_panel(ballots, NAMES, k, aggregator=kind.kind, calibrator=name)
-    best = rank(ballots, np.arange(80))[:k]
+    best = prefixes.rank(ballots, np.arange(80))[:k]
     assert model.judges == tuple(NAMES[j] for j in best)
 
     y = (ballots.signs > 0).astype(int)
     X = np.where(ballots.votes == 0, np.nan, ballots.votes > 0)[:, best]
     aggregator = kind().fit(X, y)
     all_rows = np.arange(80)
-    own = prefix_scores(
-        ballots, Split(0, all_rows, all_rows[:0]), np.array([k]), aggregator=kind.kind
+    own = prefixes.prefix_scores(
+        ballots, splits.Split(0, all_rows, all_rows[:0]), np.array([k]), aggregator=kind.kind
     )
     voted = ~own.calibration_empty[0]
     fitted = calibrator(name, symmetric=symmetric).fit(own.calibration[0][voted], y[voted])
 
     votes = unseen(k)
     logits = aggregator.decision_function(as_table(votes))
-    wanted = np.clip(fitted.predict_proba(logits)[:, 1], CLIP, 1 - CLIP)
+    wanted = np.clip(fitted.predict_proba(logits)[:, 1], metrics.CLIP, 1 - metrics.CLIP)
     cast = (votes != MISSING).any(axis=1)
     np.testing.assert_allclose(model.score(votes)[cast], wanted[cast], rtol=0, atol=1e-12)
     assert (model.n_fit, model.calibrator) == (80, name)
@@ -86,7 +82,7 @@ def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmet
 @pytest.mark.parametrize("aggregator", ["one_coin", "joint"])
 def test_panels_under_several_calibrators_are_those_fitted_one_at_a_time(aggregator):
     ballots, names = make_ballots(2, 80, 6, missing=0.1), ("none", "temperature", "beta")
-    panels = fit_panels(ballots, NAMES, 4, Recipe(aggregator, names))
+    panels = fit_panels(ballots, NAMES, 4, evaluation.Recipe(aggregator, names))
     assert panels == [
         fit_panel(ballots, NAMES, 4, aggregator=aggregator, calibrator=name) for name in names
     ]
@@ -126,7 +122,7 @@ def test_probabilities_stay_inside_the_clip():
     perfect = type(ballots)(votes, ballots.signs, ballots.units)
     model = fit_panel(perfect, NAMES, 6, aggregator="one_coin", calibrator="temperature")
     p = model.score(np.array([[1] * 6, [0] * 6], np.int8))
-    assert p.tolist() == [1 - CLIP, CLIP]
+    assert p.tolist() == [1 - metrics.CLIP, metrics.CLIP]
 
 
 RIDGES = (Stacking, Joint, MonotoneStacking, MonotoneJoint)
@@ -144,7 +140,7 @@ def test_a_cross_fitted_aggregator_is_frozen_as_its_estimator(aggregator, symmet
     votes = unseen(6)
     in_order = votes[:, [NAMES.index(name) for name in model.judges]]
     cast = (votes != MISSING).any(axis=1)
-    wanted = np.clip(fitted.predict_proba(as_table(votes))[:, 1], CLIP, 1 - CLIP)
+    wanted = np.clip(fitted.predict_proba(as_table(votes))[:, 1], metrics.CLIP, 1 - metrics.CLIP)
     np.testing.assert_allclose(model.score(in_order)[cast], wanted[cast], rtol=0, atol=1e-9)
 
 
@@ -156,7 +152,7 @@ def test_an_aggregator_of_grades_is_frozen_as_its_estimator(kind):
     thresholds = np.where(np.isnan(votes.thresholds), 0.5, votes.thresholds)
     X = np.where(np.isnan(votes.grades), as_table(votes.votes), votes.grades)
     fitted = kind(threshold=thresholds).fit(X[:80], votes.labels[:80])
-    wanted = np.clip(fitted.predict_proba(X[80:])[:, 1], CLIP, 1 - CLIP)
+    wanted = np.clip(fitted.predict_proba(X[80:])[:, 1], metrics.CLIP, 1 - metrics.CLIP)
     new = votes.with_items(np.arange(80, 120))
     p = model.score(codes_of(mixture_of([model], [1.0]), new))
     cast = (new.votes != MISSING).any(axis=1)
@@ -206,7 +202,7 @@ def test_dawid_skene_weighs_half_the_step_between_its_two_votes(supervised, symm
     np.testing.assert_allclose(judge_weights(ballots, [name])[name], step / 2)
 
 
-@pytest.mark.parametrize("name", AGGREGATORS)
+@pytest.mark.parametrize("name", aggregation.AGGREGATORS)
 def test_a_judge_keeps_its_weight_wherever_it_stands(name):
     ballots = make_ballots(3, 60, 5)
     order = np.array([3, 0, 4, 1, 2])
@@ -216,7 +212,7 @@ def test_a_judge_keeps_its_weight_wherever_it_stands(name):
     )
 
 
-@pytest.mark.parametrize("name", AGGREGATORS)
+@pytest.mark.parametrize("name", aggregation.AGGREGATORS)
 def test_weights_are_finite_for_judges_always_right_always_wrong_and_silent(name):
     ballots = make_ballots(4, 50, 6)
     votes = ballots.votes.copy()

@@ -12,8 +12,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.contract import Settings
-from judgepanel.ui.session import workspace
-from judgepanel.ui.work import POLL_SECONDS
+from judgepanel.ui import session, work
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import sample_bytes, sample_judge_bytes
 
@@ -69,7 +68,7 @@ def until(app, reached):
     while not reached():
         assert time.monotonic() < deadline, f"this is not reached; {contents(app)}"
         time.sleep(pause)
-        pause = min(1.5 * pause, POLL_SECONDS)
+        pause = min(1.5 * pause, work.POLL_SECONDS)
         checked(app.run())
     return app
 
@@ -149,7 +148,7 @@ def created(data, splits=4, file="votes.csv", **options):
     """The id of a new analysis of a file of votes, named after the file."""
     loaded = load_votes(data, name=file, **options)
     name = file.partition(".")[0].removesuffix("_votes")
-    return workspace().create(loaded, Settings(splits=splits), name).id
+    return session.workspace().create(loaded, Settings(splits=splits), name).id
 
 
 def displayed(table):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from judgepanel.service.basics import NotFound
-from judgepanel.service.database import VARIABLE, default_url
+from judgepanel.service import basics, database
 from judgepanel.service.workspace import default_home
 from judgepanel.studies.contract import Settings
 from judgepanel.ui import server as spaces
@@ -37,7 +36,7 @@ ESCAPED = "&#60;script&#62;alert&#40;1&#41;&#60;&#47;script&#62;"
 @pytest.fixture(autouse=True)
 def own_database(monkeypatch, tmp_path):
     """Every test has a list of its own."""
-    monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
+    monkeypatch.setenv(database.VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
     yield
     spaces.close_workspaces()
 
@@ -161,7 +160,7 @@ def test_a_deleted_analysis_is_gone_and_its_link_says_so():
     app = deleted(app, key)
     assert rows(app) == ["kept"]
     assert htmls(app, 'role="status"') == ["Deleted: to go"]
-    with pytest.raises(NotFound):
+    with pytest.raises(basics.NotFound):
         workspace().open(key)
     assert open_app(analysis=key).error[0].value.startswith("There is no analysis behind")
     assert not open_app(analysis=remaining).error
@@ -262,7 +261,7 @@ def test_one_that_is_not_there_or_was_deleted_is_told_in_a_sentence(forged):
 def test_another_owners_analysis_is_not_there():
     loaded = load_votes(sample_bytes("clean_pairwise"), name="v.csv")
     home = default_home()
-    space = spaces.open_workspace(default_url(home), str(home)).owned_by("somebody")
+    space = spaces.open_workspace(database.default_url(home), str(home)).owned_by("somebody")
     theirs = space.create(loaded, Settings(), "x")
     app = open_app(analysis=analysis("one"), compare=theirs.id)
     assert htmls(app, "jp-problem")[0].startswith("There is no analysis to compare with")

@@ -17,9 +17,8 @@ from judgepanel.render.text import markdown_text
 from judgepanel.service.basics import NotFound, ServerProblem
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.curator import with_costs
-from judgepanel.ui import session
+from judgepanel.ui import reporting, session
 from judgepanel.ui.pages import paper
-from judgepanel.ui.reporting import collected
 from judgepanel.votes.simulate import SAMPLES, SimulationSpec, simulate
 from tests.pages.driver import (
     CONFIDENCE,
@@ -306,7 +305,7 @@ def test_a_card_that_is_used_is_the_panel_of_all_pages_the_report_and_the_link()
     (note,) = htmls(open_app(CONFIDENCE, analysis=analysis), "This page shows")
     assert "(lean, within the loss accepted)" in note or "the recommended pipeline" in note
     space = session.workspace()
-    report = analysis_document(collected(space, space.open(analysis)))
+    report = analysis_document(reporting.collected(space, space.open(analysis)))
     assert lean in html.unescape(markdown_text(report))
 
     token = space.share(analysis, None)

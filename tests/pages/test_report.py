@@ -21,10 +21,8 @@ from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.paper.jury import JURY
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust.reliability import RELIABILITY
-from judgepanel.studies.trust.scope import SCOPE
-from judgepanel.ui.access import User
-from judgepanel.ui.reporting import LONGEST, collected, missing_words
+from judgepanel.studies.trust import reliability, scope
+from judgepanel.ui import access, reporting
 from judgepanel.ui.session import workspace
 from judgepanel.words.text import markdown
 from tests.helpers import make_votes
@@ -72,14 +70,14 @@ def test_a_decision_is_recorded_and_shown_on_every_page() -> None:
         ("", BY, WHY, "What was decided is missing: a decision needs all three."),
         (WHAT, " \n", WHY, "Who decided is missing: a decision needs all three."),
         (WHAT, BY, "", "Why is missing: a decision needs all three."),
-        (WHAT, BY, "x" * (LONGEST + 1), "Why has 2,001 characters; 2,000 is the most."),
+        (WHAT, BY, "x" * (reporting.LONGEST + 1), "Why has 2,001 characters; 2,000 is the most."),
     ],
 )
 def test_a_decision_that_lacks_something_is_refused_in_one_sentence(
     what: str, by: str, why: str, sentence: str
 ) -> None:
-    assert missing_words(what, by, why) == sentence
-    assert missing_words(WHAT, BY, "x" * LONGEST) == ""
+    assert reporting.missing_words(what, by, why) == sentence
+    assert reporting.missing_words(WHAT, BY, "x" * reporting.LONGEST) == ""
 
 
 def test_what_was_typed_stays_when_it_is_refused() -> None:
@@ -110,7 +108,7 @@ def test_a_report_holds_what_was_computed_here_and_computes_nothing(
     until_done(open_app(CURVE, analysis=analysis))
     space = workspace()
     opened = space.open(analysis)
-    report = collected(space, opened)
+    report = reporting.collected(space, opened)
     assert [finding.study.name for finding in report.findings] == [PANEL_CURVE.name]
     assert set(report.missing) == set(STUDIES) - {PANEL_CURVE.name, "what_if"}
     votes = space.votes(opened.votes_sha256)
@@ -142,10 +140,10 @@ class Old:
 
 def test_results_of_an_older_version_are_left_out_and_named() -> None:
     opened = workspace().open(prepared("one_class"))
-    report = collected(Old(RELIABILITY.name), opened)  # type: ignore[arg-type]
+    report = reporting.collected(Old(reliability.RELIABILITY.name), opened)  # type: ignore[arg-type]
     assert report.findings == ()
-    assert report.outdated == (RELIABILITY.name,)
-    assert RELIABILITY.name not in report.missing
+    assert report.outdated == (reliability.RELIABILITY.name,)
+    assert reliability.RELIABILITY.name not in report.missing
 
 
 def test_a_new_link_stays_in_sight_when_an_older_one_is_revoked() -> None:
@@ -181,7 +179,7 @@ def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:
     space.revoke(analysis, share.id)
     readers = space.for_readers(token)
     with pytest.raises(NotFound):
-        collected(readers, opened)
+        reporting.collected(readers, opened)
 
 
 def test_every_study_but_those_ticked_by_hand_is_looked_for() -> None:
@@ -195,7 +193,7 @@ def test_every_study_but_those_ticked_by_hand_is_looked_for() -> None:
     assert set(after) == set(STUDIES) - {"what_if"}
     assert set(after) - set(before) == {"value", "cost", "escalation"}
     assert outcome.model.main.aggregator != "one_coin"
-    for name in (RELIABILITY.name, SCOPE.name):
+    for name in (reliability.RELIABILITY.name, scope.SCOPE.name):
         assert after[name][1:] == before[name], "the default is second choice"
         assert after[name][0].aggregator == "average"
 
@@ -205,7 +203,7 @@ def test_nothing_is_recommended_under_the_papers_protocol() -> None:
     votes = workspace().votes(opened.votes_sha256)
     specs = default_specs(votes, replace(opened.settings, protocol="paper"))
     assert RECOMMEND.name not in specs
-    assert RELIABILITY.name in specs
+    assert reliability.RELIABILITY.name in specs
 
 
 @pytest.fixture
@@ -263,7 +261,7 @@ def test_in_a_team_who_signed_in_decides_and_nobody_types_a_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("judgepanel.ui.reporting.is_team", lambda: True)
-    monkeypatch.setattr("judgepanel.ui.reporting.user", lambda: User("ann", "Ann <b>A.</b>"))
+    monkeypatch.setattr("judgepanel.ui.reporting.user", lambda: access.User("ann", "Ann <b>A.</b>"))
     analysis = prepared("one_class")
     app = open_app(CURVE, analysis=analysis)
     assert not [field for field in app.text_input if field.label == "Who decided"]

@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.ui.frame import PageContext
+from judgepanel.ui import frame, session, uploads
 from judgepanel.ui.pages.recommended import _costs
-from judgepanel.ui.session import workspace
-from judgepanel.ui.uploads import Upload
 from tests.pages.driver import analysis_in, button, created, htmls, open_app, prepared, text_of
 
 JUDGES = "pages/judges.py"
@@ -54,8 +52,8 @@ def test_votes_of_constant_judges_are_refused_and_can_be_deleted(page):
 def test_a_cost_is_that_of_the_judge_of_this_name_where_another_is_set_aside():
     cells = {**random_votes("b", "c", "d"), "a": [""] * 40}
     table = b"judge,cost\na,7\nb,1\nc,100\nd,5\n"
-    opened = workspace().open(created(votes_of(cells), 2, judge_table=table))
-    context = PageContext(opened, workspace().votes(opened.votes_sha256))
+    opened = session.workspace().open(created(votes_of(cells), 2, judge_table=table))
+    context = frame.PageContext(opened, session.workspace().votes(opened.votes_sha256))
     np.testing.assert_equal(_costs(context, ("b", "c", "d")), [1.0, 100.0, 5.0])
 
 
@@ -64,7 +62,7 @@ def test_names_of_columns_are_no_markdown_where_forms_of_verdicts_are_listed():
     name = "![](https://evil.example/p.png)"
     cells[name] = ["A" if vote else "B" for vote in cells.pop("bob")]
     app = open_app()
-    app.session_state["votes_file-kept"] = Upload("votes.csv", votes_of(cells))
+    app.session_state["votes_file-kept"] = uploads.Upload("votes.csv", votes_of(cells))
     app.run()
     assert not app.exception
     assert name in text_of(app)
@@ -74,9 +72,9 @@ def test_names_of_columns_are_no_markdown_where_forms_of_verdicts_are_listed():
 
 def test_settings_that_the_form_does_not_show_are_kept():
     key = prepared("clean_pairwise", 2)
-    opened = workspace().open(key)
+    opened = session.workspace().open(key)
     many = replace(opened.settings, protocol="paper", splits=2_000)
-    app = open_app(analysis=workspace().with_settings(opened, many).id)
+    app = open_app(analysis=session.workspace().with_settings(opened, many).id)
     before = analysis_in(app)
     button(app, "Apply as a new analysis").click().run()
     assert not app.exception

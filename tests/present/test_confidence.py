@@ -14,19 +14,16 @@ from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings, split_chunks
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust.conformal import CONFORMAL, ConformalSpec
-from judgepanel.studies.trust.items import ITEMS, ItemsSpec
-from judgepanel.studies.trust.probabilities import FEW_ITEMS
+from judgepanel.studies.trust import conformal, items, probabilities, selective
 from judgepanel.studies.trust.reliability import RELIABILITY, STATED_BINS, ReliabilitySpec
-from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=6)
 STUDIES = (
     (RELIABILITY, ReliabilitySpec, reliability.present),
-    (SELECTIVE, SelectiveSpec, certainty.present_selective),
-    (CONFORMAL, ConformalSpec, certainty.present_conformal),
-    (ITEMS, ItemsSpec, certainty.present_items),
+    (selective.SELECTIVE, selective.SelectiveSpec, certainty.present_selective),
+    (conformal.CONFORMAL, conformal.ConformalSpec, certainty.present_conformal),
+    (items.ITEMS, items.ItemsSpec, certainty.present_items),
 )
 
 
@@ -211,7 +208,7 @@ def test_bins_that_hold_items_are_drawn_with_their_counts_beneath(bins):
 def test_bins_with_few_items_have_open_marks_and_thin_intervals():
     figure = reliability.reliability_figure(of(0), "10")
     line = trace(figure, "before")
-    few = line.customdata[:, 3] < FEW_ITEMS
+    few = line.customdata[:, 3] < probabilities.FEW_ITEMS
     assert few.any()
     assert [symbol.endswith("-open") for symbol in line.marker.symbol] == few.tolist()
     thin = [bars for bars in figure.data if bars.error_y.thickness == 0.5]
@@ -246,7 +243,7 @@ def test_without_a_calibrator_there_is_one_curve(options, name):
     result = of(1, **options)
     names = [line.name for line in certainty.selective_figure(result).data]
     assert names == ["95 % interval", name, "stated confidence"]
-    blocks = certainty.present_selective(result, SelectiveSpec(SETTINGS, **options))
+    blocks = certainty.present_selective(result, selective.SelectiveSpec(SETTINGS, **options))
     words = [block.text for block in blocks if isinstance(block, Paragraph)]
     assert not any("calibrator" in text for text in words)
 

@@ -22,8 +22,7 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.trust.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.trust.reliability import ReliabilitySpec
 from judgepanel.votes.simulate import sample_votes
-from judgepanel.words.sentences import panel_pipelines
-from judgepanel.words.text import with_interval
+from judgepanel.words import sentences, text
 
 
 def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite(outcome):
@@ -32,14 +31,14 @@ def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite(outcome)
         "This page shows log-odds + Platt, which is not the recommended pipeline. "
     )
     assert decision_sentence(outcome) in sentence
-    assert panel_pipelines(outcome.model) in decision_sentence(outcome)
+    assert sentences.panel_pipelines(outcome.model) in decision_sentence(outcome)
     assert sentence.endswith("holds under log-odds + Platt.")
 
 
 def test_the_main_pipeline_of_an_average_is_said_to_be_that_with_its_weight(outcome):
     main = outcome.model.main
     sentence = pipeline_sentence(outcome, main.aggregator, main.calibrator)
-    alone = with_interval(*outcome.members[0].behind, sign=True)
+    alone = text.with_interval(*outcome.members[0].behind, sign=True)
     assert "the main pipeline of the recommended average (" in sentence
     assert f": alone, its NLL differs by {alone}. Recommended: " in sentence
     assert sentence.endswith(advice_sentence(outcome))
@@ -56,7 +55,7 @@ def test_the_opposite_of_the_decision_is_priced_under_its_own_best_pipeline(fewe
     row = outcome.best(all_judges=fewer)
     sentence = other_way_sentence(outcome)
     assert sentence.startswith("Everyone under" if fewer else "Fewer judges under")
-    assert with_interval(*row.behind, sign=True) in sentence
+    assert text.with_interval(*row.behind, sign=True) in sentence
 
 
 def test_a_study_of_several_calibrators_shows_the_recommended_one_among_them():

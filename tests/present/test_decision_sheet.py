@@ -11,8 +11,7 @@ from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis
 from judgepanel.present.blocks import Answer, Caveat, Command, Facts, Figure, Heading, Names, Table
 from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.recommendation_report import NAME_LINES, recommendation_report
-from judgepanel.render.html import html_text
-from judgepanel.render.text import markdown_text, terminal_text
+from judgepanel.render import html, text
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.words.sentences import recommend_command
@@ -136,7 +135,7 @@ def test_both_reports_begin_with_the_same_sheet_and_go_on_with_the_evidence():
         written="2026-01-03T00:00:00+00:00",
     )
     documents = analysis_document(whole), report()
-    for form in (html_text, markdown_text):
+    for form in (html.html_text, text.markdown_text):
         texts = [form(replace(document, title="t", blocks=())) for document in documents]
         assert texts[0] == texts[1]
     assert {document.blocks[0] for document in documents} == {Heading("The evidence")}
@@ -145,15 +144,15 @@ def test_both_reports_begin_with_the_same_sheet_and_go_on_with_the_evidence():
 def test_names_are_text_in_every_form():
     evil = "<b>| [x](y) `z`"
     document = report(left_out=(evil,), set_aside=())
-    assert f"<span>{in_html(evil)}</span>" in html_text(document)
-    assert markdown(evil) in markdown_text(document)
-    assert "Leave out 1 judge: <b>| [x](y) `z`" in terminal_text(document.sheet)
+    assert f"<span>{in_html(evil)}</span>" in html.html_text(document)
+    assert markdown(evil) in text.markdown_text(document)
+    assert "Leave out 1 judge: <b>| [x](y) `z`" in text.terminal_text(document.sheet)
 
 
 def test_the_sheet_comes_first_in_every_form():
     answer = in_html(recommendation_sentence(computed()[1]), 4_000)
-    page = html_text(report())
+    page = html.html_text(report())
     (sheet,) = re.findall(r'<section class="sheet">(.*?)</section>', page, flags=re.S)
     assert answer in sheet
     assert page.index("</section>") < page.index("The evidence")
-    assert "\n---\n\n## The evidence" in markdown_text(report())
+    assert "\n---\n\n## The evidence" in text.markdown_text(report())

@@ -25,10 +25,8 @@ from judgepanel.present.registry import PRESENTATIONS, entries_of
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text, terminal_text
-from judgepanel.studies.codec import result_content, result_json
-from judgepanel.studies.contract import Chunk, Settings
+from judgepanel.studies import codec, contract, results
 from judgepanel.studies.paper.claim import CLAIM
-from judgepanel.studies.results import describe
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError
 from judgepanel.words.sentences import CODING
@@ -140,9 +138,9 @@ def test_caveats_and_method_reach_page_report_and_terminal_in_the_same_words(nam
 def test_the_partial_of_a_single_split_can_be_merged_presented_and_stored(name, fraction):
     """A job shows, and keeps when it is cancelled, what the splits so far say."""
     entry, votes = PRESENTATIONS[name], votes_of()
-    spec = replace(spec_of(name), settings=Settings(splits=2, fraction=fraction))
+    spec = replace(spec_of(name), settings=contract.Settings(splits=2, fraction=fraction))
     try:
-        partial = entry.study.run_chunk(votes, spec, Chunk(0, 0, 1))
+        partial = entry.study.run_chunk(votes, spec, contract.Chunk(0, 0, 1))
     except InputError:  # Refused before there is anything to merge.
         assert fraction < 0.5
         return
@@ -151,7 +149,7 @@ def test_the_partial_of_a_single_split_can_be_merged_presented_and_stored(name, 
     assert isinstance(blocks[0], Answer)
     assert html_text(Document("t", tuple(blocks)))
     assert terminal_text(blocks)
-    assert result_json(result_content(entry.study, votes, spec, result))
+    assert codec.result_json(codec.result_content(entry.study, votes, spec, result))
 
 
 @EVERY
@@ -199,7 +197,7 @@ def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():
     (table, *_) = (block for block in blocks_of("panel_curve") if isinstance(block, Table))
     shows = {"NLL": "nll", "NLL 95 %": "nll", "skill": "skill", "difference 95 %": "delta"}
     for name, column in shows.items():
-        assert table.help[name] == describe(study, column)
+        assert table.help[name] == results.describe(study, column)
     assert "paper's p" in table.columns
     assert "paper's p" not in table.help
 

@@ -25,8 +25,7 @@ from judgepanel.present.trust.label_budget import (
     target_sentence,
 )
 from judgepanel.render.text import terminal_text
-from judgepanel.scoring.inference import Verdict
-from judgepanel.scoring.interval import Interval
+from judgepanel.scoring import inference, interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.studies.trust.label_budget import LABEL_BUDGET, LabelBudgetSpec, read
@@ -43,7 +42,7 @@ def result():
 
 def needing(n, **changes):
     """The result of 100 splits with other labels needed by all judges, with their interval."""
-    ends = Interval(*n, unit="count")  # type: ignore[arg-type]
+    ends = interval.Interval(*n, unit="count")  # type: ignore[arg-type]
     needed = tuple(
         replace(needed, n=ends, **changes) if needed.panel == "all 9" else needed
         for needed in result().needed
@@ -128,7 +127,7 @@ def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
     nll = result().nll.value[c, -1, -1]
 
     def priced(value, lo):
-        gain = Interval(*(end.copy() for end in result().gain))
+        gain = interval.Interval(*(end.copy() for end in result().gain))
         gain.put((c, -1, -1), (value, lo, 2 * value))
         return budget_sentence(replace(result(), gain=gain), "beta")
 
@@ -186,7 +185,7 @@ def test_two_aggregators_are_told_apart_in_words():
 
 def test_the_joint_test_says_where_panels_differ():
     lo, hi = np.array([0.1, -0.1, 0.2, -0.1]), np.full(4, 0.3)
-    band = Interval(*(np.tile(end, (2, 1, 1)) for end in ((lo + hi) / 2, lo, hi)))
+    band = interval.Interval(*(np.tile(end, (2, 1, 1)) for end in ((lo + hi) / 2, lo, hi)))
     differ = replace(result(), joint_p=np.full((2, 1), 0.0004), band=band)
     assert joint_sentence(differ, "beta", "top-3") == (
         "top-3 against all 9: it costs NLL at 20 and 45 labels (joint p < .001)."
@@ -199,7 +198,7 @@ def test_the_table_has_a_row_a_budget_and_marks_prices_beyond_the_data():
     table = budget_table(result(), "beta", "top-3")
     assert table["labels"].texts() == ["20", "30", "45", "60"]
     assert all(price.endswith("(extrapolated)") for price in table["next 100 buy"].texts())
-    assert set(table["verdict"].texts()) <= set(get_args(Verdict))
+    assert set(table["verdict"].texts()) <= set(get_args(inference.Verdict))
     assert "difference" not in budget_table(result(), "beta", None)
 
 
@@ -279,7 +278,7 @@ def test_a_curve_that_misses_the_last_level_is_not_drawn_beyond_it():
     """A curve cannot rise, a panel fitted on more labels can get worse."""
     nll = result().nll.value.copy()
     nll[0, :, -1] *= 1.2
-    off = label_budget(replace(result(), nll=Interval.alone(nll)), "beta", ("top-3",))
+    off = label_budget(replace(result(), nll=interval.Interval.alone(nll)), "beta", ("top-3",))
     assert not [line for line in off.data if line.name.endswith("extrapolated")]
     assert named(label_budget(result(), "beta"), "extrapolated").showlegend
 
@@ -315,6 +314,6 @@ def test_the_difference_has_its_band_and_its_intervals():
 
 
 def test_without_intervals_or_another_panel_there_are_lines_alone():
-    nll, curve_a = Interval.alone(result().nll.value), np.full((2, 2), np.nan)
+    nll, curve_a = interval.Interval.alone(result().nll.value), np.full((2, 2), np.nan)
     bare = replace(result(), nll=nll, curve_a=curve_a)
     assert [line.name for line in label_budget(bare, "beta").data] == ["base rate", "all 9"]

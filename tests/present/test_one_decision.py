@@ -7,16 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.decision.lean import PRICE
+from judgepanel.decision import lean, recommend_result
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.recommend_result import cards_of
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.blocks import Answer, Facts, Paragraph
-from judgepanel.present.decide import candidate_rows, recommend
+from judgepanel.present.decide import candidate_rows, panel_curve, recommend, value
 from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.present.decide.cards import rule_sentence
-from judgepanel.present.decide.panel_curve import PanelCurveView
-from judgepanel.present.decide.value import picked_spec, what_if_spec
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import pipeline_of, study_blocks
 from judgepanel.present.trust.scope import ScopeView
@@ -26,8 +23,7 @@ from judgepanel.studies.decide.panel_curve import PANEL_CURVE
 from judgepanel.studies.decide.what_if import WHAT_IF
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust.corruption import CORRUPTION
-from judgepanel.studies.trust.label_budget import LABEL_BUDGET
+from judgepanel.studies.trust import corruption, label_budget
 from judgepanel.studies.trust.scope import SCOPE
 from judgepanel.votes import load_votes
 from judgepanel.votes.simulate import SimulationSpec, one_class, sample_votes, simulate
@@ -90,7 +86,7 @@ def check(votes, splits=2):
     decided = results[RECOMMEND.name].result
     decision = recommend.recommendation_sentence(decided)
     panel = blocks_of(results[RECOMMEND.name], candidate_rows.RecommendationView(votes))
-    curve = blocks_of(results[PANEL_CURVE.name], PanelCurveView(recommendation=decided))
+    curve = blocks_of(results[PANEL_CURVE.name], panel_curve.PanelCurveView(recommendation=decided))
     scope = blocks_of(results[SCOPE.name], ScopeView(recommendation=decided))
     report = markdown_text(
         analysis_document(
@@ -124,7 +120,7 @@ def plain(markdown):
 
 def _both_cards_are_the_same_on_page_sheet_and_terminal(decided, panel, report, terminal):
     """Best is the panel of the decision, and one card is recommended, by the rule, everywhere."""
-    cards = cards_of(decided, PRICE)
+    cards = recommend_result.cards_of(decided, lean.PRICE)
     assert set(cards.best.reading.judges) == set(decided.model.judges)
     assert cards.best.reading.nll == decided.nll
     (facts,) = (block for block in panel if isinstance(block, Facts))
@@ -174,23 +170,23 @@ def _averages_are_one(votes, decided, splits):
     budget, scope, damage = (
         replace(PRESENTATIONS[study.name].under(votes, settings, shown)[0], **quick)
         for study, quick in (
-            (LABEL_BUDGET, {"budgets": (), "panels": ()}),
+            (label_budget.LABEL_BUDGET, {"budgets": (), "panels": ()}),
             (SCOPE, {"others": ()}),
-            (CORRUPTION, {"flips": (0.4,), "absent": (0.4,), "panels": ()}),
+            (corruption.CORRUPTION, {"flips": (0.4,), "absent": (0.4,), "panels": ()}),
         )
     )
     assert {spec.aggregator for spec in (budget, scope, damage)} == {AVERAGE}
     names = tuple(sorted((*decided.model.judges, *decided.left_out)))
     spec = RecommendSpec(settings)
-    by_hand = replace(what_if_spec(spec, decided, names), keep=names[1:])
+    by_hand = replace(value.what_if_spec(spec, decided, names), keep=names[1:])
     compared = run(WHAT_IF, votes, by_hand, jobs=1)
-    exported = run(RECOMMEND, votes, picked_spec(votes, spec, by_hand), jobs=1)
+    exported = run(RECOMMEND, votes, value.picked_spec(votes, spec, by_hand), jobs=1)
     assert float(compared.kept.nll.value) == pytest.approx(float(exported.nll.value), rel=1e-9)
     levels = [
         float(compared.against.nll.value),
-        run(LABEL_BUDGET, votes, budget, jobs=1).nll.value[0, -1, -1],
+        run(label_budget.LABEL_BUDGET, votes, budget, jobs=1).nll.value[0, -1, -1],
         run(SCOPE, votes, scope, jobs=1).saturation.nll.value[-1],
-        run(CORRUPTION, votes, damage, jobs=1).nll.value[-1, 0],
+        run(corruption.CORRUPTION, votes, damage, jobs=1).nll.value[-1, 0],
     ]
     assert levels == pytest.approx([float(decided.nll.value)] * len(levels), rel=1e-9)
 

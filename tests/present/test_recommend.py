@@ -25,8 +25,7 @@ from judgepanel.present.decide.recommend import (
     rival_sentence,
     statuses_sentence,
 )
-from judgepanel.scoring.inference import Verdict
-from judgepanel.scoring.interval import Interval
+from judgepanel.scoring import inference, interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.runner import run
 from judgepanel.votes.matrix import MISSING
@@ -49,7 +48,7 @@ WORTH = "Judge by judge under one pipeline (see What each judge is worth), "
     ],
 )
 def test_the_runner_up_is_named_with_its_difference(stands, words, outcome):
-    behind = Interval.single(0.1, 0.0, 0.2)
+    behind = interval.Interval.single(0.1, 0.0, 0.2)
     runner = replace(outcome.runner_up, panel="top-5", stands=stands, behind=behind)
     sentence = rival_sentence(replace(outcome, runner_up=runner, labels_to_settle=1234))
     assert sentence.startswith("Runner-up: top-5")
@@ -58,12 +57,12 @@ def test_the_runner_up_is_named_with_its_difference(stands, words, outcome):
 
 
 def test_a_row_that_leads_the_table_is_explained(outcome):
-    lead = Interval.single(-0.01, -0.02, 0.01)
+    lead = interval.Interval.single(-0.01, -0.02, 0.01)
     runner = replace(outcome.runner_up, behind=lead, stands="undecided")
     sentence = rival_sentence(replace(outcome, runner_up=runner))
     assert "Its figure is flattered" in sentence
     assert "will be higher on new ones" in sentence
-    later = replace(runner, behind=Interval.single(0.01, -0.01, 0.02))
+    later = replace(runner, behind=interval.Interval.single(0.01, -0.01, 0.02))
     assert "flattered" not in rival_sentence(replace(outcome, runner_up=later))
 
 
@@ -227,7 +226,7 @@ def test_what_is_preferred_is_said_with_its_price(outcome, prefer, words):
     outcome = replace(outcome, prefer=prefer)
     assert preference_sentence(outcome).startswith(words)
     *candidates, average = outcome.candidates
-    dear = replace(average, behind=Interval.single(-0.03, -0.05, -0.01))
+    dear = replace(average, behind=interval.Interval.single(-0.03, -0.05, -0.01))
     taken = replace(outcome, chosen=candidates[0], candidates=(*candidates, dear))
     assert preference_sentence(taken).endswith("NLL changes by +0.030 [+0.010, +0.050].")
 
@@ -257,7 +256,7 @@ def test_clusters_that_may_not_be_stable_are_not_taken_for_known_groups(kind, n,
 
 
 def test_an_absence_above_the_base_rate_is_called_worse(outcome):
-    worst = replace(outcome.absence.several[-1], delta=Interval.single(9.0, 8.0, 10.0))
+    worst = replace(outcome.absence.several[-1], delta=interval.Interval.single(9.0, 8.0, 10.0))
     absence = replace(outcome.absence, several=(*outcome.absence.several[:-1], worst))
     bad = replace(outcome, absence=absence)
     assert candidate_rows.absence_words(bad)[0].endswith(", which is better.")
@@ -288,9 +287,9 @@ def recommendation():
 
 
 def test_a_panel_no_better_than_the_base_rate_is_said_to_be_none(recommendation):
-    weak = replace(recommendation, nll=Interval.single(0.7, 0.6, 0.8), null_nll=0.69)
+    weak = replace(recommendation, nll=interval.Interval.single(0.7, 0.6, 0.8), null_nll=0.69)
     assert recommendation_sentence(weak).startswith("No panel is shown to beat the base rate")
-    strong = replace(weak, nll=Interval.single(0.3, 0.2, 0.4), verdict="curate")
+    strong = replace(weak, nll=interval.Interval.single(0.3, 0.2, 0.4), verdict="curate")
     assert recommendation_sentence(strong).startswith("Keep ")
     lucky = replace(weak, null_nll=1.5)
     assert recommendation_sentence(lucky).startswith("No panel is shown to beat the base rate")
@@ -308,7 +307,7 @@ def test_a_panel_no_better_than_the_base_rate_is_said_to_be_none(recommendation)
 def test_fewer_judges_are_kept_only_where_that_is_shown_to_lose_nothing(
     recommendation, stands, words
 ):
-    strong = replace(recommendation, nll=Interval.single(0.3, 0.2, 0.4), null_nll=0.69)
+    strong = replace(recommendation, nll=interval.Interval.single(0.3, 0.2, 0.4), null_nll=0.69)
     fewer = replace(strong.model, judges=strong.model.judges[:2])
     main = strong.members[0]
     pipeline = main.aggregator, main.calibrator
@@ -323,7 +322,7 @@ def test_fewer_judges_are_kept_only_where_that_is_shown_to_lose_nothing(
 
 
 def test_a_recommendation_says_how_sure_it_is_otherwise_for_every_verdict(recommendation):
-    verdicts = get_args(Verdict)
+    verdicts = get_args(inference.Verdict)
     texts = {certainty_sentence(replace(recommendation, verdict=verdict)) for verdict in verdicts}
     assert len(texts) == len(verdicts)
     for text in texts:
@@ -341,7 +340,7 @@ def test_a_recommendation_names_panel_and_pipeline(recommendation):
             recommendation,
             model=replace(alone(model.main, calibrator=calibrator), judges=model.judges[:1] * k),
             candidates=no_worse,
-            nll=Interval.single(0.4, 0.3, 0.5),
+            nll=interval.Interval.single(0.4, 0.3, 0.5),
             null_nll=0.69,
             verdict="curate",
         )

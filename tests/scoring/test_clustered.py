@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.scoring import clustered
-from judgepanel.scoring.conformal import clopper_pearson
+from judgepanel.scoring import clustered, conformal
 
 
 def counted(right, units, tried=None):
@@ -17,13 +16,13 @@ def counted(right, units, tried=None):
 def test_without_units_the_p_value_and_the_limits_are_the_exact_ones():
     counts = counted([True] * 7 + [False] * 13, np.arange(20))
     assert clustered.below_half_p(counts) == pytest.approx([stats.binom.cdf(7, 20, 0.5)])
-    assert clustered.share_limits(counts)[:, 0].tolist() == list(clopper_pearson(7, 20))
+    assert clustered.share_limits(counts)[:, 0].tolist() == list(conformal.clopper_pearson(7, 20))
 
 
 def test_units_that_fail_whole_count_as_one_trial_each():
     wrong = counted(np.zeros(40), np.repeat(np.arange(4), 10))
     assert clustered.below_half_p(wrong) == pytest.approx([0.5**4])
-    assert clustered.share_limits(wrong)[:, 0].tolist() == list(clopper_pearson(0, 4))
+    assert clustered.share_limits(wrong)[:, 0].tolist() == list(conformal.clopper_pearson(0, 4))
 
 
 def test_the_design_effect_of_whole_units_is_their_size():
@@ -38,7 +37,7 @@ def test_units_more_alike_than_chance_earn_no_credit():
     counts = counted(right, np.repeat(np.arange(15), 2))
     assert clustered.design_effect(counts, 0.5).tolist() == [1.0]
     lo, hi = clustered.share_limits(counts)[:, 0]
-    inner = clopper_pearson(15, 30)
+    inner = conformal.clopper_pearson(15, 30)
     assert lo < inner[0]
     assert hi > inner[1]
 

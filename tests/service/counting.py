@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from judgepanel.service.jobs import WATCHED_SECONDS
-from judgepanel.studies.contract import Settings, Study
-from judgepanel.studies.results import frozen, summed
+from judgepanel.studies import contract, results
 from judgepanel.votes import Loaded, VoteMatrix
 from judgepanel.votes.reading import Reading
 from judgepanel.votes.roles import Roles
@@ -17,15 +16,15 @@ LONG = 30
 
 @dataclass(frozen=True, slots=True)
 class CountSpec:
-    settings: Settings = Settings(splits=20)
+    settings: contract.Settings = contract.Settings(splits=20)
 
 
 SPEC = CountSpec()
 
 
-@frozen
+@results.frozen
 class Total:
-    splits: int = summed()
+    splits: int = results.summed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class Counter:
         self.gates = {}
         self.started = {}
         self.error = error
-        self.study = Study(
+        self.study = contract.Study(
             name=name, title="Count", question="How many?", run_chunk=self.run_chunk, merge=merge
         )
 

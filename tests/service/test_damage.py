@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.service.basics import NotFound
-from judgepanel.studies.codec import pack
-from judgepanel.studies.contract import Settings
+from judgepanel.studies import codec, contract
 from judgepanel.votes import MISSING
 from tests.helpers import make_votes
 from tests.service.counting import SPEC, Count, Counter, CountSpec, completed, loaded, worked
@@ -21,7 +20,7 @@ from tests.service.counting import SPEC, Count, Counter, CountSpec, completed, l
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"id": 1}', "x", "[" * 100_000, "null"])
 def test_a_damaged_analysis_is_not_found_and_hides_no_other(space, votes, sql, damage):
-    good, bad = (space.create(loaded(votes), Settings(), name) for name in ("good", "bad"))
+    good, bad = (space.create(loaded(votes), contract.Settings(), name) for name in ("good", "bad"))
     sql("UPDATE analyses SET content = :damage WHERE id = :id", damage=damage, id=bad.id)
     with pytest.raises(NotFound):
         space.open(bad.id)
@@ -43,7 +42,7 @@ def test_a_damaged_analysis_is_not_found_and_hides_no_other(space, votes, sql, d
     | st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
 )
 def test_an_analysis_with_any_field_changed_is_read_or_not_found(space, votes, sql, key, value):
-    made = space.create(loaded(votes), Settings(), "x")
+    made = space.create(loaded(votes), contract.Settings(), "x")
     ((content,),) = sql("SELECT content FROM analyses WHERE id = :id", id=made.id)
     changed = json.dumps({**json.loads(content), key: value})
     sql("UPDATE analyses SET content = :content WHERE id = :id", content=changed, id=made.id)
@@ -52,7 +51,7 @@ def test_an_analysis_with_any_field_changed_is_read_or_not_found(space, votes, s
 
 
 def test_an_id_does_not_open_what_another_row_holds(space, votes, sql):
-    made = space.create(loaded(votes), Settings(), "x")
+    made = space.create(loaded(votes), contract.Settings(), "x")
     sql("UPDATE analyses SET id = 'forged-but-well-formed'")
     for name in ("forged-but-well-formed", made.id):
         with pytest.raises(NotFound):
@@ -78,7 +77,7 @@ def damaged_votes(good):
         "cut": good[: len(good) // 2],
         "noise": b"\x00" * 100,
         "flipped": good[:200] + bytes([good[200] ^ 255]) + good[201:],
-        "other votes": pack(other),
+        "other votes": codec.pack(other),
         "no arrays": crafted(),
         "no text": crafted(votes=other.votes, labels=other.labels, text=text),
         "an object": crafted(votes=np.array([Bomb()], object), labels=other.labels, text=text),
@@ -104,10 +103,10 @@ CONTENT = (b"", b"{", b"[]", b"{}", b"\xff", LISTED)
 
 
 def test_votes_kept_before_coded_ties_had_a_hash_are_still_there(home, votes, sql):
-    made = home().create(loaded(votes), Settings(), "x")
+    made = home().create(loaded(votes), contract.Settings(), "x")
     blank = votes.votes == MISSING
     assert blank.any()
-    sql("UPDATE votes SET content = :content", content=pack(replace(votes, ties=blank)))
+    sql("UPDATE votes SET content = :content", content=codec.pack(replace(votes, ties=blank)))
     again = home().votes(made.votes_sha256)
     assert (again.sha256, again.ties) == (made.votes_sha256, None)
 

@@ -10,9 +10,7 @@ import pytest
 
 from judgepanel.present.registry import STUDIES
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.codec import pack, unpack
-from judgepanel.studies.contract import Settings
-from judgepanel.studies.results import combine
+from judgepanel.studies import codec, contract, results
 from judgepanel.studies.runner import default_jobs, merged, run, steps
 from tests.helpers import flip_items, make_votes, same_bits
 from tests.present.results import result_of, spec_of, votes
@@ -78,16 +76,16 @@ def test_one_class_labels_are_held_against_even_odds(name):
 def test_every_study_resumes_to_the_bit_whatever_the_order(name):
     """Chunks combined in any order, one of them read back from bytes, give the same result."""
     few, study = votes(), dataclasses.replace(STUDIES[name], chunk=1)
-    spec = dataclasses.replace(spec_of(name), settings=Settings(splits=3))
+    spec = dataclasses.replace(spec_of(name), settings=contract.Settings(splits=3))
     pieces = [study.run_chunk(few, spec, chunk) for chunk in study.plan(spec)[:3]]
     for piece in pieces:
-        same_bits(unpack(study.partial, pack(piece)), piece)
+        same_bits(codec.unpack(study.partial, codec.pack(piece)), piece)
     if len(pieces) == 1:
         return
     first, *others = pieces
-    back = unpack(study.partial, pack(first))
+    back = codec.unpack(study.partial, codec.pack(first))
     orders = ((first, *others), (*others, back), (*others[::-1], first))
-    ends = [study.merge(few, spec, reduce(combine, order)) for order in orders]
+    ends = [study.merge(few, spec, reduce(results.combine, order)) for order in orders]
     for end in ends[1:]:
         same_bits(end, ends[0])
     assert study.merge(few, spec, first).partial
@@ -95,7 +93,7 @@ def test_every_study_resumes_to_the_bit_whatever_the_order(name):
 
 def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits():
     more_votes, study = make_votes(3, 150, 4), replace(STUDIES["panel_curve"], chunk=2)
-    spec = study.spec(settings=Settings(splits=8))
+    spec = study.spec(settings=contract.Settings(splits=8))
     whole = run(study, more_votes, spec, jobs=1)
     collected = {}
 
@@ -116,7 +114,7 @@ def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits():
         assert (states[-1].done, states[-1].total, states[-1].remaining) == (4, 4, 0.0)
         same_bits(states[-1].result(), whole)
     part = merged(study, more_votes, spec, {n: collected[n] for n in (0, 1)})
-    same_bits(part, study.merge(more_votes, spec, combine(collected[0], collected[1])))
+    same_bits(part, study.merge(more_votes, spec, results.combine(collected[0], collected[1])))
     assert merged(study, more_votes, spec, {}) is None
 
 

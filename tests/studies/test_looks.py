@@ -12,13 +12,10 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.registry import STUDIES
 from judgepanel.scoring.inference import Estimate
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies import accumulate, codec, results, runner
 from judgepanel.studies import contract as looking
-from judgepanel.studies import runner
-from judgepanel.studies.accumulate import Estimator
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import MANY
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.results import combine
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 from tests.present.results import spec_of
@@ -53,14 +50,14 @@ def kept_of(study, votes, spec):
 
 def difference(tally, votes):
     """Top-3 against all judges, as an estimate."""
-    estimated = Estimator.of(tally, looking.prepare(votes, CURVE.settings).ballots.units)
+    estimated = accumulate.Estimator.of(tally, looking.prepare(votes, CURVE.settings).ballots.units)
     arms = [int(tally.compared[0]), tally.reference]
     items, splits = tally.item_means()[0][0, 0], tally.split_means[:, 0, 0]
     return estimated(items[arms[:1]] - items[arms[1:]], splits[:, arms[:1]] - splits[:, arms[1:]])
 
 
 def figures(result):
-    return to_plain(replace(result, warnings=()))
+    return codec.to_plain(replace(result, warnings=()))
 
 
 @pytest.mark.parametrize("looks", [(), looking.LOOKS])
@@ -152,7 +149,7 @@ def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items()
     spec = replace(CURVE, settings=looking.Settings(splits=240))
     pieces = kept_of(PANEL_CURVE, VOTES, spec)
     numbers = range(0, len(pieces), 4)
-    runs = [reduce(combine, [pieces[n + k] for k in range(4)]) for n in numbers]
+    runs = [reduce(results.combine, [pieces[n + k] for k in range(4)]) for n in numbers]
     assert {len(run.numbers) for run in runs} == {20}
     estimates = [difference(run, VOTES) for run in runs]
     spread = np.std([float(e.value[0]) for e in estimates], ddof=1)

@@ -15,9 +15,7 @@ import pytest
 from joblib.externals.loky import reusable_executor
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from judgepanel.studies import runner
-from judgepanel.studies.accumulate import Tally
-from judgepanel.studies.contract import Settings
+from judgepanel.studies import accumulate, contract, runner
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import ahead
 from judgepanel.votes import VoteMatrix
@@ -70,7 +68,7 @@ def test_long_work_goes_to_processes_and_short_work_to_threads_with_the_same_bit
         return ours(**options)
 
     monkeypatch.setattr(runner, "Parallel", parallel)
-    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=15))
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=contract.Settings(splits=15))
     result = []
     for repaid in (0.0, float("inf")):
         monkeypatch.setattr(runner, "_REPAID_SECONDS", repaid)
@@ -89,7 +87,7 @@ def killed_in(number, marker, server, votes, spec, chunk):
 
 
 def test_a_worker_that_is_killed_is_replaced_and_the_bits_are_the_same(tmp_path):
-    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=contract.Settings(splits=30))
     dies = partial(killed_in, 2, tmp_path / "killed", os.getpid())
     frames = [
         runner.run(study, votes, spec, jobs=2, backend="loky").frame()
@@ -101,7 +99,7 @@ def test_a_worker_that_is_killed_is_replaced_and_the_bits_are_the_same(tmp_path)
 
 def test_work_that_kills_every_worker_ends_with_a_sentence(monkeypatch):
     monkeypatch.setattr(runner, "_MOST_DEATHS", 2)
-    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=contract.Settings(splits=30))
     deadly = replace(PANEL_CURVE, run_chunk=partial(killed_in, 2, None, os.getpid()))
     chunks = []
     with pytest.raises(runner.WorkersEnded, match="short of memory"):
@@ -115,7 +113,7 @@ def cells_of(votes, spec, chunk):
     return (votes.votes.size,)
 
 
-def last_of(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> Any:
+def last_of(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) -> Any:
     return partial
 
 
@@ -123,7 +121,7 @@ def test_large_votes_reach_workers_where_shared_memory_is_full(tmp_path, monkeyp
     full = tmp_path / "full"
     full.touch()  # No folder can be made below a file.
     monkeypatch.setenv("JOBLIB_TEMP_FOLDER", str(full))
-    votes, spec = make_votes(1, 40_000, 30), PanelCurveSpec(settings=Settings(splits=30))
+    votes, spec = make_votes(1, 40_000, 30), PanelCurveSpec(settings=contract.Settings(splits=30))
     study = replace(PANEL_CURVE, run_chunk=cells_of, extend=lambda *_: None, merge=last_of)
     assert runner.run(study, votes, spec, jobs=2, backend="loky") == (1_200_000,)
 
@@ -132,7 +130,7 @@ def test_a_study_takes_the_workers_that_were_started_ahead(monkeypatch):
     monkeypatch.setattr(runner, "default_jobs", lambda: 2)
     runner.warm("loky", "json")
     ahead = reusable_executor._executor
-    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=contract.Settings(splits=30))
     runner.run(PANEL_CURVE, votes, spec, jobs=2, backend="loky")
     assert ahead is not None
     assert reusable_executor._executor is ahead
@@ -152,7 +150,7 @@ def test_an_interrupt_while_workers_start_is_raised_once_they_have_started(monke
         return start
 
     monkeypatch.setattr(runner, "Parallel", parallel)
-    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=contract.Settings(splits=30))
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -169,7 +167,7 @@ def blas_threads():
 
 
 def test_who_ends_first_leaves_others_with_one_thread_of_blas():
-    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=10))
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=contract.Settings(splits=10))
     with threadpool_limits(2):
         first, second = (runner.steps(PANEL_CURVE, votes, spec, jobs=1) for _ in range(2))
         next(first)
@@ -181,7 +179,7 @@ def test_who_ends_first_leaves_others_with_one_thread_of_blas():
 
 
 def test_results_are_merged_with_one_thread_of_blas():
-    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=10))
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=contract.Settings(splits=10))
     seen = []
 
     @wraps(PANEL_CURVE.merge)
@@ -198,7 +196,7 @@ def test_results_are_merged_with_one_thread_of_blas():
 
 
 def test_work_in_another_thread_than_the_first_has_one_thread_of_blas_too():
-    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=10))
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=contract.Settings(splits=10))
     seen = []
 
     def chunk(*given):

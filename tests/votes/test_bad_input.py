@@ -8,9 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from judgepanel.votes import InputError, limits, load_votes
-from judgepanel.votes.checks import item_checks
-from judgepanel.votes.formats import read_table
+from judgepanel.votes import InputError, checks, formats, limits, load_votes
 
 HEAD = "item_id,label,j1,j2\n"
 GOOD = HEAD + "a,1,1,0\nb,0,0,0\nc,1,1,1\nd,0,1,0\n"
@@ -175,19 +173,19 @@ def test_an_upload_beyond_the_limit_is_refused(monkeypatch):
     assert limits.MAX_UPLOAD_MB == 200
     monkeypatch.setattr(limits, "MAX_UPLOAD_MB", 1)
     with pytest.raises(InputError, match=r"big.csv: the file has 2 MB; allowed: at most 1 MB"):
-        read_table(b"0" * 2_000_000, "big.csv")
+        formats.read_table(b"0" * 2_000_000, "big.csv")
     monkeypatch.setattr(limits, "MAX_UNPACKED", 1_000_000)
     with pytest.raises(InputError, match=r"b.csv.gz: too large when unpacked; allowed: at most 1,"):
-        read_table(gzip.compress(b"0,1," * 1_000_000), "b.csv.gz")
+        formats.read_table(gzip.compress(b"0,1," * 1_000_000), "b.csv.gz")
 
 
 def test_too_many_cells_and_columns_are_refused(monkeypatch):
     monkeypatch.setattr("judgepanel.votes.limits.MAX_CELLS", 15)
     with pytest.raises(InputError, match="4 rows by 4 columns are too many cells; allowed: 15"):
-        read_table(GOOD.encode(), "v.csv")
+        formats.read_table(GOOD.encode(), "v.csv")
     monkeypatch.setattr("judgepanel.votes.limits.MAX_COLUMNS", 3)
     with pytest.raises(InputError, match="row 1: 4 columns are too many; allowed: 3"):
-        read_table(GOOD.encode(), "v.csv")
+        formats.read_table(GOOD.encode(), "v.csv")
 
 
 def many(rows=20, judges="j1,j2", tail=""):
@@ -227,7 +225,7 @@ def test_one_class_pairwise_labels_are_left_to_the_check_of_item_order():
     rows = "".join(f"i{i},1,{i % 2},{i // 2 % 2}\n" for i in range(20))
     loaded = load_votes((HEAD + rows).encode())
     assert loaded.warnings == ()
-    assert item_checks(loaded.votes)[0].outcome == "fail"
+    assert checks.item_checks(loaded.votes)[0].outcome == "fail"
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])

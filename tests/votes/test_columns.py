@@ -1,15 +1,13 @@
 import pytest
 
-from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.choices import Choices
+from judgepanel.votes import InputError, choices, formats, load_votes
 from judgepanel.votes.columns import says_failure
-from judgepanel.votes.formats import read_table
 from judgepanel.votes.roles import Roles, guess_roles
 
 
 def guess(text, *, need_label=True, **given):
-    table = read_table(text.encode(), "v.csv")
-    return guess_roles(table, Choices.of(**given), need_label=need_label)
+    table = formats.read_table(text.encode(), "v.csv")
+    return guess_roles(table, choices.Choices.of(**given), need_label=need_label)
 
 
 def test_every_other_column_of_a_wide_file_is_a_judge():

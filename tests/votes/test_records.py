@@ -8,9 +8,7 @@ import pytest
 import judgepanel as jp
 from judgepanel.intake.answer import Ask
 from judgepanel.intake.process import read_apart
-from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.choices import Choices, roles_text, with_roles
-from judgepanel.votes.formats import read_table
+from judgepanel.votes import InputError, choices, formats, load_votes
 from judgepanel.words.sentences import column_options
 
 ROWS = [{"item_id": f"q{n}", "label": n % 2, "ann": n // 2 % 2, "bob": 1} for n in range(8)]
@@ -41,10 +39,10 @@ def test_the_path_is_kept_by_the_command_and_by_a_file_of_roles(tmp_path):
     options = column_options(loaded)
     assert options[options.index("--records") + 1] == "results.items"
     roles, votes = tmp_path / "roles.toml", tmp_path / "v.json"
-    roles.write_text(roles_text(loaded))
+    roles.write_text(choices.roles_text(loaded))
     votes.write_bytes(DATA)
-    assert with_roles(roles, {})["records"] == "results.items"
-    assert load_votes(votes, **with_roles(roles, {})).votes == loaded.votes
+    assert choices.with_roles(roles, {})["records"] == "results.items"
+    assert load_votes(votes, **choices.with_roles(roles, {})).votes == loaded.votes
     with pytest.raises(InputError, match="no such list of records"):
         jp.load(votes, roles=roles, records="results")
 
@@ -67,7 +65,7 @@ def test_a_path_to_no_list_is_refused_with_what_there_is(data, name, path, sente
 
 
 def test_a_reading_process_takes_the_path_and_answers_with_the_lists():
-    ask = Ask("v.json", len(DATA), choices=Choices(records="results.items"))
+    ask = Ask("v.json", len(DATA), choices=choices.Choices(records="results.items"))
     assert read_apart(ask, DATA).preview.n_rows == len(ROWS)
     answer = read_apart(Ask("v.json", len(DATA)), DATA)
     assert answer.refusal.choices == ("run.steps", "results.items", "results.a.b")
@@ -81,7 +79,7 @@ def test_a_judge_keeps_its_column_in_records_where_others_are_absent(name):
         {"item_id": "q3", "label": 0, "judge_a": {"verdict": 0}, "judge_b": {"verdict": 0}},
     ]
     text = json.dumps(records) if name == "v.json" else "\n".join(map(json.dumps, records))
-    table = read_table(text.encode(), name)
+    table = formats.read_table(text.encode(), name)
     assert table.frame["judge_a.verdict"].tolist() == ["1", "", "0"]
     assert table.frame["judge_b.verdict"].tolist() == ["0", "1", "0"]
 
@@ -92,7 +90,7 @@ def test_an_item_keeps_its_id_and_label_beside_those_inside_it():
         {"id": "q1", "label": 1, "meta": {"label": "easy"}, "votes": votes},
         {"id": "q2", "meta": {"label": "hard"}, "votes": votes},
     ]
-    frame = read_table(json.dumps(records).encode(), "v.json").frame
+    frame = formats.read_table(json.dumps(records).encode(), "v.json").frame
     assert frame["id"].tolist() == ["q1", "q1", "q2", "q2"]
     assert frame["votes.id"].tolist() == ["v1", "v2"] * 2
     assert frame["label"].tolist() == ["1", "1", "", ""]
@@ -102,7 +100,7 @@ def test_an_item_keeps_its_id_and_label_beside_those_inside_it():
 def test_two_keys_of_one_column_are_refused():
     records = [{"item_id": "q1", "a.b": 1, "b": 0, "a": {"b": 0}}]
     with pytest.raises(InputError, match="two keys of record 1 lead to the same column"):
-        read_table(json.dumps(records).encode(), "v.json")
+        formats.read_table(json.dumps(records).encode(), "v.json")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.votes import simulate
+from judgepanel.votes import matrix, simulate
 from judgepanel.votes.errors import SAMPLE_FOLDER, InputError
 from judgepanel.votes.load import load_votes
-from judgepanel.votes.matrix import MISSING
 
 NAMES = [sample.name for sample in simulate.SAMPLES]
 MADE = [sample.name for sample in simulate.SIMULATED]
@@ -17,7 +16,7 @@ MADE = [sample.name for sample in simulate.SIMULATED]
 
 def accuracies(votes):
     """float (n_judges,): share of right verdicts among those on labelled items."""
-    seen = (votes.votes != MISSING) & votes.labelled[:, None]
+    seen = (votes.votes != matrix.MISSING) & votes.labelled[:, None]
     return ((votes.votes == votes.labels[:, None]) & seen).sum(axis=0) / seen.sum(axis=0)
 
 
@@ -105,7 +104,7 @@ def test_a_missing_file_says_how_to_make_it(monkeypatch, tmp_path):
 def test_the_clean_panel_is_dense_balanced_and_moderately_correlated():
     votes = simulate.sample_votes("clean_pairwise")
     assert votes.votes.shape == (300, 24)
-    assert (votes.votes != MISSING).all()
+    assert (votes.votes != matrix.MISSING).all()
     assert votes.minority_share > 0.4
     assert accuracies(votes).min() > 0.6
     right = votes.votes == votes.labels[:, None]
@@ -120,7 +119,7 @@ def test_the_hard_panel_has_every_trouble_it_promises():
     assert (accuracy < 0.45).sum() == 2
     assert set(np.flatnonzero(accuracy < 0.45)) == set(np.flatnonzero(kind == "anti-expert"))
     (broken,) = np.flatnonzero(kind == "broken")
-    assert set(votes.votes[:, broken]) == {0, MISSING}
+    assert set(votes.votes[:, broken]) == {0, matrix.MISSING}
     (illegible,) = np.flatnonzero(votes.coverage < 0.9)
     assert votes.coverage[illegible] == pytest.approx(0.54, abs=0.07)
     assert (~votes.labelled).sum() == 20

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.studies.codec import pack, unpack
-from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies import codec, contract
 from judgepanel.votes import InputError, VoteMatrix, load_votes
 from tests.helpers import make_votes
 
@@ -60,16 +59,16 @@ def test_ties_follow_items_judges_and_storage():
     votes = loaded(WIDE)
     assert votes.with_judges(["ann"]).ties.tolist() == [[True], [False], [False], [True]]
     assert votes.with_items(np.array([1, 2])).ties.tolist() == [[True, False], [False, False]]
-    assert np.array_equal(unpack(VoteMatrix, pack(votes)).ties, votes.ties)
-    assert unpack(VoteMatrix, pack(make_votes(1, 10, 3))).ties is None
+    assert np.array_equal(codec.unpack(VoteMatrix, codec.pack(votes)).ties, votes.ties)
+    assert codec.unpack(VoteMatrix, codec.pack(make_votes(1, 10, 3))).ties is None
 
 
 def test_ties_reach_the_checks_in_the_order_of_names():
-    settings = Settings(orientation="as_given")
+    settings = contract.Settings(orientation="as_given")
     votes = loaded(WIDE)
-    prepared = prepare(votes, settings)
+    prepared = contract.prepare(votes, settings)
     assert (prepared.judges, prepared.ballots.ties.sum(axis=0).tolist()) == (("ann", "zoe"), [2, 1])
-    assert prepare(replace(votes, ties=None), settings).ballots.ties is None
+    assert contract.prepare(replace(votes, ties=None), settings).ballots.ties is None
 
 
 def test_a_tie_cannot_be_a_vote():

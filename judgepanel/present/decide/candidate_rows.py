@@ -16,12 +16,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.decision.absence import AbsenceFigures, GroupAbsence
-from judgepanel.decision.recommend import REFERENCE
+from judgepanel.decision import absence, recommend
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.decision.statuses import JudgeStatus, reasons_of
-from judgepanel.figures.candidates import ForestRow, RowStatus, forest, pareto
-from judgepanel.figures.style import CHOSEN, RECOMMENDED
+from judgepanel.figures import candidates, style
 from judgepanel.kernels.aggregation import Graded
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
@@ -93,14 +91,14 @@ def rivals_figure(result: Recommendation) -> go.Figure:
     """Draw NLL out of sample with intervals: the recommended panel, then its rivals, best first."""
     best = result.recommended
     alone = not (result.averages or result.instead_of)
-    top = ForestRow(
+    top = candidates.ForestRow(
         f"Recommended: {_row_name(result.members[0] if alone else best)}",
         best.nll if result.instead_of else result.nll,
         "recommended",
         _size(result.members[0] if alone else best),
     )
     rows = [_forest_row(result, row) for row in rivals(result)]
-    return forest([top, *rows], result.null_nll)
+    return candidates.forest([top, *rows], result.null_nll)
 
 
 def rivals(result: Recommendation) -> list[CandidateFigures]:
@@ -136,26 +134,26 @@ def pareto_figure(result: Recommendation) -> go.Figure:
     size = costs if priced else [row.k for row in rows]
     own = result.cost if priced and result.cost is not None else len(result.model.judges)
     name = "taken panel" if result.instead_of else "recommended panel"
-    return pareto(
+    return candidates.pareto(
         np.array(size, dtype=np.float64),
         Interval.stacked(row.nll for row in rows),
         [_row_name(row) for row in rows],
         chosen=(float(own), float(result.nll.value), name),
-        look=CHOSEN if result.instead_of else RECOMMENDED,
+        look=style.CHOSEN if result.instead_of else style.RECOMMENDED,
         null=result.null_nll,
         x="cost of an item" if priced else "number of judges",
     )
 
 
-def _forest_row(result: Recommendation, row: CandidateFigures) -> ForestRow:
-    standing: RowStatus = "not told apart from it"
+def _forest_row(result: Recommendation, row: CandidateFigures) -> candidates.ForestRow:
+    standing: candidates.RowStatus = "not told apart from it"
     if row.name == result.chosen.name:
         standing = "taken instead"
     elif row.behind.above():
         standing = "worse"
     elif row.behind.below():
         standing = "better"
-    return ForestRow(_row_name(row), row.nll, standing, _size(row))
+    return candidates.ForestRow(_row_name(row), row.nll, standing, _size(row))
 
 
 def _row_name(row: CandidateFigures) -> str:
@@ -181,7 +179,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
     reference = {
         place: "reference"
         for place, row in enumerate(rows)
-        if (row.panel, row.aggregator, row.calibrator) == REFERENCE
+        if (row.panel, row.aggregator, row.calibrator) == recommend.REFERENCE
     }
     behind = Interval.stacked(row.behind for row in rows)
     recommendation = {
@@ -309,7 +307,7 @@ def absent_sentence(result: Recommendation) -> str:
     )
 
 
-def worst_absence(result: Recommendation) -> tuple[str, AbsenceFigures]:
+def worst_absence(result: Recommendation) -> tuple[str, absence.AbsenceFigures]:
     """Return the absence of a group that raises the NLL most, and its name.
 
     Where no groups are known, it is that of single judges or of judges at random.
@@ -344,7 +342,7 @@ def absence_table(result: Recommendation) -> dict[str, Column]:
     }
 
 
-def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
+def _absences(result: Recommendation) -> list[tuple[str, absence.AbsenceFigures]]:
     measured = result.absence
     if measured is None:
         return []
@@ -361,20 +359,20 @@ def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
     return [row for part in parts for row in part]
 
 
-def _group_name(row: GroupAbsence) -> str:
+def _group_name(row: absence.GroupAbsence) -> str:
     return f"{row.kind} {quote_value(row.name)}"
 
 
-def _level(result: Recommendation, figures: AbsenceFigures) -> float:
+def _level(result: Recommendation, figures: absence.AbsenceFigures) -> float:
     return float(result.nll.value + figures.delta.value)
 
 
-def _without(result: Recommendation, figures: AbsenceFigures) -> float:
+def _without(result: Recommendation, figures: absence.AbsenceFigures) -> float:
     """Return the NLL under an absence without the fallback."""
     return _level(result, figures) + figures.main_nll - figures.nll
 
 
-def _against_base(result: Recommendation, figures: AbsenceFigures) -> str:
+def _against_base(result: Recommendation, figures: absence.AbsenceFigures) -> str:
     if _level(result, figures) > result.null_nll:
         return "yes"
     return "may be" if result.nll.value + figures.delta.hi > result.null_nll else "no"

@@ -13,9 +13,8 @@ from judgepanel.present.blocks import Facts, Table
 from judgepanel.present.decide.cost import amount
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.recommended import AVERAGE
+from judgepanel.words import sentences, tables
 from judgepanel.words import text as txt
-from judgepanel.words.sentences import pipeline_name
-from judgepanel.words.tables import differences, numbers, text
 
 ALONE = "The best judge alone"
 MOST_NAMES = 6
@@ -77,7 +76,7 @@ def _pipeline_words(card: recommend_result.Card) -> str:
     """Return a card's pipeline in a few words."""
     if card.panel.panel == AVERAGE:
         return "an average of pipelines"
-    return pipeline_name(card.panel.aggregator, card.panel.calibrator)
+    return sentences.pipeline_name(card.panel.aggregator, card.panel.calibrator)
 
 
 def use_words(result: recommend_result.Recommendation, card: recommend_result.Card) -> str:
@@ -206,14 +205,14 @@ def ways_table(result: recommend_result.Recommendation, price: float = PRICE) ->
     panels = [row.average if row.taken == len(singles) else singles[row.taken] for row in rows]
     costs = [panel.cost for panel in panels]
     priced = [cost for cost in costs if cost is not None]
-    cost = {"cost": numbers(priced)} if len(priced) == len(costs) else {}
+    cost = {"cost": tables.numbers(priced)} if len(priced) == len(costs) else {}
     columns = {
-        "way to choose": text([WAYS[row.prefer] for row in rows]),
-        "judges": numbers([len(row.judges) for row in rows], "whole"),
+        "way to choose": tables.text([WAYS[row.prefer] for row in rows]),
+        "judges": tables.numbers([len(row.judges) for row in rows], "whole"),
         **cost,
-        "accuracy": numbers([float(row.right.value) for row in rows], "share"),
-        "NLL": numbers([float(row.nll.value) for row in rows]),
-        "against Best": differences([row.against_best for row in rows], same),
+        "accuracy": tables.numbers([float(row.right.value) for row in rows], "share"),
+        "NLL": tables.numbers([float(row.nll.value) for row in rows]),
+        "against Best": tables.differences([row.against_best for row in rows], same),
     }
     caption = (
         "What each way takes; NLL and difference are those of choosing this way in every split."

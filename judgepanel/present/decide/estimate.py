@@ -16,8 +16,7 @@ import numpy as np
 from judgepanel.arrays import Floats, Ints
 from judgepanel.figures.dots import groups_figure
 from judgepanel.kernels.cross_proxies import cross_proxies_of_best
-from judgepanel.present import blocks
-from judgepanel.present.study import Pipeline, Presentation, Specs
+from judgepanel.present import blocks, study
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.prediction_powered import Sample, Target, estimate_rates
 from judgepanel.studies.contract import Chunk, Settings, Study
@@ -25,9 +24,7 @@ from judgepanel.studies.decide import estimate
 from judgepanel.studies.decide.estimate import ESTIMATE, REACH, UNFAIR, Estimates, EstimateSpec
 from judgepanel.studies.results import Declared, column, derived, frozen
 from judgepanel.studies.slices import SYSTEM, groups_of, usual_feature
-from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.cells import SYSTEM_NAMES
-from judgepanel.votes.matrix import BALANCED_SHARE
+from judgepanel.votes import InputError, VoteMatrix, cells, matrix
 from judgepanel.words import text as txt
 from judgepanel.words.sentences import CODING
 from judgepanel.words.tables import Column, differences, levels, numbers, result_table, text
@@ -147,7 +144,7 @@ def merge_worth(votes: VoteMatrix, spec: EstimateSpec, partial: Sizes) -> PanelW
         about=estimate.target_of(votes, spec),
         orientation="as_given",
         one_class=one_class,
-        measures_coding=votes.task == "pairwise" and votes.minority_share < BALANCED_SHARE,
+        measures_coding=votes.task == "pairwise" and votes.minority_share < matrix.BALANCED_SHARE,
         seed=spec.settings.seed,
         warnings=estimate.warnings_of(votes, spec, groups_of(votes, None), n_labels, weighting),
     )
@@ -223,7 +220,7 @@ def _groups(result: Estimates) -> str:
         labelled = [name for name, n in zip(names[1:], result.labelled[1:], strict=True) if n]
         only = f"Only {labelled[0]} has labels, so no {_noun(result)} can be compared."
         return only if len(labelled) == 1 else ""
-    is_system = result.pairs or result.by.lower() in SYSTEM_NAMES
+    is_system = result.pairs or result.by.lower() in cells.SYSTEM_NAMES
     if not result.decided.any():
         than = "be better than" if is_system else "have a higher rate than"
         # How many labels would settle the clearest of the undecided pairs.
@@ -475,7 +472,7 @@ def _fair(result: Estimates) -> str:
     )
 
 
-def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: study.Pipeline) -> study.Specs:
     """Return groups by system, or by the first feature of few categories; all items without any."""
     return (EstimateSpec(settings=settings, by=usual_feature(votes)),)
 
@@ -568,6 +565,6 @@ def present_worth(result: PanelWorth, spec: EstimateSpec) -> list[blocks.Block]:
 
 
 PRESENTATIONS = (
-    Presentation(ESTIMATE, present, default_specs),
-    Presentation(PANEL_WORTH, present_worth, default_specs),
+    study.Presentation(ESTIMATE, present, default_specs),
+    study.Presentation(PANEL_WORTH, present_worth, default_specs),
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from judgepanel.decision.score import LabelFigures, Scored
-from judgepanel.decision.training_items import MEASURE_WORDS, Drift
+from judgepanel.decision import score, training_items
 from judgepanel.scoring.interval import Interval
 from judgepanel.words.tables import Column, numbers, text
 from judgepanel.words.text import counted, p_cell, percent, plain, share_level
@@ -14,7 +13,7 @@ TELLING = 20
 """Labelled new items from which their figures are part of the answer."""
 
 
-def new_votes_sentence(scored: Scored, expected: Interval, n_judges: int) -> str:
+def new_votes_sentence(scored: score.Scored, expected: Interval, n_judges: int) -> str:
     """Say whether the panel is still right on new items.
 
     ``expected`` is the share of right decisions that was expected of the panel of ``n_judges``.
@@ -36,18 +35,18 @@ def new_votes_sentence(scored: Scored, expected: Interval, n_judges: int) -> str
     return f"Yes{', for now' if moved else ''}: {right}; {judges}."
 
 
-def still_right(scored: Scored, expected: Interval) -> bool:
+def still_right(scored: score.Scored, expected: Interval) -> bool:
     """Whether nothing speaks against the panel."""
     figures = _telling(scored)
     return not _moved(scored.drift) and not (figures is not None and _fell(figures, expected))
 
 
-def _telling(scored: Scored) -> LabelFigures | None:
+def _telling(scored: score.Scored) -> score.LabelFigures | None:
     labelled = scored.labelled
     return None if labelled is None or labelled.n < TELLING else labelled.figures
 
 
-def _fell(figures: LabelFigures, expected: Interval) -> bool:
+def _fell(figures: score.LabelFigures, expected: Interval) -> bool:
     """Whether fewer decisions are right than expected, beyond the errors of both."""
     gap = float(expected.value) - float(figures.right.value)
     below = float(expected.value) - float(expected.lo)
@@ -55,7 +54,7 @@ def _fell(figures: LabelFigures, expected: Interval) -> bool:
     return gap > math.hypot(below if math.isfinite(below) else 0.0, above)
 
 
-def sure_sentence(figures: LabelFigures) -> str:
+def sure_sentence(figures: score.LabelFigures) -> str:
     """Say how often the panel is right where it is sure."""
     if not figures.n_sure:
         return "On none of them is it 90 % sure."
@@ -65,12 +64,12 @@ def sure_sentence(figures: LabelFigures) -> str:
     )
 
 
-def drift_table(drift: Drift) -> dict[str, Column]:
+def drift_table(drift: training_items.Drift) -> dict[str, Column]:
     """Return how every judge voted then and now, the clearest changes first."""
     rows = sorted((row for row in drift.changes if row.judge), key=lambda change: change.p)
     return {
         "judge": text([plain(row.judge, 120) for row in rows]),
-        "share of": text([MEASURE_WORDS[row.measure] for row in rows]),
+        "share of": text([training_items.MEASURE_WORDS[row.measure] for row in rows]),
         "then": numbers([row.before for row in rows], "share"),
         "now": numbers([row.after for row in rows], "share"),
         "items then": numbers([row.n_before for row in rows], "whole"),
@@ -79,5 +78,5 @@ def drift_table(drift: Drift) -> dict[str, Column]:
     }
 
 
-def _moved(drift: Drift) -> set[str]:
+def _moved(drift: training_items.Drift) -> set[str]:
     return {change.judge for change in drift.significant if change.judge}

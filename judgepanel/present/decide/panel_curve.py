@@ -14,9 +14,8 @@ from judgepanel.arrays import Floats, Ints
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures import style
 from judgepanel.kernels.aggregation import cross_fits
-from judgepanel.present import blocks
+from judgepanel.present import blocks, study
 from judgepanel.present.decide import recommend
-from judgepanel.present.study import Presentation
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import CHOSEN, Comparison
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
@@ -370,4 +369,4 @@ def _own_label(result: PanelCurve) -> str:
     )
 
 
-PRESENTATION = Presentation(PANEL_CURVE, present)
+PRESENTATION = study.Presentation(PANEL_CURVE, present)

@@ -12,10 +12,9 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
 from judgepanel.figures.judges import kept_judges
-from judgepanel.present import blocks
+from judgepanel.present import blocks, study
 from judgepanel.present.decide import candidate_rows
 from judgepanel.present.decide.cards import cards_block, ways_table
-from judgepanel.present.study import Pipeline, Presentation, under_honest_protocol
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.panel.curator import prices_of
@@ -401,8 +400,8 @@ def view(votes: VoteMatrix, _spec: RecommendSpec) -> candidate_rows.Recommendati
     return candidate_rows.RecommendationView(votes)
 
 
-default_specs = under_honest_protocol(RecommendSpec)
-PRESENTATION = Presentation(RECOMMEND, present, default_specs, view=view)
+default_specs = study.under_honest_protocol(RecommendSpec)
+PRESENTATION = study.Presentation(RECOMMEND, present, default_specs, view=view)
 
 
 def decision_sentence(result: Recommendation) -> str:
@@ -434,7 +433,7 @@ def pipeline_sentence(
     return " ".join(part for part in parts if part)
 
 
-def other_pipeline(spec: Any, pipeline: Pipeline, single: str = "", apart: str = "") -> str:
+def other_pipeline(spec: Any, pipeline: study.Pipeline, single: str = "", apart: str = "") -> str:
     """Name a study's pipeline if it differs from this one; else nothing.
 
     The recommended average does not count as another pipeline. ``single`` is why a study cannot

@@ -11,12 +11,9 @@ import plotly.graph_objects as go
 
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, contest_of
 from judgepanel.decision.statuses import JudgeStatus, statuses
-from judgepanel.figures import style
-from judgepanel.figures.dots import removal_figure, value_figure
-from judgepanel.kernels.aggregation import AnyAggregator, of_votes
-from judgepanel.kernels.panels import VALUED
-from judgepanel.present import blocks
-from judgepanel.present.study import Presentation
+from judgepanel.figures import dots, style
+from judgepanel.kernels import aggregation, panels
+from judgepanel.present import blocks, study
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.decide.value import VALUE, Copied, Value, ValueSpec
@@ -216,7 +213,7 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
     )
     content = [
         blocks.Answer(value_sentence(result)),
-        blocks.drawing(shows, value_figure, result, view.statuses),
+        blocks.drawing(shows, dots.value_figure, result, view.statuses),
         *blocks.paragraphs(shapley_sentence(result)),
         blocks.Table(status_table(result, view.statuses), height=360),
     ]
@@ -235,7 +232,7 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
         content += [
             blocks.Heading("How many can go", 3),
             *blocks.paragraphs(sentence, droppable_sentence(result)),
-            blocks.drawing(shows, removal_figure, result),
+            blocks.drawing(shows, dots.removal_figure, result),
             blocks.Table(removal_table(result)),
         ]
     return [*content, _method(result)]
@@ -258,8 +255,8 @@ def value_spec(spec: RecommendSpec, recommendation: Recommendation) -> ValueSpec
     Values do not depend on the preference.
     """
     heaviest = recommendation.heaviest
-    for aggregator in VALUED:
-        if aggregator == of_votes(cast(AnyAggregator, heaviest.aggregator)):
+    for aggregator in panels.VALUED:
+        if aggregator == aggregation.of_votes(cast(aggregation.AnyAggregator, heaviest.aggregator)):
             return ValueSpec(spec.settings, aggregator, heaviest.calibrator)
     return ValueSpec(spec.settings)
 
@@ -333,7 +330,7 @@ def what_if_spec(
         settings=spec.settings,
         keep=judges,
         against=judges,
-        aggregator=AVERAGE if averages else of_votes(main.aggregator),
+        aggregator=AVERAGE if averages else aggregation.of_votes(main.aggregator),
         calibrator="none" if averages else main.calibrator,
     )
 
@@ -437,6 +434,6 @@ def _fit_sentence(result: WhatIf) -> str:
 
 _LEFT_OUT = "every judge left out would need recommendations of its own"
 PRESENTATIONS = (
-    Presentation(VALUE, present, after=value_spec, single=_LEFT_OUT),
-    Presentation(WHAT_IF, present_what_if, by_hand=True),
+    study.Presentation(VALUE, present, after=value_spec, single=_LEFT_OUT),
+    study.Presentation(WHAT_IF, present_what_if, by_hand=True),
 )

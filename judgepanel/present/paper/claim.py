@@ -37,8 +37,7 @@ from judgepanel.figures.style import (
     laid_out,
     stroke,
 )
-from judgepanel.present import blocks
-from judgepanel.present.study import Pipeline, Presentation, Specs
+from judgepanel.present import blocks, study
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.contract import Settings
@@ -720,9 +719,9 @@ def _method() -> blocks.Method:
     )
 
 
-def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: study.Pipeline) -> study.Specs:
     """Return the spec with joint, then the one without it, if only that has been computed."""
     return claim.ClaimSpec(settings=settings), claim.ClaimSpec(settings=settings, joint=False)
 
 
-PRESENTATION = Presentation(claim.CLAIM, present, default_specs)
+PRESENTATION = study.Presentation(claim.CLAIM, present, default_specs)

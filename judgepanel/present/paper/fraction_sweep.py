@@ -24,18 +24,16 @@ import plotly.graph_objects as go
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
 from judgepanel.figures.style import ALL_JUDGES, CHOSEN, NEUTRAL, add_base_rate, laid_out
-from judgepanel.present import blocks
-from judgepanel.present.study import Pipeline, Presentation, Specs
+from judgepanel.present import blocks, study
 from judgepanel.present.trust import label_budget
 from judgepanel.scoring.descriptive import first_reached
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, joint_draws
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import codec, options
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, mean_sizes
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Deciding, Settings, Study, prepare, steady
-from judgepanel.studies.options import check_share, option
 from judgepanel.studies.panel.recommended import AVERAGE, compared_name, panel_names
 from judgepanel.studies.results import column, flat_row, frozen
 from judgepanel.studies.trust import label_budget as budgets
@@ -99,7 +97,7 @@ class FractionSweep(budgets.BudgetResult):
     def decisions(self) -> dict[str, Any]:
         """Return the smallest sufficient share, and where intervals are narrowest."""
         return {
-            "needed": [to_plain(flat_row(needed, share="")) for needed in self.needed],
+            "needed": [codec.to_plain(flat_row(needed, share="")) for needed in self.needed],
             "narrowest": [
                 {
                     "calibrator": name,
@@ -135,12 +133,12 @@ class FractionSweepSpec(budgets.PanelsSpec):
         ``within`` outside (0, 1).
     """
 
-    shares: tuple[float, ...] = option(
+    shares: tuple[float, ...] = options.option(
         SHARES,
         "shares of the items that calibrate",
-        check=check_share("a calibration share is out of range"),
+        check=options.check_share("a calibration share is out of range"),
     )
-    within: float = option(
+    within: float = options.option(
         0.05,
         "NLL excess over the largest share that is still enough, as a fraction",
         check=budgets.check_within,
@@ -464,7 +462,7 @@ def _method(result: FractionSweep) -> blocks.Method:
     )
 
 
-def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: study.Pipeline) -> study.Specs:
     """Return the shares for the panels of the label budget; that of the settings is ignored."""
     return tuple(
         FractionSweepSpec(
@@ -477,4 +475,4 @@ def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> 
     )
 
 
-PRESENTATION = Presentation(FRACTION_SWEEP, present, default_specs)
+PRESENTATION = study.Presentation(FRACTION_SWEEP, present, default_specs)

@@ -38,14 +38,7 @@ from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, 
 from judgepanel.studies.contract import Chunk, Study, always, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.panel.recommended import BestPanels
-from judgepanel.studies.paper import reliability_weighting
-from judgepanel.studies.paper.distortion import DISTORTION, Distortion, DistortionSpec
-from judgepanel.studies.paper.pipeline_ablation import (
-    PIPELINE_ABLATION,
-    STEP_WORDS,
-    PipelineAblation,
-    PipelineAblationSpec,
-)
+from judgepanel.studies.paper import distortion, pipeline_ablation, reliability_weighting
 from judgepanel.studies.results import NllResult, by_split, column, derived, frozen
 from judgepanel.votes import VoteMatrix
 from judgepanel.words import text as txt
@@ -224,7 +217,7 @@ CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = 
 )
 
 
-def ablation_sentence(result: PipelineAblation) -> str:
+def ablation_sentence(result: pipeline_ablation.PipelineAblation) -> str:
     """Name the step that changes the NLL of all judges most, and say whether any step hurts."""
     if result.n_splits < 2:
         return "Not enough splits yet to say."
@@ -251,7 +244,7 @@ def ablation_sentence(result: PipelineAblation) -> str:
     return f"{text} {CODING}" if result.measures_coding else text
 
 
-def _change(result: PipelineAblation, step: str, words: str) -> str:
+def _change(result: pipeline_ablation.PipelineAblation, step: str, words: str) -> str:
     """Return a step's effect on the NLL of all judges."""
     delta = result.delta[-1, result.steps.index(step)]
     if delta.below():
@@ -261,7 +254,7 @@ def _change(result: PipelineAblation, step: str, words: str) -> str:
     return f"{words} changes little: {txt.with_interval(*delta, sign=True)}"
 
 
-def ablation_table(result: PipelineAblation) -> dict[str, Column]:
+def ablation_table(result: pipeline_ablation.PipelineAblation) -> dict[str, Column]:
     """Return every step and panel, all judges first; sets are in the rows of step 1-4."""
     n_panels, n_steps = result.nll.shape
     with_sets = np.array(result.steps) == "1-4"
@@ -270,7 +263,7 @@ def ablation_table(result: PipelineAblation) -> dict[str, Column]:
     columns = {
         "panel": text([panel for panel in panels for _ in result.steps]),
         "steps": text(result.steps * n_panels),
-        "what": text([STEP_WORDS[step] for step in result.steps] * n_panels),
+        "what": text([pipeline_ablation.STEP_WORDS[step] for step in result.steps] * n_panels),
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
         "against what it builds on": differences(
@@ -292,19 +285,23 @@ def ablation_table(result: PipelineAblation) -> dict[str, Column]:
     return columns
 
 
-def ablation_figure(result: PipelineAblation) -> go.Figure:
+def ablation_figure(result: pipeline_ablation.PipelineAblation) -> go.Figure:
     """Draw NLL after each step, for all judges and the largest smaller panels."""
-    steps = [f"{step.replace('-', '–')}: {STEP_WORDS[step]}" for step in result.steps]
+    steps = [
+        f"{step.replace('-', '–')}: {pipeline_ablation.STEP_WORDS[step]}" for step in result.steps
+    ]
     panels = list(reversed(range(len(result.k))))[:MOST_PANELS]
     return dots(steps, {_panel_name(result, p): result.nll[p] for p in panels}, result.null_nll)
 
 
-def _panel_name(result: PipelineAblation, p: int) -> str:
+def _panel_name(result: pipeline_ablation.PipelineAblation, p: int) -> str:
     k = int(result.k[p])
     return f"all {k}" if k == result.n_judges else arm_name(k)
 
 
-def present_ablation(result: PipelineAblation, spec: PipelineAblationSpec) -> list[Block]:
+def present_ablation(
+    result: pipeline_ablation.PipelineAblation, spec: pipeline_ablation.PipelineAblationSpec
+) -> list[Block]:
     """Present the NLL after every step, and every step's figures on every panel."""
     return [
         Answer(ablation_sentence(result)),
@@ -579,7 +576,7 @@ _LOOKS = (
 )
 
 
-def distortion_sentence(result: Distortion) -> str:
+def distortion_sentence(result: distortion.Distortion) -> str:
     """Name the distortions that each calibrator repairs."""
     kinds: dict[tuple[str, ...], list[str]] = {}
     for name in result.calibrators:
@@ -601,7 +598,7 @@ def distortion_sentence(result: Distortion) -> str:
     return f"{answer} {CODING}" if result.measures_coding else answer
 
 
-def distortion_table(result: Distortion) -> dict[str, Column]:
+def distortion_table(result: distortion.Distortion) -> dict[str, Column]:
     """Return one row per distortion, with NLL and outcome of every calibrator."""
     columns = {"raw score": text([DISTORTION_NAMES[name] for name in result.distortions])}
     for c, name in enumerate(result.calibrators):
@@ -614,7 +611,7 @@ def distortion_table(result: Distortion) -> dict[str, Column]:
     }
 
 
-def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
+def distortion_figure(result: distortion.Distortion, drawn: tuple[str, ...]) -> go.Figure:
     """Draw NLL under the calibrators ``drawn``, one row per distortion, undistorted on top."""
     figure = go.Figure()
     n = len(result.distortions)
@@ -636,7 +633,9 @@ def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
 
 
 def present_distortion(
-    result: Distortion, spec: DistortionSpec, view: CalibratorsView = CalibratorsView()
+    result: distortion.Distortion,
+    spec: distortion.DistortionSpec,
+    view: CalibratorsView = CalibratorsView(),
 ) -> list[Block]:
     """Present NLL under each distortion, one mark per calibrator."""
     calibrators = result.calibrators if view.calibrators is None else view.calibrators
@@ -658,11 +657,11 @@ def present_distortion(
     ]
 
 
-_DISTORTED = under_pipeline(DistortionSpec, average=False)
+_DISTORTED = under_pipeline(distortion.DistortionSpec, average=False)
 _NO_SCORE = "an average has no single score to distort"
 PRESENTATIONS = (
-    Presentation(PIPELINE_ABLATION, present_ablation),
+    Presentation(pipeline_ablation.PIPELINE_ABLATION, present_ablation),
     Presentation(reliability_weighting.RELIABILITY_WEIGHTING, present_weighting),
     Presentation(CALIBRATOR_DESIGN, present_design),
-    Presentation(DISTORTION, present_distortion, _DISTORTED, single=_NO_SCORE),
+    Presentation(distortion.DISTORTION, present_distortion, _DISTORTED, single=_NO_SCORE),
 )

@@ -9,10 +9,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats
-from judgepanel.figures import style
-from judgepanel.figures.dots import groups_figure
-from judgepanel.present import blocks
-from judgepanel.present.study import Presentation, panel_spec
+from judgepanel.figures import dots, style
+from judgepanel.present import blocks, study
 from judgepanel.present.trust import reliability
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.scoring.interval import Interval
@@ -267,7 +265,7 @@ def coverage_figure(result: Conformal, level: int, grouping: Grouping) -> go.Fig
     }
     names = [result.groups[g] for g in groups]
     x = "share of sets that hold the true label"
-    return groups_figure(names, marks, x, result.levels[level])
+    return dots.groups_figure(names, marks, x, result.levels[level])
 
 
 def present_conformal(
@@ -405,7 +403,7 @@ def strata_figure(result: Items, grouping: StratumGrouping) -> go.Figure:
         "stated confidence": Interval.alone(result.confidence[AFTER, rows]),
         "share right": result.accuracy[AFTER, rows],
     }
-    return groups_figure([result.strata[g] for g in rows], marks, "share of items")
+    return dots.groups_figure([result.strata[g] for g in rows], marks, "share of items")
 
 
 def present_items(
@@ -447,7 +445,7 @@ def _items_method(result: Items) -> blocks.Method:
 
 
 PRESENTATIONS = (
-    Presentation(SELECTIVE, present_selective, panel_spec(SELECTIVE.spec)),
-    Presentation(CONFORMAL, present_conformal, panel_spec(CONFORMAL.spec)),
-    Presentation(ITEMS, present_items, panel_spec(ITEMS.spec)),
+    study.Presentation(SELECTIVE, present_selective, study.panel_spec(SELECTIVE.spec)),
+    study.Presentation(CONFORMAL, present_conformal, study.panel_spec(CONFORMAL.spec)),
+    study.Presentation(ITEMS, present_items, study.panel_spec(ITEMS.spec)),
 )

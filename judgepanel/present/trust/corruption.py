@@ -8,8 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.figures import style
-from judgepanel.present import blocks
-from judgepanel.present.study import Presentation, under_pipeline
+from judgepanel.present import blocks, study
 from judgepanel.studies.panel.recommended import AVERAGE, COMPARED
 from judgepanel.studies.trust import corruption
 from judgepanel.words.sentences import CODING, pipeline_name
@@ -195,6 +194,6 @@ def _method(result: corruption.Corruption) -> blocks.Method:
     )
 
 
-PRESENTATION = Presentation(
-    corruption.CORRUPTION, present, under_pipeline(corruption.CorruptionSpec)
+PRESENTATION = study.Presentation(
+    corruption.CORRUPTION, present, study.under_pipeline(corruption.CorruptionSpec)
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from judgepanel.figures.dots import dots
-from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.present.study import Pipeline, Presentation, Specs
+from judgepanel.present import blocks, study
 from judgepanel.present.trust import scope
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE
@@ -74,10 +73,10 @@ def group_table(result: GroupChange) -> dict[str, Column]:
     }
 
 
-def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
+def present(result: GroupChange, spec: GroupChangeSpec) -> list[blocks.Block]:
     """Present the default aggregator, then those that disagree; one sentence without a group."""
     in_use, *others = result.aggregators
-    answer = Answer(group_sentence(result, in_use))
+    answer = blocks.Answer(group_sentence(result, in_use))
     if not result.members:
         return [answer]
     otherwise = [
@@ -96,10 +95,10 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
     panels = {"with the group": result.nll_with, "without it": result.nll_without}
     return [
         answer,
-        *paragraphs(*otherwise, members_sentence(result)),
-        drawing(shows, dots, names, panels, result.null_nll),
-        Table(group_table(result)),
-        Method(
+        *blocks.paragraphs(*otherwise, members_sentence(result)),
+        blocks.drawing(shows, dots, names, panels, result.null_nll),
+        blocks.Table(group_table(result)),
+        blocks.Method(
             "In every split both panels are fitted on the same labels and scored on the same "
             "items, so the difference is paired. Verdicts are held against a margin of 2 % of the "
             "NLL with the group. The filter is applied again to the calibration items of every "
@@ -108,7 +107,7 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
     ]
 
 
-def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: study.Pipeline) -> study.Specs:
     """Return the panel with and without what the filter drops, by the pipelines of the checks."""
     checks = scope.default_specs(votes, settings, pipeline)
     return tuple(group_spec(spec, "filter") for spec in checks)
@@ -119,4 +118,4 @@ def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) ->
     return GroupChangeSpec(spec.settings, by, group, spec.compared, spec.calibrator)
 
 
-PRESENTATION = Presentation(GROUP_CHANGE, present, default_specs)
+PRESENTATION = study.Presentation(GROUP_CHANGE, present, default_specs)

@@ -26,8 +26,7 @@ from judgepanel.figures.style import (
     shade,
 )
 from judgepanel.kernels.aggregation import Aggregator, cross_fits
-from judgepanel.present import blocks
-from judgepanel.present.study import OFFERED, Pipeline, Presentation, Specs, affordable_splits
+from judgepanel.present import blocks, study
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import (
@@ -549,7 +548,7 @@ def _method(result: LabelBudget) -> blocks.Method:
     )
 
 
-def default_specs(votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> Specs:
+def default_specs(votes: VoteMatrix, settings: Settings, pipeline: study.Pipeline) -> study.Specs:
     """Return the calibrators and panels that the page offers."""
     return (budget_spec(settings, pipeline.of_panel),)
 
@@ -562,12 +561,12 @@ def budget_spec(
 ) -> LabelBudgetSpec:
     """Return the spec with all offered panels, or one if each needs a fit."""
     return LabelBudgetSpec(
-        settings=affordable_splits(settings, aggregator),
+        settings=study.affordable_splits(settings, aggregator),
         aggregator=aggregator,
-        calibrators=OFFERED,
+        calibrators=study.OFFERED,
         panels=(panel,) if aggregator != AVERAGE and cross_fits(aggregator) else BUDGET_PANELS,
         beside=beside,
     )
 
 
-PRESENTATION = Presentation(LABEL_BUDGET, present, default_specs)
+PRESENTATION = study.Presentation(LABEL_BUDGET, present, default_specs)

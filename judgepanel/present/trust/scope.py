@@ -19,8 +19,7 @@ from judgepanel.present.study import Pipeline, Presentation, affordable_splits
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.panel.recommended import AVERAGE, FEW_MEMBER
-from judgepanel.studies.trust.group_change import GroupChange
-from judgepanel.studies.trust.missingness import gap_sentence
+from judgepanel.studies.trust import group_change, missingness
 from judgepanel.studies.trust.scope import (
     GRADED,
     SCOPE,
@@ -49,7 +48,7 @@ _OF_VOTES = ("P0", "P1")
 
 
 def scope_reasons(
-    result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
+    result: Scope, recommendation: Recommendation | None, filtered: group_change.GroupChange | None
 ) -> str:
     """Say below the answer what else is wrong, and how that goes with the decision.
 
@@ -60,7 +59,7 @@ def scope_reasons(
     return f"{checks} {kept_sentence(result, recommendation, filtered)}".strip()
 
 
-def does_no_harm(filtered: GroupChange | None) -> bool:
+def does_no_harm(filtered: group_change.GroupChange | None) -> bool:
     """Whether it is known that leaving out what the filter drops is not shown to save NLL."""
     return filtered is not None and "curate" not in filtered.verdicts[:1]
 
@@ -122,7 +121,7 @@ def preliminary_sentence(result: Scope) -> str:
 
 
 def kept_sentence(
-    result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
+    result: Scope, recommendation: Recommendation | None, filtered: group_change.GroupChange | None
 ) -> str:
     """Say what the recommended panel does with judges that the filter drops; empty without any."""
     if recommendation is None or not result.suggested:
@@ -275,7 +274,7 @@ class ScopeView:
     sentences: bool = True
     figures: bool = True
     recommendation: Recommendation | None = None
-    filtered: GroupChange | None = None
+    filtered: group_change.GroupChange | None = None
 
 
 def parse_table(result: Scope) -> dict[str, Column]:
@@ -391,7 +390,7 @@ def missing_table(result: Scope) -> dict[str, Column]:
     """Return the most significant tests of missing votes."""
     tests = result.missing.tests
     return {
-        "test": text([txt.plain(gap_sentence(test), 200) for test in tests]),
+        "test": text([txt.plain(missingness.gap_sentence(test), 200) for test in tests]),
         "p": numbers([test.p for test in tests], "p"),
         "Holm": numbers([test.p_adjusted for test in tests], "p"),
         "votes missing": numbers([test.n_missing for test in tests], "whole"),

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.dots import groups_figure
-from judgepanel.figures.judges import correlation_map
+from judgepanel.figures import dots, judges
 from judgepanel.figures.style import (
     DOTTED,
     INCLUDE,
@@ -25,10 +24,8 @@ from judgepanel.figures.style import (
     laid_out,
     with_opacity,
 )
-from judgepanel.present import blocks
-from judgepanel.present.decide.candidate_rows import weights_frame
-from judgepanel.present.decide.recommend import decision_sentence
-from judgepanel.present.study import Presentation
+from judgepanel.present import blocks, study
+from judgepanel.present.decide import candidate_rows, recommend
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import prepare
 from judgepanel.studies.understand.agreement import AGREEMENT, MOST_DOUBTS, Agreement, AgreementSpec
@@ -337,7 +334,7 @@ def _decided(
     Of an average, that is the weight in its heaviest pipeline, beside the weight of the pipelines
     that use the judge.
     """
-    frame = weights_frame(recommendation).set_index("judge")
+    frame = candidate_rows.weights_frame(recommendation).set_index("judge")
     frame = frame.reindex([result.judges[j] for j in order])
     decided = {"decision": text(frame["decision"].fillna("leave out").tolist())}
     if not recommendation.averages:
@@ -361,7 +358,7 @@ def present(
         *_map(result, view.judge),
         blocks.Heading(TABLE_TITLE, 3),
         *blocks.paragraphs(
-            "" if view.recommendation is None else decision_sentence(view.recommendation)
+            "" if view.recommendation is None else recommend.decision_sentence(view.recommendation)
         ),
         blocks.Table(
             judges_table(
@@ -398,7 +395,7 @@ def _map(result: Judges, judge: str | None) -> list[blocks.Block]:
         return blocks.paragraphs(none, worth_sentences(result))
     alt = "Figure: error correlations of all pairs of judges, cluster by cluster."
     return [
-        blocks.Figure(partial(correlation_map, result, judge), alt),
+        blocks.Figure(partial(judges.correlation_map, result, judge), alt),
         blocks.note(
             "Blue: the two err on the same items. Orange: one errs where the other does not. "
             "Outlined: clusters. Blank: a judge with itself, or too few items in common."
@@ -490,7 +487,7 @@ def present_agreement(result: Agreement, spec: AgreementSpec) -> list[blocks.Blo
     marks = {"kappa": result.kappa[order], "AC1": result.ac1[order]}
     content: list[blocks.Block] = [
         blocks.Answer(agreement_sentence(result)),
-        blocks.drawing(shows, groups_figure, names, marks, axis, percent=False),
+        blocks.drawing(shows, dots.groups_figure, names, marks, axis, percent=False),
         blocks.Table(agreement_table(result), caption, most=200, height=320),
     ]
     if result.doubt:
@@ -518,6 +515,6 @@ def present_agreement(result: Agreement, spec: AgreementSpec) -> list[blocks.Blo
 
 
 PRESENTATIONS = (
-    Presentation(JUDGES, present, view=view),
-    Presentation(AGREEMENT, present_agreement),
+    study.Presentation(JUDGES, present, view=view),
+    study.Presentation(AGREEMENT, present_agreement),
 )

@@ -10,9 +10,8 @@ import numpy as np
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.candidates import GridCells, method_grid
 from judgepanel.figures.style import METRIC_NAMES
-from judgepanel.present.blocks import Answer, Block, Figure, Method, Table, note, paragraphs
+from judgepanel.present import blocks, study
 from judgepanel.present.decide.recommend import decision_sentence
-from judgepanel.present.study import Presentation
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.votes.errors import documentation
 from judgepanel.words import sentences
@@ -207,21 +206,21 @@ def grid_cells(result: MethodGrid, metric: str = "nll") -> GridCells:
 
 def present(
     result: MethodGrid, spec: MethodGridSpec, view: MethodGridView = MethodGridView()
-) -> list[Block]:
+) -> list[blocks.Block]:
     """Present the heat map of one metric, the ties, and every cell in a table."""
     cells = grid_cells(result, view.metric)
     metric = METRIC_NAMES[view.metric]
     shows = f"{metric} of every aggregator with every calibrator, on all judges."
     return [
-        Answer(grid_sentence(result)),
-        Figure(partial(method_grid, cells), f"Figure: {shows}", narrow=cells),
-        note(_reading(result, view.metric)),
-        *paragraphs(
+        blocks.Answer(grid_sentence(result)),
+        blocks.Figure(partial(method_grid, cells), f"Figure: {shows}", narrow=cells),
+        blocks.note(_reading(result, view.metric)),
+        *blocks.paragraphs(
             grid_decision(result, view.recommendation),
             ties_sentence(result),
             grid_choice_sentence(result),
         ),
-        Table(grid_table(result), "Every cell, lowest NLL first.", height=320),
+        blocks.Table(grid_table(result), "Every cell, lowest NLL first.", height=320),
         _method(result),
     ]
 
@@ -240,8 +239,8 @@ def _reading(result: MethodGrid, metric: str) -> str:
     )
 
 
-def _method(result: MethodGrid) -> Method:
-    return Method(
+def _method(result: MethodGrid) -> blocks.Method:
+    return blocks.Method(
         "In every random split all aggregators and calibrators are fitted on the calibration "
         f"items, and all figures are scores of the others. {_LABELS[result.form]} Calibrators see "
         "scores that do not know their own label: from left-out counts where the aggregator has a "
@@ -253,4 +252,4 @@ def _method(result: MethodGrid) -> Method:
     )
 
 
-PRESENTATION = Presentation(METHOD_GRID, present)
+PRESENTATION = study.Presentation(METHOD_GRID, present)

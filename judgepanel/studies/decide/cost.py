@@ -26,10 +26,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies import results
-from judgepanel.studies.accumulate import Arms, Estimator, Tally
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
+from judgepanel.studies import accumulate, codec, common, options, results
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, prepare, steady
 from judgepanel.studies.decide.curators import (
     CuratorFigures,
@@ -37,7 +34,6 @@ from judgepanel.studies.decide.curators import (
     curator_arms,
     curator_figures,
 )
-from judgepanel.studies.options import StudySpec, check_count, option
 from judgepanel.studies.panel.curated import (
     Curated,
     UnderBudgets,
@@ -182,7 +178,7 @@ class Cost(results.PipelineResult):
         return {
             "nll_all": float(self.everyone.figures.nll.value),
             "points": [
-                to_plain(
+                codec.to_plain(
                     results.flat_row(point)
                     | {
                         "figures": results.flat_row(point.figures),
@@ -265,7 +261,7 @@ _SAME = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class CostSpec(StudySpec):
+class CostSpec(options.StudySpec):
     """Budgets, and the pipeline that compares and scores their panels.
 
     Raises
@@ -275,20 +271,20 @@ class CostSpec(StudySpec):
         the paper's protocol.
     """
 
-    aggregator: Aggregator = option("joint")
-    calibrator: Calibrator = option("none", "calibrator of every panel")
-    budget: float | None = option(
+    aggregator: Aggregator = options.option("joint")
+    calibrator: Calibrator = options.option("none", "calibrator of every panel")
+    budget: float | None = options.option(
         None, "a budget per item: the best panel whose cost is within it", check=check_price
     )
-    points: int = option(
+    points: int = options.option(
         7,
         "number of budgets on the curve, from the cheapest judge to all judges",
-        check=check_count("number of budgets out of range", 2, MOST_POINTS),
+        check=options.check_count("number of budgets out of range", 2, MOST_POINTS),
     )
-    folds: int = option(
+    folds: int = options.option(
         5, "number of inner folds on calibration rows, for closed forms", check=check_folds
     )
-    steps: int = option(
+    steps: int = options.option(
         20, "number of judges that the greedy order adds; 0 turns it off", check=check_steps
     )
 
@@ -315,7 +311,7 @@ class CostTally:
     All judges come first; splits follow the order of ``scores.numbers``.
     """
 
-    scores: Tally
+    scores: accumulate.Tally
     chosen: Bools = results.by_split()
 
 
@@ -337,14 +333,14 @@ def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
     budgets = budgets_of(spec, costs, prepared.judges)
     chosen: list[Bools] = []
 
-    def arms(split: Split) -> Arms:
+    def arms(split: Split) -> accumulate.Arms:
         curators = budget_curators(budgets, spec.aggregator)
         evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
         panels = _scored(ballots, split, curators, evidence, spec)
         chosen.append(np.array([panel.chosen.judges for panel in panels]))
         return curator_arms(ballots, split, panels, spec.calibrator)
 
-    return CostTally(tally_of(prepared, spec.settings, chunk, arms), np.array(chosen))
+    return CostTally(common.tally_of(prepared, spec.settings, chunk, arms), np.array(chosen))
 
 
 def _scored(
@@ -380,7 +376,10 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     totals = partial.scores
     _, costs = priced_judges(votes, prepared)
     everyone, points = cost_points(partial, spec, prepared, costs, _panels(votes, spec))
-    notes = [*cost_notes(prepared, costs, totals), *replaced_fits((spec.calibrator,), totals)]
+    notes = [
+        *cost_notes(prepared, costs, totals),
+        *common.replaced_fits((spec.calibrator,), totals),
+    ]
     if spec.budget is not None and affordable(costs.full, spec.budget):
         notes.append("The budget pays for all judges.")
     return Cost.from_splits(
@@ -455,13 +454,13 @@ def readings(nll: Floats) -> Floats:
     return np.asarray(scipy.optimize.isotonic_regression(nll, increasing=False).x)
 
 
-def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | None]:
+def _steps(tally: accumulate.Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | None]:
     """NLL saved and cost added by each next budget; None for the last, and from one split."""
     n_points = len(cost)
     if len(tally.numbers) < 2 or n_points < 2:
         return [None] * n_points
     items, splits = tally.nll(arms=slice(1, n_points + 1))
-    estimated = Estimator.of(tally, prepared.ballots.units)
+    estimated = accumulate.Estimator.of(tally, prepared.ballots.units)
     gains = estimated(items[:-1] - items[1:], splits[:, :-1] - splits[:, 1:])
     nll = items.mean(axis=1)
     next_points: list[NextPoint | None] = []
@@ -479,7 +478,7 @@ def _price(extra: float, gain: float, nll: float) -> float:
 
 def cost_notes(prepared: Prepared, costs: JudgeCosts, splits: results.SplitCounts) -> list[str]:
     """Return the warnings common to all studies of costs."""
-    notes = [*run_warnings(prepared, splits, first=no_costs_note(costs))]
+    notes = [*common.run_warnings(prepared, splits, first=no_costs_note(costs))]
     cast = float(np.mean(prepared.ballots.votes != 0))
     if cast < SPARSE:
         notes.append(

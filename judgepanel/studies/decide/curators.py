@@ -17,18 +17,12 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels import aggregation, calibration, evaluation, prefixes
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
-from judgepanel.kernels.prefixes import ClosedForm
 from judgepanel.kernels.subsets import MOST_GROUPS
-from judgepanel.scoring.inference import MARGIN, Verdict
-from judgepanel.scoring.interval import Interval
+from judgepanel.scoring import inference, interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies import accumulate, results
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
+from judgepanel.studies import accumulate, codec, common, results
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_count, check_known, option, valid
 from judgepanel.studies.panel import curated
@@ -63,18 +57,18 @@ class CuratorFigures:
     size: float
     size_lo: int = results.column("Smallest number of judges in the central 95 % of the splits.")
     size_hi: int = results.column("Largest number of judges in the central 95 % of the splits.")
-    nll: Interval
+    nll: interval.Interval
     brier: float
     accuracy: float
     ece: float
     skill: float
     seen: float
-    optimism: Interval = results.column(central=True)
-    delta: Interval = results.column(bounds=("lo", "hi"))
+    optimism: interval.Interval = results.column(central=True)
+    delta: interval.Interval = results.column(bounds=("lo", "hi"))
     p: float
-    band: Interval
+    band: interval.Interval
     margin: float
-    verdict: Verdict
+    verdict: inference.Verdict
     stability: float
     looked_best_share: float = results.column(
         "Share of the splits in which its NLL of choice was the lowest."
@@ -147,10 +141,10 @@ class Curators(results.PipelineResult):
         """Return verdicts and how often judges were chosen."""
         return {
             "nll_all": float(self.everyone.nll.value),
-            "curators": [to_plain(results.flat_row(curator)) for curator in self.curators],
-            "selector": to_plain(self.selector),
+            "curators": [codec.to_plain(results.flat_row(curator)) for curator in self.curators],
+            "selector": codec.to_plain(self.selector),
             "chosen": {
-                curator.curator: dict(zip(self.judges, to_plain(shares), strict=True))
+                curator.curator: dict(zip(self.judges, codec.to_plain(shares), strict=True))
                 for curator, shares in zip(self.curators, self.chosen_share, strict=True)
             },
         }
@@ -184,9 +178,9 @@ class CuratorsSpec(StudySpec):
         f"ways of choosing (all that are not too long): {', '.join(curated.NAMES)}",
         check=partial(check_known, "curator", curated.NAMES),
     )
-    aggregator: ClosedForm = option("one_coin", "how votes are summed to compare panels")
-    calibrator: Calibrator = option("beta", "calibrator of every panel")
-    refit: Aggregator | None = option(
+    aggregator: prefixes.ClosedForm = option("one_coin", "how votes are summed to compare panels")
+    calibrator: calibration.Calibrator = option("beta", "calibrator of every panel")
+    refit: aggregation.Aggregator | None = option(
         None, "how votes of the chosen judges are summed (default: the same)"
     )
     folds: int = option(
@@ -215,7 +209,7 @@ class CuratorsSpec(StudySpec):
         return Rules(self.aggregator, self.calibrator, *sizes, self.settings.seed, self.budget)
 
     @property
-    def refitted(self) -> Aggregator:
+    def refitted(self) -> aggregation.Aggregator:
         """The aggregator of the chosen panels."""
         return self.aggregator if self.refit is None else self.refit
 
@@ -265,18 +259,18 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
         looks.append(_look(ballots, split, curators, panels))
         return scores
 
-    totals = tally_of(prepared, spec.settings, chunk, arms)
+    totals = common.tally_of(prepared, spec.settings, chunk, arms)
     return CuratorTally(totals, np.array(sizes), picked, np.array(looks))
 
 
 def curator_arms(
-    ballots: Ballots, split: Split, made: list[curated.Curated], calibrator: Calibrator
+    ballots: Ballots, split: Split, made: list[curated.Curated], calibrator: calibration.Calibrator
 ) -> accumulate.Arms:
     """Arms of one split, one per curator."""
-    held: list[SplitScores] = []
+    held: list[evaluation.SplitScores] = []
     for result in made:
-        fitted = calibrate(ballots, split, result.scores, (calibrator,))
-        held.append(evaluate(ballots, split, fitted))
+        fitted = evaluation.calibrate(ballots, split, result.scores, (calibrator,))
+        held.append(evaluation.evaluate(ballots, split, fitted))
     return accumulate.Arms.of(held, chosen_on=np.array([[output.chosen.nll for output in made]]))
 
 
@@ -297,7 +291,7 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     totals, units, seed = partial.scores, prepared.ballots.units, spec.settings.seed
     comparable = spec.refitted == spec.aggregator
     n_calibration = float(totals.n_calibration.mean())
-    notes = replaced_fits((spec.calibrator,), totals)
+    notes = common.replaced_fits((spec.calibrator,), totals)
     if not comparable:
         notes.append(
             f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
@@ -314,7 +308,7 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
         selector=selector_figures(partial.looks, n_calibration),
         refit=spec.refitted,
         n_calibration=n_calibration,
-        warnings=run_warnings(prepared, totals, *notes, first=left_out),
+        warnings=common.run_warnings(prepared, totals, *notes, first=left_out),
     )
 
 
@@ -336,7 +330,7 @@ def curator_figures(
     saw = np.concatenate([tally.chosen_on[:, 0], tally.chosen_on[rows, 0, best][:, None]], axis=1)
     optimism = tally.split_means[:, 0, 0] - saw
     delta, band, p, same = _gaps(tally, estimated, seed)
-    null, margin = float(tally.null_nll.mean()), MARGIN * float(nll.value[0])
+    null, margin = float(tally.null_nll.mean()), inference.MARGIN * float(nll.value[0])
     names = (*(curator.name for curator in curators), LOOKED_BEST)
     low, high = np.quantile(all_sizes, (0.025, 0.975), axis=0, method="nearest")
     seen = np.where(np.isfinite(saw).all(axis=0), saw.mean(axis=0), np.nan)
@@ -356,7 +350,7 @@ def curator_figures(
         ece=table["ece"].value,
         skill=1.0 - nll.value / null,
         seen=seen,
-        optimism=Interval(np.where(known, nll.value - seen, np.nan), least, most),
+        optimism=interval.Interval(np.where(known, nll.value - seen, np.nan), least, most),
         delta=delta,
         p=p,
         band=band,
@@ -370,7 +364,7 @@ def curator_figures(
 
 def _gaps(
     tally: accumulate.Tally, estimated: accumulate.Estimator, seed: int
-) -> tuple[Interval, Interval, Floats, Bools]:
+) -> tuple[interval.Interval, interval.Interval, Floats, Bools]:
     """Differences from all judges (A + 1,), their joint band, p, and the mask of ties.
 
     The spread of a tie is unknown, as is that of a single split.
@@ -379,7 +373,7 @@ def _gaps(
     items, splits = items - items[tally.reference], splits - splits[:, [tally.reference]]
     same = np.asarray(~items.any(axis=1))
     gaps = estimated(items, splits, joint=True)
-    both = Interval.of(gaps), accumulate.band(gaps, seed)
+    both = interval.Interval.of(gaps), accumulate.band(gaps, seed)
     delta, together = (accumulate.unknown_where(same, part) for part in both)
     return delta, together, np.where(same, np.nan, gaps.p), same
 

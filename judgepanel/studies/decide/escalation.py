@@ -24,14 +24,11 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import calibrate, evaluate, left_out
 from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
-from judgepanel.scoring.inference import MARGIN, Verdict
+from judgepanel.scoring import inference, metrics
 from judgepanel.scoring.interval import Interval, Unit
-from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split, fold_of, folds
-from judgepanel.studies import results
+from judgepanel.studies import codec, common, results
 from judgepanel.studies.accumulate import RANGES, band, verdicts
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.decide.cost import (
     all_rows,
@@ -53,9 +50,7 @@ from judgepanel.studies.panel.curator import (
 )
 from judgepanel.studies.results import by_split, column, flat_row, frozen
 from judgepanel.studies.trust.probabilities import Evaluations, OutOfSample, evaluations
-from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.errors import listed
-from judgepanel.votes.matrix import cached
+from judgepanel.votes import InputError, VoteMatrix, errors, matrix
 
 _UNITS: dict[str, Unit] = {"escalated": "share", "cost": "cost", "nll": "nats", "accuracy": "share"}
 
@@ -89,7 +84,7 @@ class EscalationFigures:
     p: float
     band: Interval
     margin: float
-    verdict: Verdict
+    verdict: inference.Verdict
     promised: float = column("Cross-fitted NLL on the calibration rows, in nats.")
     chosen_share: float
 
@@ -147,8 +142,8 @@ class Escalation(results.PipelineResult):
         """Return the cheap panel, the recommended threshold and all thresholds."""
         return {
             "cheap": list(self.cheap),
-            "recommended": to_plain(flat_row(self.recommended)),
-            "thresholds": [to_plain(flat_row(row)) for row in self.rows],
+            "recommended": codec.to_plain(flat_row(self.recommended)),
+            "thresholds": [codec.to_plain(flat_row(row)) for row in self.rows],
         }
 
 
@@ -170,7 +165,7 @@ class Escalated:
 
 def confidence_of(logits: Floats) -> Floats:
     """max(p, 1 - p) of clipped probabilities, in [.5, .999]."""
-    return np.asarray(np.minimum(1.0 / (1.0 + np.exp(-np.abs(logits))), 1.0 - CLIP))
+    return np.asarray(np.minimum(1.0 / (1.0 + np.exp(-np.abs(logits))), 1.0 - metrics.CLIP))
 
 
 def escalated_nll(logits: Floats, signs: Floats, limits: Floats) -> Floats:
@@ -179,7 +174,7 @@ def escalated_nll(logits: Floats, signs: Floats, limits: Floats) -> Floats:
     The first panel answers if its confidence reaches the threshold, otherwise the second.
     """
     asked = confidence_of(logits[0]) < limits[:, None]
-    nll = item_scores(logits, signs).nll
+    nll = metrics.item_scores(logits, signs).nll
     return np.asarray(np.where(asked, nll[1], nll[0]))
 
 
@@ -191,7 +186,7 @@ def escalation_rows(
     asked = confidence_of(of.logits[0]) < np.vstack(
         [np.broadcast_to(limits[:, None], (len(limits), len(own))), own]
     )
-    nll = item_scores(of.logits, of.signs).nll
+    nll = metrics.item_scores(of.logits, of.signs).nll
     cheap, full = costs.of(escalation.cheap)[of.split], costs.full
     first = costs.slowest(escalation.cheap)[of.split]
     then = costs.slowest(~escalation.cheap)[of.split]
@@ -206,7 +201,7 @@ def escalation_rows(
         name: Interval.of(of.score(part), _UNITS[name]).clip(*ranges[name])
         for name, part in values.items()
     }
-    margin = MARGIN * float(intervals["nll"].value[len(limits) - 1])
+    margin = inference.MARGIN * float(intervals["nll"].value[len(limits) - 1])
     gaps = values["nll"] - nll[1]
     ours = of.score(gaps, joint=True)
     signs01 = (of.signs > 0).astype(np.float64)
@@ -305,7 +300,7 @@ def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCos
                 raise InputError(
                     "the cheap panel names a judge that does not take part",
                     value=name,
-                    allowed=listed(judges),
+                    allowed=errors.listed(judges),
                 )
         inside[[judges.index(name) for name in spec.cheap]] = True
         return _given("the judges named", inside)
@@ -327,7 +322,7 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
     prepared = prepare(votes, spec.settings)
     known, costs = priced_judges(votes, prepared)
     escalations: list[Escalated] = []
-    for split in splits_of(prepared, spec.settings, chunk):
+    for split in common.splits_of(prepared, spec.settings, chunk):
         cheap = cheap_curator(spec, prepared.judges, costs)
         evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
         curators = cheap, _given("all judges", np.ones(len(prepared.judges), dtype=bool))
@@ -383,7 +378,7 @@ def _own_logits(
     return logits
 
 
-@cached(4)
+@matrix.cached(4)
 def _cheap(votes: VoteMatrix, spec: EscalationSpec) -> Bools:
     """The cheap panel chosen on all labelled rows; the same for every partial result."""
     prepared = prepare(votes, spec.settings)
@@ -403,7 +398,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     promised = recommended.promised - float(partial.promised[:, -1].mean())
     notes = cost_notes(prepared, costs, partial.scores)
     fits = 2 * len(partial.scores.numbers)
-    notes += stand_ins((spec.calibrator,), (int(partial.scores.replaced.sum()),), fits)
+    notes += common.stand_ins((spec.calibrator,), (int(partial.scores.replaced.sum()),), fits)
     if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
         notes.append(
             f"{spec.share:.0%} of the full cost asks no judge, so the cheap panel is the best "

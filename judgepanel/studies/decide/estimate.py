@@ -44,9 +44,7 @@ from judgepanel.scoring.prediction_powered import (
     strengths_of,
     win_rates,
 )
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies import codec, contract, options
 from judgepanel.studies.results import Declared, column, frozen, long_frame, scalars
 from judgepanel.studies.slices import (
     Groups,
@@ -239,11 +237,11 @@ class Estimates(Declared):
     def summary(self) -> dict[str, Any]:
         """Return the rate of all items, the differences, and the fairness of the sample."""
         return {
-            "rate": to_plain([float(end[0]) for end in self.rate]),
-            "worth": to_plain(float(self.worth[0])),
-            "differences": to_plain(self.differences().to_dict("records")),
-            "meetings": to_plain(self.meetings().to_dict("records")),
-            "by_judge": to_plain(self.by_judge().to_dict("records")),
+            "rate": codec.to_plain([float(end[0]) for end in self.rate]),
+            "worth": codec.to_plain(float(self.worth[0])),
+            "differences": codec.to_plain(self.differences().to_dict("records")),
+            "meetings": codec.to_plain(self.meetings().to_dict("records")),
+            "by_judge": codec.to_plain(self.by_judge().to_dict("records")),
             "may_be_best": [
                 name for name, may in zip(self.group[1:], self.may_be_best[1:], strict=True) if may
             ],
@@ -254,23 +252,23 @@ class Estimates(Declared):
 
 
 @dataclass(frozen=True, slots=True)
-class EstimateSpec(StudySpec):
+class EstimateSpec(options.StudySpec):
     """Groups by a feature, and what the rates are about; splits are not used."""
 
-    by: str | None = option(
+    by: str | None = options.option(
         None,
         "feature whose values are the groups, such as language; `system` stands for the column "
         "with the system, or for the two with those of a pair",
     )
-    about: About = option(
+    about: About = options.option(
         "auto",
         "whose rate: the items of the file, or items like these; auto: of the file, of items like "
         "these once all of the file are labelled",
     )
-    weights: str | None = option(
+    weights: str | None = options.option(
         None, "feature with inverse probabilities of labelling, if they differ"
     )
-    strata: str | None = option(
+    strata: str | None = options.option(
         None,
         "feature within whose values the labelled items were drawn at random; labels are "
         "weighted to the items of each (default: the groups compared, if each has five labels or "
@@ -278,7 +276,7 @@ class EstimateSpec(StudySpec):
     )
 
 
-def run_chunk(votes: VoteMatrix, spec: EstimateSpec, chunk: Chunk) -> Proxies:
+def run_chunk(votes: VoteMatrix, spec: EstimateSpec, chunk: contract.Chunk) -> Proxies:
     """Return the proxies of all items; ``chunk`` holds one round."""
     signs, labels, units = arrays_of(votes, spec)
     seed = spec.settings.seed
@@ -641,7 +639,7 @@ def _unknown(groups: Groups) -> Bools:
     return np.zeros(len(groups.codes), bool) if groups.others is None else groups.others < 0
 
 
-ESTIMATE: Study[EstimateSpec, Proxies, Estimates] = Study(
+ESTIMATE: contract.Study[EstimateSpec, Proxies, Estimates] = contract.Study(
     name="estimate",
     title="Rates from few labels",
     question="How good are the systems, from many votes and few labels?",

@@ -14,21 +14,16 @@ from typing import Any
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import AnyAggregator, cross_fits
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Choice, fit_split
-from judgepanel.kernels.prefixes import Ranking, counts, posterior_mean, ranking_key
+from judgepanel.kernels import aggregation, calibration, evaluation, prefixes
 from judgepanel.kernels.threads import threads
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies import accumulate
-from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, splits_of
+from judgepanel.studies import accumulate, common, runner
 from judgepanel.studies.contract import Chunk, Extend, Study, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.panel.recommended import BestPanels
 from judgepanel.studies.results import NllResult, column, frozen
-from judgepanel.studies.runner import ahead
 from judgepanel.votes import VoteMatrix
 
 DENSE_JUDGES = 200
@@ -54,9 +49,11 @@ class PanelCurveSpec(StudySpec, BestPanels):
         An unknown aggregator, calibrator or ranking; no calibrator, or one given twice.
     """
 
-    aggregator: AnyAggregator = option("one_coin")
-    calibrators: tuple[Calibrator, ...] = option(("none", "temperature", "beta"), once=True)
-    ranking: Ranking = option("accuracy")
+    aggregator: aggregation.AnyAggregator = option("one_coin")
+    calibrators: tuple[calibration.Calibrator, ...] = option(
+        ("none", "temperature", "beta"), once=True
+    )
+    ranking: prefixes.Ranking = option("accuracy")
     ks: tuple[int, ...] | None = option(
         None,
         "panel sizes, or `every` (a grid beyond 200 judges; 12 where each needs a fit)",
@@ -75,7 +72,7 @@ class PanelCurveSpec(StudySpec, BestPanels):
         gets ``CHOICE_SIZES`` sizes on a logarithmic scale.
         """
         ks = self.ks
-        if ks is None and cross_fits(self.aggregator):
+        if ks is None and aggregation.cross_fits(self.aggregator):
             ks = tuple(np.geomspace(1, n_judges, CHOICE_SIZES).round().astype(int).tolist())
         if ks == () or (ks is None and n_judges <= DENSE_JUDGES):
             return np.arange(1, n_judges + 1)
@@ -164,14 +161,14 @@ def run_chunk(
     many = extend(votes, spec) is not None
 
     def arms(split: Split) -> accumulate.FittedArms:
-        choice = Choice(offered, CHOICE_FOLDS, (split.number, 3))
+        choice = evaluation.Choice(offered, CHOICE_FOLDS, (split.number, 3))
         with threads(2 if many else 1):
-            fit = fit_split(ballots, split, ks, spec.recipe, choice)
+            fit = evaluation.fit_split(ballots, split, ks, spec.recipe, choice)
         return accumulate.FittedArms.of(ballots, split, fit)
 
-    splits = ((split, arms(split)) for split in splits_of(prepared, spec.settings, chunk))
+    splits = ((split, arms(split)) for split in common.splits_of(prepared, spec.settings, chunk))
     return accumulate.tally(
-        ahead(splits) if many else splits,
+        runner.ahead(splits) if many else splits,
         n_items=ballots.n_items,
         compared=np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges)),
         reference=len(ks) - 1,
@@ -192,19 +189,19 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) ->
     """Return intervals and verdicts from the splits so far."""
     prepared, totals = prepare(votes, spec.settings), partial
     ks = spec.panel_sizes(prepared.ballots.n_judges)
-    rare = errs_rarely(prepared)
+    rare = common.errs_rarely(prepared)
     estimated = accumulate.Estimator.of(totals, prepared.ballots.units)
     grid = accumulate.grid_estimates(totals, estimated, rare=rare)
     levels: dict[str, Any] = {metric: level[:, :-1] for metric, level in grid.items()}
-    correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
-    mean = posterior_mean(correct, voted)
-    order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
+    correct, voted = prefixes.counts(prepared.ballots, np.arange(prepared.ballots.n_items))
+    mean = prefixes.posterior_mean(correct, voted)
+    order = np.argsort(-prefixes.ranking_key(correct, voted, spec.ranking), kind="stable")
     n_judges = prepared.ballots.n_judges
     beyond = sorted({k for k in (*(spec.ks or ()), *spec.compare) if k > n_judges})
     beyond = beyond if spec.ks or spec.compare != _COMPARED else []
     sizes = ", ".join(map(str, beyond))
     missing = f"There are {n_judges} judges: no panel of {sizes} is shown." if beyond else ""
-    replaced = replaced_fits(spec.calibrators, totals)
+    replaced = common.replaced_fits(spec.calibrators, totals)
     whole = [(c, totals.reference) for c in range(len(spec.calibrators))]
     return PanelCurve.from_splits(
         prepared,
@@ -218,7 +215,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: accumulate.Tally) ->
         positions=accumulate.against_position(prepared, spec.settings, totals, whole),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],
-        warnings=run_warnings(prepared, totals, *replaced, first=[missing], allowed=True),
+        warnings=common.run_warnings(prepared, totals, *replaced, first=[missing], allowed=True),
     )
 
 

@@ -43,10 +43,8 @@ from judgepanel.scoring import inference
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_nll
 from judgepanel.scoring.splits import Split, stream
-from judgepanel.studies import results
+from judgepanel.studies import codec, common, results
 from judgepanel.studies.accumulate import RANGES, ValueTally, band, tally_values, verdicts
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import run_warnings, splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import StudySpec, option, valid
 from judgepanel.studies.slices import Slices, slices_of
@@ -481,7 +479,7 @@ class Value(results.PipelineResult):
 
     def decisions(self) -> dict[str, Any]:
         """Return values, removable judges and the effect of copies."""
-        plain: dict[str, Any] = to_plain(
+        plain: dict[str, Any] = codec.to_plain(
             {
                 "shapley": {
                     "aggregator": self.shapley_aggregator,
@@ -821,7 +819,7 @@ def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     """Score all panels of the splits of one chunk; the last one also ranks judges on all rows."""
     prepared, plan = _prepared(votes, spec)
     rows, others = [], []
-    for split in splits_of(prepared, spec.settings, chunk):
+    for split in common.splits_of(prepared, spec.settings, chunk):
         values, of_split = values_of(prepared, split, plan, spec)
         rows.append((split, values))
         others.append(of_split)
@@ -860,7 +858,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     aggregator, calibrator = spec.shapley
     made, replaced = (int(n) for n in partial.fits.sum(axis=0))
     name = spec.shapley[1] if spec.calibrator == "none" else spec.calibrator
-    notes = stand_ins((name,), (replaced,), made)
+    notes = common.stand_ins((name,), (replaced,), made)
     if prepared.ballots.n_judges == 1:
         notes.append("There is only one judge, so its value is that against the base rate.")
     return Value.from_splits(
@@ -883,7 +881,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
         feature=plan.slices.feature or "",
         slices=plan.slices.names,
         planned_splits=rounds(spec),
-        warnings=run_warnings(prepared, partial.tally, *notes),
+        warnings=common.run_warnings(prepared, partial.tally, *notes),
     )
 
 

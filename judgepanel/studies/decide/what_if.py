@@ -36,14 +36,8 @@ from judgepanel.scoring.descriptive import allow_difference, allow_level, betwee
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies import contract
-from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.options import StudySpec, option
-from judgepanel.studies.panel import recommended
-from judgepanel.studies.panel.curator import known_judges
-from judgepanel.studies.results import PipelineResult, flat_row, json_values, long_frame, records_of
+from judgepanel.studies import accumulate, codec, common, contract, options, results
+from judgepanel.studies.panel import curator, recommended
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import Oriented
 
@@ -64,7 +58,7 @@ class PanelFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WhatIf(PipelineResult):
+class WhatIf(results.PipelineResult):
     """``delta`` = NLL(``kept``) - NLL(``against``) on the same items, in nats, with interval and p.
 
     ``verdict`` compares it with ``margin`` as for panel sizes, with ``against`` in place of all.
@@ -84,7 +78,7 @@ class WhatIf(PipelineResult):
         """Return one row per panel, the kept one first."""
         both = (self.kept, self.against)
         nll = Interval.stacked(panel.nll for panel in both)
-        return long_frame(
+        return results.long_frame(
             {
                 "panel": ("kept", "against"),
                 "k": [len(panel.judges) for panel in both],
@@ -104,9 +98,9 @@ class WhatIf(PipelineResult):
     def decisions(self) -> dict[str, Any]:
         """Return both panels and their difference."""
         return {
-            "kept": to_plain(flat_row(self.kept, nll="")),
-            "against": to_plain(flat_row(self.against, nll="")),
-            **json_values({"delta": self.delta}),
+            "kept": codec.to_plain(results.flat_row(self.kept, nll="")),
+            "against": codec.to_plain(results.flat_row(self.against, nll="")),
+            **results.json_values({"delta": self.delta}),
         }
 
 
@@ -116,7 +110,7 @@ def _check_any(judges: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIfSpec(StudySpec):
+class WhatIfSpec(options.StudySpec):
     """The judges that are kept and those they are compared with; None means all judges.
 
     Under ``average``, ``calibrator`` is always none.
@@ -127,19 +121,19 @@ class WhatIfSpec(StudySpec):
         An empty panel on either side, or an unknown name; the average under the paper's protocol.
     """
 
-    keep: tuple[str, ...] | None = option(
+    keep: tuple[str, ...] | None = options.option(
         None, "judges to keep (default: all judges)", check=_check_any
     )
-    against: tuple[str, ...] | None = option(
+    against: tuple[str, ...] | None = options.option(
         None, "judges of the panel to compare with (default: all judges)", check=_check_any
     )
-    aggregator: recommended.PanelAggregator = option(
+    aggregator: recommended.PanelAggregator = options.option(
         "joint", "how votes are summed; average: what is recommended from these judges"
     )
-    calibrator: Calibrator = option("none", "calibrator of both panels (none for average)")
+    calibrator: Calibrator = options.option("none", "calibrator of both panels (none for average)")
 
     def __post_init__(self) -> None:
-        StudySpec.__post_init__(self)
+        options.StudySpec.__post_init__(self)
         recommended.check_panel_aggregators((self.aggregator,), self.settings)
         if self.aggregator == recommended.AVERAGE:
             object.__setattr__(self, "calibrator", "none")
@@ -171,15 +165,15 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[contract.Prepared, Boo
     return prepared, np.array(masks)
 
 
-def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: contract.Chunk) -> Tally:
+def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: contract.Chunk) -> accumulate.Tally:
     """Score both panels on the splits of one chunk."""
     prepared, masks = _panels(votes, spec)
     ballots = prepared.ballots
 
-    def arms(split: Split) -> Arms:
-        return Arms.of([_scores(votes, spec, ballots, split, mask) for mask in masks])
+    def arms(split: Split) -> accumulate.Arms:
+        return accumulate.Arms.of([_scores(votes, spec, ballots, split, mask) for mask in masks])
 
-    return tally_of(prepared, spec.settings, chunk, arms)
+    return common.tally_of(prepared, spec.settings, chunk, arms)
 
 
 def _scores(
@@ -193,20 +187,20 @@ def _scores(
     return recommended.all_judges(panel, split, spec.aggregator, spec.calibrator, spec.settings)
 
 
-def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
+def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: accumulate.Tally) -> WhatIf:
     """Return levels and the difference from the splits so far."""
     (prepared, masks), totals = _panels(votes, spec), partial
-    known = known_judges(votes, prepared)
-    estimated = Estimator.of(totals, prepared.ballots.units)
+    known = curator.known_judges(votes, prepared)
+    estimated = accumulate.Estimator.of(totals, prepared.ballots.units)
     items, splits = totals.nll()
     same = bool((masks[0] == masks[1]).all())
-    extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
-    nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*RANGES["nll"])
+    extra = one_more_error(items, estimated.units) * common.errs_rarely(prepared)
+    nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*accumulate.RANGES["nll"])
     doubt = between(extra[1:], extra[:1]) * (not same)
     gap = allow_difference(estimated(items[1:] - items[:1], splits[:, 1:] - splits[:, :1]), doubt)
     _, brier, accuracy, ece = totals.split_means[:, :, 0].mean(axis=0)[:, :-1]
     costs = None if known.costs is None else np.array(known.costs)
-    against, kept = records_of(
+    against, kept = results.records_of(
         PanelFigures,
         judges=[prepared.named(mask) for mask in masks],
         nll=nll,
@@ -218,7 +212,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     margin = MARGIN * float(nll.value[0])
     aside = set(prepared.oriented.set_aside)
     named = aside.intersection((*(spec.keep or ()), *(spec.against or ())))
-    notes = replaced_fits((spec.calibrator,), totals)
+    notes = common.replaced_fits((spec.calibrator,), totals)
     if named:
         notes.append("Judges that were set aside are in neither panel.")
     return WhatIf.from_splits(
@@ -232,7 +226,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         margin=margin,
         verdict=verdict(float(gap.lo[0]), float(gap.hi[0]), margin, identical=same),
         planned_splits=rounds(spec),
-        warnings=run_warnings(prepared, totals, *notes, allowed=True),
+        warnings=common.run_warnings(prepared, totals, *notes, allowed=True),
     )
 
 
@@ -241,7 +235,7 @@ def rounds(spec: WhatIfSpec) -> int:
     return min(spec.settings.most_splits, SPLITS)
 
 
-WHAT_IF: contract.Study[WhatIfSpec, Tally, WhatIf] = contract.Study(
+WHAT_IF: contract.Study[WhatIfSpec, accumulate.Tally, WhatIf] = contract.Study(
     name="what_if",
     title="What if",
     question="What if only these judges were kept?",

@@ -29,11 +29,10 @@ from typing import Literal
 import numpy as np
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels import prefixes
+from judgepanel.kernels import prefixes, subsets
 from judgepanel.kernels.aggregation import KERNELS, Aggregator, cross_fits, panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.subsets import Comparison, SubsetTrial, best_of, table
 from judgepanel.scoring.metrics import mean_nll
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.curator import (
@@ -185,7 +184,7 @@ def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> tuple[int, int
     Returns, whether or not a table was used, the number of judges, of occupied cells, the
     Good-Turing share of new items in unseen cells and the actual share of evaluation rows.
     """
-    fit = table(ballots, split.calibration, split.evaluation, np.flatnonzero(chosen.judges))
+    fit = subsets.table(ballots, split.calibration, split.evaluation, np.flatnonzero(chosen.judges))
     return chosen.size, fit.occupied, fit.unseen, float(np.mean(fit.new))
 
 
@@ -310,7 +309,7 @@ def _every_panel(evidence: Evidence, cost: Floats, budgets: Floats) -> UnderBudg
     result = []
     for budget in budgets:
         within = affordable(price, float(budget))
-        best = best_of(panels[within], nll[within])
+        best = subsets.best_of(panels[within], nll[within])
         result.append(Chosen(best.best, best.nll))
     whole = int(panels.sum(axis=1).argmax())
     return UnderBudgets(tuple(result), Chosen(panels[whole], float(nll[whole])))
@@ -355,7 +354,7 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Ints:
         return np.zeros(0, dtype=np.int64)
     if evidence.rules.calibrator != "none":
         evidence = replace(evidence, rules=replace(evidence.rules, calibrator="temperature"))
-    compare: Comparison = evidence.comparison("split")
+    compare: subsets.Comparison = evidence.comparison("split")
     n_judges = len(cost)
     (trial,) = compare.trials
     held = trial.split.evaluation
@@ -408,7 +407,7 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
     """
     cost, rules = _costs(evidence), evidence.rules
     total = np.zeros((len(levels), len(ORDERS)))
-    trials: tuple[SubsetTrial, ...] = ()
+    trials: tuple[subsets.SubsetTrial, ...] = ()
     if aggregator in prefixes.CLOSED_FORMS:
         if aggregator != rules.aggregator:
             raise ValueError("the rules compare panels under another aggregator")

@@ -28,8 +28,7 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, inner_losses, nll_by_fold
 from judgepanel.kernels.redundancy import clusters, error_correlation, error_counts
 from judgepanel.scoring.splits import Split, stream
-from judgepanel.studies.contract import Prepared
-from judgepanel.studies.options import valid
+from judgepanel.studies import contract, options
 from judgepanel.studies.understand.judge_table import families_of, legible, to_drop
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import JUDGES, listed, quote_value
@@ -201,8 +200,8 @@ def check_price(budget: float | None) -> None:
         raise InputError("the budget is not a price", value=budget, allowed="a number, 0 or more")
 
 
-check_folds = valid("too few inner folds", lambda n: n >= 2, "2 or more")
-check_steps = valid("steps is too small", lambda n: n >= 0, "0 or more")
+check_folds = options.valid("too few inner folds", lambda n: n >= 2, "2 or more")
+check_steps = options.valid("steps is too small", lambda n: n >= 0, "0 or more")
 
 
 def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> None:
@@ -312,7 +311,7 @@ def rows_of(ballots: Ballots, rows: Ints) -> Ballots:
     return replace(ballots.of_items(rows), unlabelled=None)
 
 
-def known_judges(votes: VoteMatrix, prepared: Prepared) -> JudgeAttributes:
+def known_judges(votes: VoteMatrix, prepared: contract.Prepared) -> JudgeAttributes:
     """Return families and costs from the judge table, in the order of the ballots' columns.
 
     Raises

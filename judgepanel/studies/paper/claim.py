@@ -34,21 +34,12 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator, panel_scores
+from judgepanel.kernels import aggregation, evaluation, prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import INPUT_CLIP, CalibrationFit, Calibrator, MapShape, fit
-from judgepanel.kernels.evaluation import calibrate, evaluate
-from judgepanel.kernels.prefixes import OwnLabel, PrefixScores
-from judgepanel.scoring.inference import MARGIN, verdict
-from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import ItemScores
+from judgepanel.scoring import inference, interval, metrics
 from judgepanel.scoring.splits import Split
-from judgepanel.studies import results
-from judgepanel.studies.accumulate import Arms, Estimator, Tally, arm_name, grid_estimates
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, check_panels, option
+from judgepanel.studies import accumulate, codec, common, contract, options, results
 from judgepanel.votes import VoteMatrix
 
 Coding = Literal["one_class", "honest", "randomized"]
@@ -65,8 +56,8 @@ class Codings:
     """
 
     one_class: Ballots
-    honest: Prepared
-    randomized: Prepared | None
+    honest: contract.Prepared
+    randomized: contract.Prepared | None
 
     def ballots(self, coding: Coding) -> Ballots:
         """The ballots of a coding that there is."""
@@ -78,7 +69,7 @@ class Codings:
         return prepared.ballots
 
 
-def codings(votes: VoteMatrix, settings: Settings) -> Codings:
+def codings(votes: VoteMatrix, settings: contract.Settings) -> Codings:
     """Every coding of the labelled items.
 
     The protocol and an ``as_given`` orientation of the settings change nothing: what is honest
@@ -92,12 +83,12 @@ def codings(votes: VoteMatrix, settings: Settings) -> Codings:
     """
     pairs = votes.task == "pairwise"
     policy = "auto" if settings.orientation == "as_given" else settings.orientation
-    honest = prepare(votes, replace(settings, orientation=policy, protocol="honest"))
+    honest = contract.prepare(votes, replace(settings, orientation=policy, protocol="honest"))
     as_given = replace(settings, orientation="as_given", protocol="paper")
     coin = replace(settings, orientation="randomized", protocol="honest")
     turned = pairs and honest.oriented.policy != "randomized"
-    given = one_class(prepare(votes, as_given).ballots)
-    return Codings(given, honest, prepare(votes, coin) if turned else None)
+    given = one_class(contract.prepare(votes, as_given).ballots)
+    return Codings(given, honest, contract.prepare(votes, coin) if turned else None)
 
 
 def one_class(ballots: Ballots) -> Ballots:
@@ -125,9 +116,9 @@ class Step:
     before: str | None
     coding: Coding
     calibrator: Calibrator
-    own_label: OwnLabel = "seen"
+    own_label: prefixes.OwnLabel = "seen"
     clipped: bool = False
-    aggregator: Aggregator = "one_coin"
+    aggregator: aggregation.Aggregator = "one_coin"
 
     @property
     def measures(self) -> str:
@@ -200,8 +191,8 @@ class Reversal:
     raw: str
     calibrated: str
     k: int
-    raw_delta: Interval
-    delta: Interval
+    raw_delta: interval.Interval
+    delta: interval.Interval
 
     @property
     def outcome(self) -> Outcome:
@@ -240,12 +231,12 @@ class Claim(results.SplitResult):
     sizes: Ints
     panels: Ints
     n_judges: Ints
-    nll: Interval = results.column()
+    nll: interval.Interval = results.column()
     accuracy: Floats = results.column()
-    against_all: Interval = results.column(
+    against_all: interval.Interval = results.column(
         "NLL of the top k less that of all judges of the step, in nats."
     )
-    change: Interval = results.column("NLL less that of the step before, in nats.")
+    change: interval.Interval = results.column("NLL less that of the step before, in nats.")
     null_nll: Floats = results.column("NLL of the base rate under the step's own labels.", axis=-2)
     constant_nll: Floats = results.column(
         "NLL of a constant score through the step's calibrator.", axis=-2
@@ -265,7 +256,7 @@ class Claim(results.SplitResult):
     @results.derived(name="panel", key=True)
     def arms(self) -> list[str]:
         """Names of the panels."""
-        return [*map(arm_name, self.sizes.tolist()), "all"]
+        return [*map(accumulate.arm_name, self.sizes.tolist()), "all"]
 
     @results.derived(name="k", key=True)
     def sizes_by_step(self) -> Ints:
@@ -307,7 +298,7 @@ class Claim(results.SplitResult):
     def arm(self, step: str, column: int) -> str:
         """``top-5``, or ``all 148``."""
         if column < len(self.sizes):
-            return arm_name(int(self.sizes[column]))
+            return accumulate.arm_name(int(self.sizes[column]))
         return f"all {self.n_judges[self.row(step)]:,}"
 
     def reversal(self, calibrated: str, k: int) -> Reversal | None:
@@ -332,8 +323,8 @@ class Claim(results.SplitResult):
         _, lo, hi = self.against_all[at]
         if not np.isfinite(lo):
             return ""
-        margin = MARGIN * float(self.nll.value[self.row(step), -1])
-        return verdict(lo, hi, margin, identical=lo == hi == 0.0)
+        margin = inference.MARGIN * float(self.nll.value[self.row(step), -1])
+        return inference.verdict(lo, hi, margin, identical=lo == hi == 0.0)
 
     def frame(self) -> pd.DataFrame:
         """One row per step and panel size that was tried, with what its figures measure."""
@@ -345,9 +336,9 @@ class Claim(results.SplitResult):
         nulls = {name: getattr(self, name) for name in ("null_nll", "constant_nll")}
         by_step = pd.DataFrame({"step": self.steps, **all_judges, **nulls})
         return {
-            "all_judges": to_plain(by_step.to_dict("records")),
+            "all_judges": codec.to_plain(by_step.to_dict("records")),
             "reversals": [
-                to_plain(results.flat_row(reversal, raw_delta="raw_"))
+                codec.to_plain(results.flat_row(reversal, raw_delta="raw_"))
                 | {"outcome": reversal.outcome, "measures": STEPS[reversal.calibrated].measures}
                 for reversal in self.reversals()
             ],
@@ -387,7 +378,7 @@ def apply(params: Floats, p: Floats) -> Floats:
 def _all_judges(ballots: Ballots) -> Floats:
     """Clipped one-coin logits (1, n_items) of all judges on the items they were weighted on."""
     rows = np.arange(ballots.n_items)
-    scores = panel_scores(
+    scores = aggregation.panel_scores(
         ballots, Split(0, rows, rows[:1]), np.array([ballots.n_judges]), own_label="seen"
     )
     return np.clip(scores.calibration, -INPUT_CLIP, INPUT_CLIP)
@@ -402,7 +393,7 @@ def _params(logits: Floats, ballots: Ballots, calibrator: Calibrator) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimSpec(StudySpec):
+class ClaimSpec(options.StudySpec):
     """What the claim needs: panels that are held against all judges, and whether to add ``joint``.
 
     Raises
@@ -411,10 +402,10 @@ class ClaimSpec(StudySpec):
         A panel below 1.
     """
 
-    panels: tuple[int, ...] = option(
-        (3, 5, 10), "panel sizes held against all judges", check=check_panels
+    panels: tuple[int, ...] = options.option(
+        (3, 5, 10), "panel sizes held against all judges", check=options.check_panels
     )
-    joint: bool = option(True, "add the joint aggregator, which sees votes jointly")
+    joint: bool = options.option(True, "add the joint aggregator, which sees votes jointly")
 
 
 def sizes_of(result: Codings, panels: tuple[int, ...]) -> tuple[Ints, Ints]:
@@ -438,22 +429,22 @@ class ClaimTally:
     ``falling`` (n_steps, n_sizes + 1) counts fitted maps with a < 0.
     """
 
-    steps: Tally
-    last: Tally | None
+    steps: accumulate.Tally
+    last: accumulate.Tally | None
     falling: Ints = results.summed()
 
 
-def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
+def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: contract.Chunk) -> ClaimTally:
     """Evaluate every step on the splits of one chunk."""
     result = codings(votes, spec.settings)
     drawn, compared = sizes_of(result, spec.panels)
     steps = one_coin_steps(randomized=result.randomized is not None)
     falling = np.zeros((len(steps), len(drawn) + 1), dtype=np.int64)
 
-    def scored(steps: Sequence[Step], ks: Ints, falling: Ints) -> Tally:
+    def scored(steps: Sequence[Step], ks: Ints, falling: Ints) -> accumulate.Tally:
         seed = spec.settings.seed
         arms = partial(_arms, result, steps=steps, smaller=ks, seed=seed, falling=falling)
-        return tally_of(result.honest, spec.settings, chunk, arms)
+        return common.tally_of(result.honest, spec.settings, chunk, arms)
 
     last = None
     totals = scored(steps, drawn, falling)
@@ -466,7 +457,7 @@ def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scored:
-    scores: ItemScores
+    scores: metrics.ItemScores
     null: float
     constant: float
     fit: CalibrationFit
@@ -474,7 +465,7 @@ class _Scored:
 
 def _arms(
     result: Codings, split: Split, steps: Sequence[Step], smaller: Ints, seed: int, falling: Ints
-) -> Arms:
+) -> accumulate.Arms:
     """Arms of one split, one row per step; steps that share raw scores stand side by side or
     not.
     """
@@ -489,7 +480,7 @@ def _arms(
     for count, row in zip(falling, rows, strict=True):
         shapes = [row.fit.shape(column) for column in range(len(smaller) + 1)]
         count += [isinstance(shape, MapShape) and shape.a < 0.0 for shape in shapes]
-    return Arms.gathered(
+    return accumulate.Arms.gathered(
         lambda name: [getattr(row.scores, name) for row in rows],
         null_nll=np.array([row.null for row in rows]),
         constant_nll=np.array([row.constant for row in rows]),
@@ -505,7 +496,7 @@ def _from_one_source(
     ballots = result.ballots(first.coding)
     sizes, key = np.append(smaller, ballots.n_judges), (split.number, 4)
     aggregator, own_label = first.aggregator, first.own_label
-    raw = panel_scores(
+    raw = aggregation.panel_scores(
         ballots, split, sizes, aggregator=aggregator, own_label=own_label, seed=seed, key=key
     )
     in_sample = own_label == "seen"
@@ -514,8 +505,8 @@ def _from_one_source(
         own = [step for step in steps if step.clipped == clipped]
         names = tuple(step.calibrator for step in own)
         scores = _clipped(raw) if clipped else raw
-        fitted = calibrate(ballots, split, scores, names, in_sample=in_sample)
-        out = evaluate(ballots, split, fitted)
+        fitted = evaluation.calibrate(ballots, split, scores, names, in_sample=in_sample)
+        out = evaluation.evaluate(ballots, split, fitted)
         for step in own:
             name = step.calibrator
             source[step.name] = _Scored(
@@ -524,7 +515,7 @@ def _from_one_source(
     return source
 
 
-def _clipped(scores: PrefixScores) -> PrefixScores:
+def _clipped(scores: prefixes.PrefixScores) -> prefixes.PrefixScores:
     """The same scores from probabilities clipped to [.001, .999]."""
     return replace(
         scores,
@@ -577,7 +568,7 @@ def _estimates(
     places = np.cumsum(tried) - 1
     for name in ("nll", "against_all", "change"):
         row = extra[name][new][places].where(tried)
-        estimates[name] = Interval.joined([estimates[name], row[None]])
+        estimates[name] = interval.Interval.joined([estimates[name], row[None]])
     row = np.where(tried, extra["accuracy"][new][places], np.nan)
     estimates["accuracy"] = np.vstack([estimates["accuracy"], row])
     for name in ("null_nll", "constant_nll"):
@@ -585,21 +576,21 @@ def _estimates(
     return estimates
 
 
-def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[str, Any]:
+def _levels_and_changes(tally: accumulate.Tally, units: Ints, before: list[int]) -> dict[str, Any]:
     """Levels and differences (C, A); ``before[c]`` is the row that row c changes, or -1."""
-    n, estimated = tally.n_arms, Estimator.of(tally, units)
-    levels = grid_estimates(tally, estimated)
+    n, estimated = tally.n_arms, accumulate.Estimator.of(tally, units)
+    levels = accumulate.grid_estimates(tally, estimated)
     item_means, _ = tally.item_means()
     items, splits = item_means[0, :, :n], tally.split_means[:, 0, :, :n]
-    unknown = Interval.full(n, np.nan)
+    unknown = interval.Interval.full(n, np.nan)
 
-    def difference(item: Floats, split: Floats) -> Interval:
-        return Interval.of(estimated(item, split)) if len(item) else unknown[:0]
+    def difference(item: Floats, split: Floats) -> interval.Interval:
+        return interval.Interval.of(estimated(item, split)) if len(item) else unknown[:0]
 
     against_all, change = [], []
     for c, b in enumerate(before):
         smaller = difference(items[c, :-1] - items[c, [-1]], splits[:, c, :-1] - splits[:, c, [-1]])
-        against_all.append(Interval.joined([smaller, unknown[:1]]))
+        against_all.append(interval.Interval.joined([smaller, unknown[:1]]))
         moved = unknown if b < 0 else difference(items[c] - items[b], splits[:, c] - splits[:, b])
         change.append(moved)
     return {
@@ -607,31 +598,33 @@ def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[st
         "accuracy": levels["accuracy"].value[:, :n],
         "null_nll": tally.null_nll.mean(axis=0),
         "constant_nll": tally.constant_nll.mean(axis=0),
-        "against_all": Interval.stacked(against_all),
-        "change": Interval.stacked(change),
+        "against_all": interval.Interval.stacked(against_all),
+        "change": interval.Interval.stacked(change),
     }
 
 
-def _warnings(result: Codings, steps: Sequence[Step], totals: Tally) -> tuple[str, ...]:
+def _warnings(result: Codings, steps: Sequence[Step], totals: accumulate.Tally) -> tuple[str, ...]:
     voting = ""
     aside = result.one_class.n_judges - result.honest.ballots.n_judges
     if aside:
         them = "it votes" if aside == 1 else "they vote"
         voting = f"Under one-class coding {them} all the same: nothing is dropped there."
     labels = [f"{step.calibrator} ({step.coding.replace('_', ' ')} labels)" for step in steps]
-    return run_warnings(result.honest, totals, *replaced_fits(labels, totals), first=[voting])
+    return common.run_warnings(
+        result.honest, totals, *common.replaced_fits(labels, totals), first=[voting]
+    )
 
 
-def _deciding(result: Claim) -> Deciding:
+def _deciding(result: Claim) -> contract.Deciding:
     for reversal in result.reversals():
         yield from ((reversal.raw_delta, 0.0), (reversal.delta, 0.0))
 
 
-CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
+CLAIM: contract.Study[ClaimSpec, ClaimTally, Claim] = contract.Study(
     name="claim",
     title="The paper's claim",
     question="Does the paper's reversal hold here?",
     run_chunk=run_chunk,
     merge=merge,
-    settled=steady(merge, _deciding),
+    settled=contract.steady(merge, _deciding),
 )

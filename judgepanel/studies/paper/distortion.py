@@ -23,14 +23,9 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
 from judgepanel.kernels.maps import CHANGES, DISTORTIONS, UNDISTORTED, Noise
 from judgepanel.kernels.prefixes import PrefixScores
-from judgepanel.scoring.descriptive import equivalence
-from judgepanel.scoring.inference import MARGIN, Estimate
+from judgepanel.scoring import descriptive, inference, splits
 from judgepanel.scoring.interval import Interval, Unit
-from judgepanel.scoring.splits import Split, stream
-from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, contrasts
-from judgepanel.studies.common import recipe_of, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.contract import Chunk, Study, inside, prepare, steady
-from judgepanel.studies.options import StudySpec, check_share, option
+from judgepanel.studies import accumulate, common, contract, options
 from judgepanel.studies.results import NllResult, column, frozen
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -82,7 +77,7 @@ class Distortion(NllResult):
 
 
 @dataclass(frozen=True, slots=True)
-class DistortionSpec(StudySpec):
+class DistortionSpec(options.StudySpec):
     """The distorted scores, and the amount of noise.
 
     Noise is normal on the scale of the raw probability, with standard deviations ``weak`` and
@@ -95,20 +90,20 @@ class DistortionSpec(StudySpec):
         outside (0, 1).
     """
 
-    aggregator: Aggregator = option("one_coin")
-    calibrators: tuple[Calibrator, ...] = option(
+    aggregator: Aggregator = options.option("one_coin")
+    calibrators: tuple[Calibrator, ...] = options.option(
         SHOWN, "calibrators that may repair the score", once=True
     )
-    weak: float = option(0.1, "standard deviation of weak noise")
-    strong: float = option(0.3, "standard deviation of strong noise")
-    turned: float = option(
+    weak: float = options.option(0.1, "standard deviation of weak noise")
+    strong: float = options.option(0.3, "standard deviation of strong noise")
+    turned: float = options.option(
         0.2,
         "share of scores that binary noise inverts",
-        check=check_share("the share of scores turned around is out of range"),
+        check=options.check_share("the share of scores turned around is out of range"),
     )
 
     def __post_init__(self) -> None:
-        StudySpec.__post_init__(self)
+        options.StudySpec.__post_init__(self)
         if not 0.0 < self.weak <= self.strong <= 10.0:
             raise InputError(
                 "the levels of noise must rise",
@@ -117,21 +112,21 @@ class DistortionSpec(StudySpec):
             )
 
 
-def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: Chunk) -> Tally:
+def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: contract.Chunk) -> accumulate.Tally:
     """Evaluate every distortion on the splits of one chunk."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots = prepared.ballots
-    recipe = recipe_of(spec.settings, spec.aggregator, spec.calibrators, "accuracy")
+    recipe = common.recipe_of(spec.settings, spec.aggregator, spec.calibrators, "accuracy")
 
-    def arms(split: Split) -> Arms:
+    def arms(split: splits.Split) -> accumulate.Arms:
         scores = recipe.scores(ballots, split, np.array([ballots.n_judges]), (split.number, 4))
         return _arms(_evaluated(ballots, split, scores, spec), ballots.symmetric)
 
-    return tally_of(prepared, spec.settings, chunk, arms)
+    return common.tally_of(prepared, spec.settings, chunk, arms)
 
 
 def _evaluated(
-    ballots: Ballots, split: Split, scores: PrefixScores, spec: DistortionSpec
+    ballots: Ballots, split: splits.Split, scores: PrefixScores, spec: DistortionSpec
 ) -> SplitScores:
     """Scores of every draw of every distortion, one column each; with swaps, twice the rows."""
     swapped = ballots.symmetric
@@ -162,8 +157,8 @@ def _evaluated(
 
 
 def _with_swaps(
-    ballots: Ballots, split: Split, scores: PrefixScores
-) -> tuple[Ballots, Split, PrefixScores]:
+    ballots: Ballots, split: splits.Split, scores: PrefixScores
+) -> tuple[Ballots, splits.Split, PrefixScores]:
     """Return all items followed by all items with their responses swapped."""
 
     def twice(rows: Ints) -> Ints:
@@ -178,7 +173,7 @@ def _with_swaps(
             symmetric=False,
             margins=None,
         ),
-        Split(split.number, twice(split.calibration), twice(split.evaluation)),
+        splits.Split(split.number, twice(split.calibration), twice(split.evaluation)),
         replace(
             scores,
             calibration=np.concatenate([scores.calibration, -scores.calibration], axis=1),
@@ -197,7 +192,7 @@ def _distorted(
     if name == UNDISTORTED:
         return raw
     number, *rest = key
-    rng = stream(spec.settings.seed, number, _STREAM, *rest)
+    rng = splits.stream(spec.settings.seed, number, _STREAM, *rest)
     if swapped:
         # A shuffled score comes from an item or its swap; otherwise it would carry the file's
         # coding, in which every label may be 1.
@@ -209,7 +204,7 @@ def _distorted(
     return CHANGES[name](raw, Noise(spec.weak, spec.strong, spec.turned, donors), rng)
 
 
-def _arms(scores: SplitScores, symmetric: bool) -> Arms:
+def _arms(scores: SplitScores, symmetric: bool) -> accumulate.Arms:
     """Return arms (draws by distortions) for every calibrator; an item and its swap are one."""
 
     def items(name: str) -> Floats:
@@ -220,7 +215,7 @@ def _arms(scores: SplitScores, symmetric: bool) -> Arms:
         n = values.shape[-1] // 2
         return np.asarray((values[..., :n] + values[..., n:]) / 2.0)
 
-    return Arms.gathered(
+    return accumulate.Arms.gathered(
         items,
         null_nll=scores.null_nll,
         constant_nll=np.array(list(scores.constant_nll.values())),
@@ -228,23 +223,23 @@ def _arms(scores: SplitScores, symmetric: bool) -> Arms:
     )
 
 
-def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion:
+def merge(votes: VoteMatrix, spec: DistortionSpec, partial: accumulate.Tally) -> Distortion:
     """Return levels, changes and outcomes from the splits so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial
-    estimated, identity = Estimator.of(totals, ballots.units), np.eye(len(ROWS))
+    estimated, identity = accumulate.Estimator.of(totals, ballots.units), np.eye(len(ROWS))
 
-    def estimates(weights: Floats, metric: str = "nll") -> list[Estimate]:
+    def estimates(weights: Floats, metric: str = "nll") -> list[inference.Estimate]:
         return [
-            contrasts(totals, estimated, weights, metric=metric, pipeline=c, draws=DRAWS)
+            accumulate.contrasts(totals, estimated, weights, metric=metric, pipeline=c, draws=DRAWS)
             for c in range(len(spec.calibrators))
         ]
 
     def levels(metric: str, unit: Unit) -> Interval:
-        return _side_by_side(estimates(identity, metric), unit).clip(*RANGES[metric])
+        return _side_by_side(estimates(identity, metric), unit).clip(*accumulate.RANGES[metric])
 
     nll = levels("nll", "nats")
-    margin = MARGIN * nll.value[0]
+    margin = inference.MARGIN * nll.value[0]
     changes = estimates(identity - identity[:1])
     p, outcomes = zip(*map(_tested, changes, margin.tolist()), strict=True)
     return Distortion.from_splits(
@@ -258,29 +253,31 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
         p=np.stack(p, axis=1),
         margin=margin,
         outcomes=tuple(zip(*outcomes, strict=True)),
-        warnings=run_warnings(prepared, totals, *replaced_fits(spec.calibrators, totals)),
+        warnings=common.run_warnings(
+            prepared, totals, *common.replaced_fits(spec.calibrators, totals)
+        ),
     )
 
 
-def _side_by_side(estimates: list[Estimate], unit: Unit = "nats") -> Interval:
+def _side_by_side(estimates: list[inference.Estimate], unit: Unit = "nats") -> Interval:
     """One column per calibrator."""
     return Interval.stacked((Interval.of(entry, unit) for entry in estimates), axis=1)
 
 
-def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
+def _tested(change: inference.Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
     """Return p-values (n,) of the equivalence tests and outcomes; the first row is reference."""
-    tested = equivalence(change, margin)
+    tested = descriptive.equivalence(change, margin)
     words = {"equivalent": "repaired", "inconclusive": "undecided"}
     pairs = zip(tested.outcomes, change.value, strict=True)
     sentences = [words.get(result, "harmed" if value > 0 else "better") for result, value in pairs]
     return tested.p, ("reference", *sentences[1:])
 
 
-DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(
+DISTORTION: contract.Study[DistortionSpec, accumulate.Tally, Distortion] = contract.Study(
     name="distortion",
     title="Distorted scores",
     question="Which calibrators repair which distortions of the raw score?",
     run_chunk=run_chunk,
     merge=merge,
-    settled=steady(merge, lambda result: inside(result.change, result.margin)),
+    settled=contract.steady(merge, lambda result: contract.inside(result.change, result.margin)),
 )

@@ -25,10 +25,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.prefixes import Ranking, counts, prefix_scores
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import ValueTally, tally_values
-from judgepanel.studies.common import run_warnings, splits_of
-from judgepanel.studies.contract import Chunk, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, check_panels, option
+from judgepanel.studies import accumulate, common, contract, options
 from judgepanel.studies.results import SplitResult, column, frozen, json_values
 from judgepanel.votes import VoteMatrix
 
@@ -238,7 +235,7 @@ class Jury(SplitResult):
 
 
 @dataclass(frozen=True, slots=True)
-class JurySpec(StudySpec):
+class JurySpec(options.StudySpec):
     """The panels to evaluate; ``panels`` None uses about 24 odd sizes up to all judges.
 
     Raises
@@ -247,10 +244,10 @@ class JurySpec(StudySpec):
         An unknown ranking, or a panel below 1.
     """
 
-    panels: tuple[int, ...] | None = option(
-        None, "panel sizes, besides all judges", check=check_panels
+    panels: tuple[int, ...] | None = options.option(
+        None, "panel sizes, besides all judges", check=options.check_panels
     )
-    ranking: Ranking = option("accuracy")
+    ranking: Ranking = options.option("accuracy")
 
     def sizes(self, n_judges: int) -> Ints:
         """Return panel sizes (n_k,), all judges last."""
@@ -261,19 +258,19 @@ class JurySpec(StudySpec):
         return np.array(sorted(odd | {n_judges}))
 
 
-def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: Chunk) -> ValueTally:
+def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: contract.Chunk) -> accumulate.ValueTally:
     """Evaluate all panel sizes on the splits of one chunk."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots = prepared.ballots
     ks = spec.sizes(ballots.n_judges)
 
     def scored() -> Iterator[tuple[Split, Floats]]:
-        for split in splits_of(prepared, spec.settings, chunk):
+        for split in common.splits_of(prepared, spec.settings, chunk):
             rows = split.evaluation[:: thinning(ballots, len(split.evaluation))]
             narrow = Split(split.number, split.calibration, rows)
             yield narrow, _values(ballots, narrow, ks, spec.ranking).reshape(-1, len(rows))
 
-    return tally_values(scored(), ballots.n_items, len(VALUES) * len(ks))
+    return accumulate.tally_values(scored(), ballots.n_items, len(VALUES) * len(ks))
 
 
 def thinning(ballots: Ballots, n_evaluation: int) -> int:
@@ -330,9 +327,9 @@ def _accuracies(ballots: Ballots, split: Split) -> tuple[Floats, Floats]:
     return accuracies, influence
 
 
-def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
+def merge(votes: VoteMatrix, spec: JurySpec, partial: accumulate.ValueTally) -> Jury:
     """Return errors, bounds and the number of independent judges from the splits so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, ks = prepared.ballots, spec.sizes(prepared.ballots.n_judges)
     identity = np.eye(len(VALUES) * len(ks)).reshape(len(VALUES), len(ks), -1)
     weights = dict(zip(VALUES, identity, strict=True))
@@ -364,7 +361,7 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         **theory,
         effective=_equivalents(majority.clip(0.0, 1.0), accuracy, ks),
         null_error=0.5 if ballots.symmetric else min(share, 1.0 - share),
-        warnings=run_warnings(prepared, partial, thinned if every > 1 else ""),
+        warnings=common.run_warnings(prepared, partial, thinned if every > 1 else ""),
     )
 
 
@@ -384,11 +381,11 @@ def _equivalents(errors: Interval, accuracy: Floats, ks: Ints) -> Interval:
     return Interval(worth(errors.value), worth(errors.hi), worth(errors.lo), unit="count")
 
 
-JURY: Study[JurySpec, ValueTally, Jury] = Study(
+JURY: contract.Study[JurySpec, accumulate.ValueTally, Jury] = contract.Study(
     name="jury",
     title="The jury bound",
     question="What does dependence between judges cost?",
     run_chunk=run_chunk,
     merge=merge,
-    settled=steady(merge, lambda jury: [(jury.gap[-1], 0.0)]),
+    settled=contract.steady(merge, lambda jury: [(jury.gap[-1], 0.0)]),
 )

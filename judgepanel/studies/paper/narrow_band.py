@@ -23,15 +23,11 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels import aggregation, calibration, prefixes, redundancy
 from judgepanel.kernels.ballots import Ballots, signs_of
-from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.prefixes import counts
-from judgepanel.kernels.redundancy import error_correlation, error_counts
-from judgepanel.scoring.inference import LEVEL
+from judgepanel.scoring import inference, splits
 from judgepanel.scoring.interval import Interval, Unit
-from judgepanel.scoring.splits import Split
 from judgepanel.studies.contract import Chunk, Study, prepare
 from judgepanel.studies.options import StudySpec, check_panels, option, valid
 from judgepanel.studies.results import Declared, by_split, column, constant, derived, frozen
@@ -155,8 +151,8 @@ class NarrowBandSpec(StudySpec):
         below 1, fewer than 2 replicates.
     """
 
-    aggregator: Aggregator = option("one_coin")
-    calibrator: Calibrator = option("beta")
+    aggregator: aggregation.Aggregator = option("one_coin")
+    calibrator: calibration.Calibrator = option("beta")
     widths: tuple[float, ...] = option(
         (0.02, 0.1, 0.2, 0.4), "widths of the band of accuracies", check=_check("widths", 0.0, 1.0)
     )
@@ -198,7 +194,7 @@ class Shape:
 
 def shape_of(ballots: Ballots, fraction: float) -> Shape:
     """Return mean accuracy, share of votes present, labels, spread and correlation of errors."""
-    right, voted = counts(ballots, np.arange(ballots.n_items))
+    right, voted = prefixes.counts(ballots, np.arange(ballots.n_items))
     enough = voted >= 2
     rate = right[enough] / voted[enough]
     own_width = float("nan")
@@ -210,7 +206,9 @@ def shape_of(ballots: Ballots, fraction: float) -> Shape:
         coverage=float(voted.sum() / max(ballots.votes.size, 1)),
         n_calibration=min(MOST_LABELS, max(2, round(ballots.n_items * fraction))),
         own_width=own_width,
-        own_rho=error_correlation(error_counts(ballots.votes, ballots.signs)).mean,
+        own_rho=redundancy.error_correlation(
+            redundancy.error_counts(ballots.votes, ballots.signs)
+        ).mean,
     )
 
 
@@ -248,8 +246,8 @@ def _replicate(
     for (w, width), (r, rho) in itertools.product(enumerate(spec.widths), enumerate(spec.rhos)):
         ballots = _simulated(shape, width * place, rho, int(seed))
         learnt = slice(0, shape.n_calibration)
-        counted = error_counts(ballots.votes[learnt], ballots.signs[learnt])
-        error_rho[w, r] = np.nan_to_num(error_correlation(counted).mean)
+        counted = redundancy.error_counts(ballots.votes[learnt], ballots.signs[learnt])
+        error_rho[w, r] = np.nan_to_num(redundancy.error_correlation(counted).mean)
         for s, size in enumerate(sizes):
             values[w, r, s] = _scores(ballots, int(size), shape.n_calibration, spec)
     return values, error_rho
@@ -280,7 +278,7 @@ def _scores(ballots: Ballots, size: int, n_calibration: int, spec: NarrowBandSpe
     ks = np.array(sorted({*sizes, size}))
     recipe = Recipe(spec.aggregator, (spec.calibrator,), seed=spec.settings.seed)
     panel = ballots.of_judges(np.arange(size))
-    split = Split(0, rows[:n_calibration], rows[n_calibration:])
+    split = splits.Split(0, rows[:n_calibration], rows[n_calibration:])
     scores = evaluate_split(panel, split, ks, recipe).evaluation[spec.calibrator]
     both = np.stack([scores.nll.mean(axis=1), scores.hit.mean(axis=1)], axis=1)
     return np.asarray(both[np.searchsorted(ks, [*sizes, size])])
@@ -333,7 +331,7 @@ def _estimated(values: Floats, n_cells: int, unit: Unit = "nats") -> tuple[Inter
     se = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)
 
     def within(cells: int) -> Interval:
-        reach = distributions.t_ppf(1.0 - (1.0 - LEVEL) / 2.0 / cells, max(n - 1, 1)) * se
+        reach = distributions.t_ppf(1.0 - (1.0 - inference.LEVEL) / 2.0 / cells, max(n - 1, 1)) * se
         return Interval(mean, mean - reach, mean + reach, unit=unit)
 
     return within(1), within(n_cells)

@@ -27,11 +27,8 @@ from judgepanel.kernels.evaluation import SplitScores
 from judgepanel.kernels.maps import softplus
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split, stream
+from judgepanel.studies import codec, common, contract, options
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import few_labels, stand_ins
-from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
-from judgepanel.studies.options import check_count, option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges
 from judgepanel.studies.results import RunResult, by_split, frozen, long_frame, summed
 from judgepanel.votes import VoteMatrix
@@ -131,12 +128,12 @@ class Permutation(RunResult):
         nll, lo, hi = self.nll
         mean, *ends = self.spread
         return {
-            **to_plain({"nll": nll, "nll_lo": lo, "nll_hi": hi, "p": self.p}),
+            **codec.to_plain({"nll": nll, "nll_lo": lo, "nll_hi": hi, "p": self.p}),
             "leaks": self.leaks,
-            "permuted_nll_mean": to_plain(mean),
-            "permuted_nll_range": to_plain(ends),
-            "permuted_null_mean": to_plain(self.mean_null),
-            "excess": to_plain(tuple(self.excess)),
+            "permuted_nll_mean": codec.to_plain(mean),
+            "permuted_nll_range": codec.to_plain(ends),
+            "permuted_null_mean": codec.to_plain(self.mean_null),
+            "excess": codec.to_plain(tuple(self.excess)),
             "permutations": len(self.permuted_nll),
         }
 
@@ -159,16 +156,16 @@ class PermutationSpec(AverageSpec):
         As for :class:`AverageSpec`; numbers out of range.
     """
 
-    calibrator: Calibrator = option("beta", "the calibrator (none for average)")
-    permutations: int = option(
+    calibrator: Calibrator = options.option("beta", "the calibrator (none for average)")
+    permutations: int = options.option(
         199,
         "number of label permutations",
-        check=check_count("number of permutations out of range", 1, MOST),
+        check=options.check_count("number of permutations out of range", 1, MOST),
     )
-    splits_each: int = option(
+    splits_each: int = options.option(
         10,
         "number of splits on which each permutation is scored",
-        check=valid("a permutation needs 2 splits or more", lambda n: n >= 2, "2 or more"),
+        check=options.valid("a permutation needs 2 splits or more", lambda n: n >= 2, "2 or more"),
     )
 
     @property
@@ -193,9 +190,9 @@ class PermutationTally:
     real: Tally | None
 
 
-def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> PermutationTally:
+def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: contract.Chunk) -> PermutationTally:
     """Score the permutations of one chunk."""
-    ballots, settings = prepare(votes, spec.settings).ballots, spec.settings
+    ballots, settings = contract.prepare(votes, spec.settings).ballots, spec.settings
     units, fraction, seed = ballots.units, settings.fraction, settings.seed
     splits = [split(units, s, fraction=fraction, seed=seed) for s in range(spec.n_splits)]
     pipeline = spec.aggregator, spec.calibrator, settings
@@ -269,7 +266,7 @@ def _levels(
 
 def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -> Permutation:
     """Return the real NLL compared with the permuted ones so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     real, permuted = (np.flatnonzero(part) for part in (partial.numbers == 0, partial.numbers > 0))
     nll, constant = Interval.full((), np.nan), float("nan")
     if partial.real is not None:
@@ -279,7 +276,7 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         constant = float(partial.real.constant_nll.mean())
     warnings = list(prepared.notices)
     if partial.real is not None:
-        warnings += few_labels(prepared, float(partial.real.n_calibration.mean()))
+        warnings += common.few_labels(prepared, float(partial.real.n_calibration.mean()))
     share = movable(prepared.ballots)
     if share < _FEW_MOVE:
         warnings.append(
@@ -303,7 +300,7 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         planned=spec.permutations,
         movable=share,
         identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
-        warnings=(*warnings, *stand_ins((spec.calibrator,), (partial.replaced,), fits)),
+        warnings=(*warnings, *common.stand_ins((spec.calibrator,), (partial.replaced,), fits)),
     )
 
 
@@ -311,7 +308,7 @@ def _only(values: Floats) -> float:
     return float(values[0]) if len(values) else float("nan")
 
 
-def _action(prepared: Prepared) -> str:
+def _action(prepared: contract.Prepared) -> str:
     ballots = prepared.ballots
     groups = len(np.unique(ballots.units)) < ballots.n_items
     if ballots.symmetric:
@@ -321,7 +318,7 @@ def _action(prepared: Prepared) -> str:
     return "labels permuted among the items"
 
 
-PERMUTATION: Study[PermutationSpec, PermutationTally, Permutation] = Study(
+PERMUTATION: contract.Study[PermutationSpec, PermutationTally, Permutation] = contract.Study(
     name="permutation",
     title="Permuted labels",
     question="What does the pipeline find where there is nothing to find?",

@@ -23,19 +23,14 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels import aggregation, calibration, prefixes, residual
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import SLICE, STEPS, PipelineScores, evaluate_pipeline
-from judgepanel.kernels.prefixes import Ranking
-from judgepanel.kernels.residual import FeatureColumns
-from judgepanel.scoring.conformal import LEVELS, ONE, SET_NAMES, ZERO, covers, labels_needed
+from judgepanel.scoring import conformal, metrics
 from judgepanel.scoring.interval import Interval, Unit
-from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import Split
-from judgepanel.studies import common
+from judgepanel.studies import codec, common
 from judgepanel.studies.accumulate import Arms, Estimator, Tally, grid_estimates, tally
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Prepared, Study, prepare, steady
 from judgepanel.studies.options import StudySpec, check_panels, option
 from judgepanel.studies.panel.recommended import BestPanels
@@ -129,14 +124,14 @@ class PipelineAblation(NllResult):
             | {name: getattr(self.coverage, end)[i, -1] for end, name in names.items()}
             | {
                 "size": self.size.value[i, -1],
-                "shares": dict(zip(SET_NAMES, self.shares[i, -1], strict=True)),
+                "shares": dict(zip(conformal.SET_NAMES, self.shares[i, -1], strict=True)),
             }
             for i, level in enumerate(self.levels)
         ]
         return {
             "features": list(self.features),
-            "steps": to_plain(steps.to_dict("records")),
-            "sets": to_plain(sets),
+            "steps": codec.to_plain(steps.to_dict("records")),
+            "sets": codec.to_plain(sets),
         }
 
 
@@ -165,9 +160,9 @@ def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots)
         # (L, C, 5, n): the kind of every set and whether it covers, in units of one half.
         counts = np.stack([_WHOLE * (scores.kinds == kind) for kind in range(_COVERED)], axis=2)
         if ballots.symmetric:
-            single = (counts[:, :, ZERO] + counts[:, :, ONE]) // 2
-            counts[:, :, ZERO] = counts[:, :, ONE] = single
-        held = _WHOLE * covers(scores.kinds, labels)
+            single = (counts[:, :, conformal.ZERO] + counts[:, :, conformal.ONE]) // 2
+            counts[:, :, conformal.ZERO] = counts[:, :, conformal.ONE] = single
+        held = _WHOLE * conformal.covers(scores.kinds, labels)
         counts = np.concatenate([counts, held[:, :, None]], axis=2).astype(np.int64)
         if not item_sums.size:
             item_sums = np.zeros((*counts.shape[:-1], ballots.n_items), dtype=np.int64)
@@ -215,9 +210,9 @@ class PipelineAblationSpec(StudySpec, BestPanels):
         An unknown aggregator, calibrator or ranking, or a panel below 1.
     """
 
-    aggregator: Aggregator = option("one_coin")
-    calibrator: Calibrator = option("beta", "the calibrator of step 3")
-    ranking: Ranking = option("accuracy")
+    aggregator: aggregation.Aggregator = option("one_coin")
+    calibrator: calibration.Calibrator = option("beta", "the calibrator of step 3")
+    ranking: prefixes.Ranking = option("accuracy")
     panels: tuple[int, ...] = option((5, 10), "panel sizes besides all judges", check=check_panels)
     features: tuple[str, ...] | None = option(
         None, "item features for the correction (default: all)"
@@ -232,7 +227,9 @@ class AblationTally:
     sets: SetTally
 
 
-def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureColumns | None:
+def features_of(
+    prepared: Prepared, names: tuple[str, ...] | None
+) -> residual.FeatureColumns | None:
     """Return the features of the labelled items, all or those named; None if there are none.
 
     Raises
@@ -275,7 +272,7 @@ def _arms(pipeline_scores: PipelineScores, prepared: Prepared, evaluation: Ints)
     """Return panels as pipelines and steps as arms, without a choice among them."""
     ballots = prepared.ballots
     signs = ballots.signs[evaluation].astype(np.float64)
-    scores = item_scores(pipeline_scores.logits, signs, symmetric=ballots.symmetric)
+    scores = metrics.item_scores(pipeline_scores.logits, signs, symmetric=ballots.symmetric)
     return Arms.gathered(
         partial(getattr, scores),
         null_nll=pipeline_scores.null_nll,
@@ -300,8 +297,8 @@ def merge(
     fits = 2 * totals.item_sums.shape[1] * len(totals.numbers)
     parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
     warnings += common.stand_ins(parts, totals.replaced.tolist(), fits)
-    for level in LEVELS:
-        needed = labels_needed(level)
+    for level in conformal.LEVELS:
+        needed = conformal.labels_needed(level)
         short = int((sets.n_slice < needed).sum())
         if short:
             warnings.append(
@@ -320,7 +317,7 @@ def merge(
         **levels,
         delta=_differences(totals, estimated, pairs),
         residual_delta=_differences(totals, estimated, behind)[:, 0],
-        levels=LEVELS,
+        levels=conformal.LEVELS,
         **set_estimates(sets, estimated, totals),
         n_slice=float(sets.n_slice.mean()),
         warnings=common.run_warnings(prepared, totals, *warnings),

@@ -21,14 +21,10 @@ import pandas as pd
 
 from judgepanel import distributions
 from judgepanel.arrays import Floats, Ints
+from judgepanel.kernels import calibration, evaluation, prefixes
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import SplitScores, calibrate, evaluate
-from judgepanel.kernels.prefixes import OwnLabel, weighted_one_coin
-from judgepanel.scoring.descriptive import equivalence
-from judgepanel.scoring.inference import Estimate
+from judgepanel.scoring import descriptive, inference, splits
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.splits import Split, stream
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, contrasts
 from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
 from judgepanel.studies.contract import Chunk, Prepared, Study, inside, prepare, steady
@@ -94,7 +90,7 @@ def signals(
         if len(np.unique(values[np.isfinite(values)])) > 1
         for favours in (HIGH, LOW)
     ]
-    placebo = Signal(RANDOM, HIGH, stream(seed, *_STREAM).random(ballots.n_items))
+    placebo = Signal(RANDOM, HIGH, splits.stream(seed, *_STREAM).random(ballots.n_items))
     return (*result, placebo), tuple(numeric[MOST_FEATURES:])
 
 
@@ -180,7 +176,7 @@ class ReliabilityWeightingSpec(StudySpec):
         A calibrator that is not known; a strength outside (0, 1], a margin that is not above 0.
     """
 
-    calibrator: Calibrator = option("beta")
+    calibrator: calibration.Calibrator = option("beta")
     strength: float = option(
         1.0,
         "how much more the most reliable comparisons count",
@@ -200,7 +196,7 @@ def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -
     ballots = prepared.ballots
     result, _ = _signals(prepared, spec)
 
-    def arms(split: Split) -> Arms:
+    def arms(split: splits.Split) -> Arms:
         rows = split.calibration
         weighted = [signal.importance(rows, spec.strength) for signal in result]
         return Arms.of([_panel(ballots, split, spec, weights) for weights in (None, *weighted)])
@@ -215,17 +211,17 @@ def _signals(
 
 
 def _panel(
-    ballots: Ballots, split: Split, spec: ReliabilityWeightingSpec, importance: Floats | None
-) -> SplitScores:
+    ballots: Ballots, split: splits.Split, spec: ReliabilityWeightingSpec, importance: Floats | None
+) -> evaluation.SplitScores:
     """All judges, weighed and calibrated with this importance of the calibration rows."""
     in_sample = spec.settings.protocol == "paper"
     weights = np.ones(len(split.calibration)) if importance is None else importance
-    own_label: OwnLabel = "seen" if in_sample else "removed"
-    scores = weighted_one_coin(ballots, split, weights, own_label=own_label)
-    fitted = calibrate(
+    own_label: prefixes.OwnLabel = "seen" if in_sample else "removed"
+    scores = prefixes.weighted_one_coin(ballots, split, weights, own_label=own_label)
+    fitted = evaluation.calibrate(
         ballots, split, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
     )
-    return evaluate(ballots, split, fitted)
+    return evaluation.evaluate(ballots, split, fitted)
 
 
 def merge(
@@ -243,8 +239,8 @@ def merge(
     if left_out:
         first = f"The first {MOST_FEATURES} numeric item features are signals"
         notes.insert(0, f"{first}; left out: {listed(left_out, 3)}.")
-    absolute = equivalence(effect, spec.margin)
-    relative = equivalence(effect, spec.relative * base)
+    absolute = descriptive.equivalence(effect, spec.margin)
+    relative = descriptive.equivalence(effect, spec.relative * base)
     return ReliabilityWeighting.from_splits(
         prepared,
         spec,
@@ -277,8 +273,8 @@ def plain_tost(differences: Floats, margin: float) -> Floats:
     value = differences.mean(axis=1)
     se = differences.std(axis=1, ddof=1) / math.sqrt(n)
     blank, df = np.zeros(len(value)), np.full(len(value), n - 1.0)
-    fitted = Estimate(value, se, df, blank, blank, blank, np.zeros((0, 0)))
-    return equivalence(fitted, margin).p
+    fitted = inference.Estimate(value, se, df, blank, blank, blank, np.zeros((0, 0)))
+    return descriptive.equivalence(fitted, margin).p
 
 
 RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighting] = Study(

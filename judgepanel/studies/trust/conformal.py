@@ -19,9 +19,8 @@ import numpy as np
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.evaluation import SLICE
 from judgepanel.kernels.maps import sigmoid
-from judgepanel.scoring import conformal
+from judgepanel.scoring import conformal, metrics
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, subsplit
 from judgepanel.studies import results
 from judgepanel.studies.common import splits_of
@@ -216,7 +215,7 @@ def _of_split(
     learn, hold = subsplit(units, split.calibration, fraction=1.0 - SLICE, seed=seed, key=key)
     apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
     scores = probabilities.score_split(votes, prepared, spec, apart, recommended_on)
-    p = np.clip(sigmoid(scores.logits[probabilities.CALIBRATED]), CLIP, 1.0 - CLIP)
+    p = np.clip(sigmoid(scores.logits[probabilities.CALIBRATED]), metrics.CLIP, 1.0 - metrics.CLIP)
     own = conformal.nonconformity(p[: len(hold)], (ballots.signs[hold] > 0).astype(np.int64))
     new, items = p[len(hold) :], (hold, split.evaluation)
     kinds = [

@@ -35,9 +35,8 @@ from judgepanel.kernels.evaluation import Recipe, SplitScores, calibrate, evalua
 from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split, stream
+from judgepanel.studies import common, contract
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, band, contrasts, only
-from judgepanel.studies.common import replaced_fits, run_warnings, tally_of
-from judgepanel.studies.contract import Chunk, Study, prepare, steady
 from judgepanel.studies.options import check_panels, option
 from judgepanel.studies.panel import recommended
 from judgepanel.studies.results import NllResult, column, derived, frozen, summed
@@ -344,9 +343,9 @@ class CorruptionTally:
     cast: int = summed()
 
 
-def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> CorruptionTally:
+def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: contract.Chunk) -> CorruptionTally:
     """Evaluate every condition on the splits of one chunk."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots = prepared.ballots
     plan, n_panels = spec.conditions(ballots.n_judges), len(spec.sizes(ballots.n_judges))
     order = np.arange(DRAWS * len(plan) * n_panels).reshape(DRAWS, len(plan), n_panels)
@@ -372,7 +371,7 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
         together = Arms.of(scores, null_nll=null_nll, constant_nll=np.array(constant_nll))
         return together.in_order(order.swapaxes(1, 2).ravel())
 
-    return CorruptionTally(tally_of(prepared, spec.settings, chunk, arms), changed, cast)
+    return CorruptionTally(common.tally_of(prepared, spec.settings, chunk, arms), changed, cast)
 
 
 def _panels(
@@ -391,7 +390,7 @@ def _panels(
 
 def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> Corruption:
     """Return levels, rises and differences from the splits so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.scores
     plan, sizes = spec.conditions(ballots.n_judges), spec.sizes(ballots.n_judges)
     scenarios = np.array([condition.scenario for condition in plan])
@@ -419,7 +418,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         delta.put(slice(-1), measured(arms[:-1] - arms[-1:], "nll"))
     alone = "There is only one judge: no other can be absent or take its place."
     notes = [alone] if ballots.n_judges == 1 else []
-    notes += replaced_fits((spec.calibrator,), totals)
+    notes += common.replaced_fits((spec.calibrator,), totals)
     return Corruption.from_splits(
         prepared,
         spec,
@@ -434,16 +433,16 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         drop=measured(-rise, "accuracy", "share"),
         gap=gap,
         delta=delta,
-        warnings=run_warnings(prepared, totals, *notes),
+        warnings=common.run_warnings(prepared, totals, *notes),
     )
 
 
-CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
+CORRUPTION: contract.Study[CorruptionSpec, CorruptionTally, Corruption] = contract.Study(
     name="corruption",
     title="Corrupted votes",
     question="What if votes are wrong, or judges absent?",
     run_chunk=run_chunk,
     merge=merge,
     first=2,
-    settled=steady(merge, lambda result: [(result.gap, 0.0)]),
+    settled=contract.steady(merge, lambda result: [(result.gap, 0.0)]),
 )

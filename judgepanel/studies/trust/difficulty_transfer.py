@@ -17,18 +17,14 @@ from typing import Any, Literal
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels import evaluation
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels import aggregation, calibration, evaluation
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import Calibrator
 from judgepanel.scoring.inference import estimate, holm
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, nested_rows
-from judgepanel.studies import results
+from judgepanel.studies import codec, common, results
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, RANGES, Arms, Tally, only, tally
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import run_warnings, splits_of, stand_ins
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Study, at_level, prepare, steady
 from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AVERAGE, AverageSpec, as_scores, average_on
@@ -147,7 +143,7 @@ class DifficultyTransfer(results.RunResult):
         cells = self.frame().drop(columns=["aggregator", "labels", "skill", "n_splits", "seed"])
         abroad = cells[(cells["source"] != "all") & (cells["source"] != cells["target"])]
         return {
-            "abroad": to_plain(abroad.to_dict(orient="records")),
+            "abroad": codec.to_plain(abroad.to_dict(orient="records")),
             "n_easy": int(self.n_target[0]),
             "n_hard": int(self.n_target[1]),
             "null_nll": self.null_nll.tolist(),
@@ -286,7 +282,7 @@ class DifficultyTransferSpec(AverageSpec):
         fewer than 2 strata, a weight bound not above the mean.
     """
 
-    calibrators: tuple[Calibrator, ...] = option(
+    calibrators: tuple[calibration.Calibrator, ...] = option(
         ("beta", "platt"), "calibrators to transfer (none for average)", once=True
     )
     share: float = option(
@@ -321,7 +317,7 @@ class DifficultyTransferSpec(AverageSpec):
         """Calibration methods; members of the average are calibrated by the plain one."""
         return evaluation.METHODS[:1] if self.aggregator == AVERAGE else evaluation.METHODS
 
-    def recipe(self, aggregator: Aggregator) -> evaluation.TransferRecipe:
+    def recipe(self, aggregator: aggregation.Aggregator) -> evaluation.TransferRecipe:
         """Return the recipe for every source of every split."""
         return evaluation.TransferRecipe(
             aggregator,
@@ -369,7 +365,7 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
     strata = _strata(prepared, spec)
     rounds = [
         result
-        for split in splits_of(prepared, spec.settings, chunk)
+        for split in common.splits_of(prepared, spec.settings, chunk)
         if (result := _round(prepared, spec, strata, split)) is not None
     ]
     tallies = [
@@ -535,11 +531,11 @@ def _warnings(
 ) -> tuple[str, ...]:
     if not partial.tallies:
         return (*prepared.notices, NO_SPLIT)
-    notes = [*run_warnings(prepared, partial.tallies[0])]
+    notes = [*common.run_warnings(prepared, partial.tallies[0])]
     if partial.skipped:
         notes.append(f"{partial.skipped} splits left the easy or the hard items all on one side.")
     replaced = np.sum([totals.replaced.sum(axis=-1) for totals in partial.tallies], axis=0)
-    notes += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
+    notes += common.stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
     if partial.kept:
         notes.append(
             f"{partial.kept} of {partial.strata} strata of the stratified calibrators have fewer "

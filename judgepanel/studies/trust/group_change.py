@@ -27,19 +27,15 @@ from judgepanel.scoring.descriptive import allow_difference, allow_level, betwee
 from judgepanel.scoring.inference import MARGIN, Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
+from judgepanel.studies import codec, common, contract, options, results
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, verdicts
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import errs_rarely, replaced_fits, run_warnings, tally_of
-from judgepanel.studies.contract import Chunk, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, option
 from judgepanel.studies.panel import recommended
-from judgepanel.studies.results import SplitResult, column, derived, frozen
 from judgepanel.studies.understand.judge_table import families_of, legible, to_drop
 from judgepanel.votes import InputError, VoteMatrix
 
 
-@frozen
-class GroupChange(SplitResult):
+@results.frozen
+class GroupChange(results.SplitResult):
     """Result of :data:`GROUP_CHANGE`.
 
     ``members`` are the judges of the group, out of ``n_judges`` with it; for a filter, those it
@@ -52,25 +48,25 @@ class GroupChange(SplitResult):
     """
 
     by: str
-    name: str = column("The group of judges that is removed.", name="group", key=True)
+    name: str = results.column("The group of judges that is removed.", name="group", key=True)
     members: tuple[str, ...]
     added: bool
-    aggregators: tuple[str, ...] = column(heading="aggregator", name="aggregator", key=True)
-    nll_with: Interval = column("NLL with the group, in nats.", "NLL with")
-    nll_without: Interval = column("NLL without the group, in nats.", "NLL without")
-    delta: Interval = column(
+    aggregators: tuple[str, ...] = results.column(heading="aggregator", name="aggregator", key=True)
+    nll_with: Interval = results.column("NLL with the group, in nats.", "NLL with")
+    nll_without: Interval = results.column("NLL without the group, in nats.", "NLL without")
+    delta: Interval = results.column(
         "NLL without the group minus that with it, in nats; above 0 the group helps.",
         *("leaving it out", "difference"),
     )
-    p: Floats = column(heading="p", form="p")
-    verdicts: tuple[Verdict, ...] = column(heading="verdict", name="verdict")
+    p: Floats = results.column(heading="p", form="p")
+    verdicts: tuple[Verdict, ...] = results.column(heading="verdict", name="verdict")
     calibrator: str
-    null_nll: float = column(heading="base rate")
+    null_nll: float = results.column(heading="base rate")
     constant_nll: float
     n_judges: int
     n_calibration: float
 
-    @derived("Number of judges in the group.", key=True)
+    @results.derived("Number of judges in the group.", key=True)
     def judges(self) -> int:
         """Size of the group."""
         return len(self.members)
@@ -81,7 +77,7 @@ class GroupChange(SplitResult):
         return {
             "group": self.name,
             "members": list(self.members),
-            "arms": to_plain(arms.to_dict("records")),
+            "arms": codec.to_plain(arms.to_dict("records")),
         }
 
 
@@ -91,7 +87,7 @@ CHANGED_SPLITS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class GroupChangeSpec(StudySpec):
+class GroupChangeSpec(options.StudySpec):
     """A group and the aggregators under which it is compared.
 
     ``group`` holds names of judges or of families, or numbers of clusters; None uses the largest
@@ -104,17 +100,17 @@ class GroupChangeSpec(StudySpec):
         the paper's protocol.
     """
 
-    by: By = option("filter", "how the group is defined", noun="kind of group")
-    group: tuple[str, ...] | None = option(
+    by: By = options.option("filter", "how the group is defined", noun="kind of group")
+    group: tuple[str, ...] | None = options.option(
         None, "judges, families or clusters (default: the largest family or cluster)"
     )
-    aggregators: tuple[recommended.PanelAggregator, ...] = option(
+    aggregators: tuple[recommended.PanelAggregator, ...] = options.option(
         ("one_coin", "dawid_skene", "joint"), recommended.AVERAGE_HELP, once=True
     )
-    calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
+    calibrator: Calibrator = options.option("beta", "the calibrator of all arms but the average")
 
     def __post_init__(self) -> None:
-        StudySpec.__post_init__(self)
+        options.StudySpec.__post_init__(self)
         recommended.check_panel_aggregators(self.aggregators, self.settings)
         if self.by == "judges" and not self.group:
             raise InputError("no judge is named", allowed="one judge or more in the group")
@@ -134,7 +130,7 @@ class Group:
     ``added``: it is not among the judges of the analysis. ``name`` describes it.
     """
 
-    prepared: Prepared
+    prepared: contract.Prepared
     members: Bools
     added: bool
     name: str
@@ -154,7 +150,7 @@ def group_of(votes: VoteMatrix, spec: GroupChangeSpec) -> Group:
     outside = [judge for judge in named if judge not in set(own)]
     if outside:
         settings = replace(settings, judges=(*own, *outside))
-    prepared = prepare(votes, settings)
+    prepared = contract.prepare(votes, settings)
     aside = set(prepared.oriented.set_aside)
     if spec.by == "filter":
         members = to_drop(legible(prepared.ballots, limits=False), spec.aggregators[0])
@@ -201,9 +197,9 @@ def _families(votes: VoteMatrix) -> dict[str, str]:
     return dict(zip(votes.judges, families_of(votes), strict=True))
 
 
-def _clusters(votes: VoteMatrix, settings: Settings) -> dict[str, str]:
+def _clusters(votes: VoteMatrix, settings: contract.Settings) -> dict[str, str]:
     """Return clusters of the analysis' judges, by number; '' if alone."""
-    prepared = prepare(votes, settings)
+    prepared = contract.prepare(votes, settings)
     ballots = prepared.ballots
     label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
     sizes = np.bincount(label, minlength=1)
@@ -211,7 +207,7 @@ def _clusters(votes: VoteMatrix, settings: Settings) -> dict[str, str]:
     return dict(zip(prepared.judges, words, strict=True))
 
 
-def group_names(votes: VoteMatrix, settings: Settings, by: By) -> tuple[str, ...]:
+def group_names(votes: VoteMatrix, settings: contract.Settings, by: By) -> tuple[str, ...]:
     """Return families, or clusters of at least two judges, largest first; empty for other kinds."""
     if by not in ("family", "cluster"):
         return ()
@@ -220,14 +216,14 @@ def group_names(votes: VoteMatrix, settings: Settings, by: By) -> tuple[str, ...
     return tuple(sorted(set(known), key=lambda entry: (-known.count(entry), entry)))
 
 
-def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: Chunk) -> Tally:
+def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: contract.Chunk) -> Tally:
     """Score both arms under every aggregator on the splits of one chunk."""
     group = group_of(votes, spec)
 
     def arms(split: Split) -> Arms:
         return _arms(group.prepared.ballots, _members(group, spec, split), spec, split)
 
-    return tally_of(group.prepared, spec.settings, chunk, arms)
+    return common.tally_of(group.prepared, spec.settings, chunk, arms)
 
 
 def _members(group: Group, spec: GroupChangeSpec, split: Split) -> Bools:
@@ -257,13 +253,13 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
     totals, prepared = partial, group.prepared
     empty = spec.by == "filter" and not group.members.any()
     notes = ["On all labelled items the filter drops no judge."] if empty else []
-    notes += replaced_fits((spec.calibrator,), totals)
+    notes += common.replaced_fits((spec.calibrator,), totals)
     # From a single split there are no intervals, and nothing is decided.
     n = len(spec.aggregators)
     items, splits = totals.nll()
     differences = items[n:] - items[:n]
     estimated = Estimator.of(totals, prepared.ballots.units)
-    extra = one_more_error(items, estimated.units) * errs_rarely(prepared)
+    extra = one_more_error(items, estimated.units) * common.errs_rarely(prepared)
     doubt = between(extra[n:], extra[:n])
     gaps = allow_difference(estimated(differences, splits[:, n:] - splits[:, :n]), doubt)
     nll = Interval.of(allow_level(estimated(items, splits), extra)).clip(*RANGES["nll"])
@@ -281,7 +277,7 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
         p=gaps.p,
         verdicts=tuple(verdicts(delta, MARGIN * nll.value[:n], same)),
         planned_splits=rounds(spec),
-        warnings=run_warnings(prepared, totals, *notes, allowed=True),
+        warnings=common.run_warnings(prepared, totals, *notes, allowed=True),
     )
 
 
@@ -290,12 +286,12 @@ def rounds(spec: GroupChangeSpec) -> int:
     return min(spec.settings.most_splits, CHANGED_SPLITS)
 
 
-GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
+GROUP_CHANGE: contract.Study[GroupChangeSpec, Tally, GroupChange] = contract.Study(
     name="group_change",
     title="With and without some judges",
     question="What does a group of judges add?",
     run_chunk=run_chunk,
     merge=merge,
     rounds=rounds,
-    settled=steady(merge, lambda change: [(change.delta, MARGIN * change.nll_with.value)]),
+    settled=contract.steady(merge, lambda change: [(change.delta, MARGIN * change.nll_with.value)]),
 )

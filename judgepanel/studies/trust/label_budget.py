@@ -39,19 +39,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels import aggregation, calibration, evaluation, prefixes
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import SplitScores, evaluate_each
-from judgepanel.kernels.prefixes import Ranking
 from judgepanel.scoring import descriptive, inference
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Sides, Split, n_share, nested_rows
-from judgepanel.studies import results
+from judgepanel.studies import codec, common, contract, results
 from judgepanel.studies.accumulate import RANGES, Arms, Bits, Tally, packed, tally, unpacked
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import not_fitted, run_warnings, splits_of
-from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
 from judgepanel.studies.options import check_count, check_panels, check_share, option, valid
 from judgepanel.studies.panel import recommended
 from judgepanel.votes import InputError, VoteMatrix
@@ -70,7 +64,7 @@ class Planned:
     left_out: tuple[str, ...]
 
 
-def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
+def planned(prepared: contract.Prepared, spec: LabelBudgetSpec) -> Planned:
     """Return the budgets that these votes allow; the last is always the whole calibration half."""
     fraction = spec.settings.fraction
     half = max(2, n_share(prepared.ballots.n_items, fraction))
@@ -95,7 +89,7 @@ def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
     return Planned(np.array(sorted(sizes), dtype=np.int64), tuple(left_out))
 
 
-def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> Planned:
+def planned_shares(prepared: contract.Prepared, shares: tuple[float, ...]) -> Planned:
     """Return the shares that leave enough labels for the fit, and enough items to score.
 
     Raises
@@ -127,7 +121,7 @@ def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> Planned:
     return Planned(np.array(planned), tuple(left_out))
 
 
-def fewest_labels(prepared: Prepared) -> tuple[int, str]:
+def fewest_labels(prepared: contract.Prepared) -> tuple[int, str]:
     """Return the smallest number of labels for a fit, and the reason."""
     ballots = prepared.ballots
     n_units = len(np.unique(ballots.units))
@@ -156,11 +150,11 @@ class PanelsSpec(recommended.AverageSpec, recommended.BestPanels):
         As for :class:`AverageSpec`; no calibrator, or one given twice; a panel below 1.
     """
 
-    calibrators: tuple[Calibrator, ...] = option(
+    calibrators: tuple[calibration.Calibrator, ...] = option(
         ("beta", "temperature"), "calibrators of both arms (none for average)", once=True
     )
     panels: tuple[int, ...] = option((5,), check=check_panels)
-    ranking: Ranking = option("accuracy")
+    ranking: prefixes.Ranking = option("accuracy")
 
 
 @results.frozen
@@ -239,13 +233,15 @@ class BudgetResult(results.RunResult):
         return recommended.AGAINST_AVERAGE[result] if average else result
 
 
-def panels_of(ballots: Ballots, pieces: list[Split], spec: PanelsSpec) -> list[list[SplitScores]]:
+def panels_of(
+    ballots: Ballots, pieces: list[Split], spec: PanelsSpec
+) -> list[list[evaluation.SplitScores]]:
     """Return scores of the panels of every piece, by budget; all judges come last."""
     ks = spec.sizes(ballots.n_judges)
     if spec.aggregator != recommended.AVERAGE:
-        return [[scores] for scores in evaluate_each(ballots, pieces, ks, spec.recipe)]
+        return [[scores] for scores in evaluation.evaluate_each(ballots, pieces, ks, spec.recipe)]
     seed = spec.settings.seed
-    parts = [evaluate_each(ballots, pieces, ks[:-1], spec.recipe)] if len(ks) > 1 else []
+    parts = [evaluation.evaluate_each(ballots, pieces, ks[:-1], spec.recipe)] if len(ks) > 1 else []
     parts.append([recommended.scored_average(ballots, piece, seed) for piece in pieces])
     return [list(scores) for scores in zip(*parts, strict=True)]
 
@@ -260,10 +256,12 @@ def not_fitted_there(
         )
         for row in replaced.tolist()
     ]
-    return [not_fitted(name, text) for name, text in zip(calibrators, cases, strict=True) if text]
+    return [
+        common.not_fitted(name, text) for name, text in zip(calibrators, cases, strict=True) if text
+    ]
 
 
-def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
+def budget_arms(scored: Sequence[Sequence[evaluation.SplitScores]]) -> Arms:
     """Arms of one split, panels by budgets; budgets vary fastest.
 
     ``scored`` has the panels of every budget, in one or several consecutive parts, the reference
@@ -457,7 +455,7 @@ class LabelBudget(BudgetResult):
         """Labels needed, the joint tests, the fitted curves and the price of more labels."""
         return {
             "needed": [
-                to_plain(results.flat_row(need))
+                codec.to_plain(results.flat_row(need))
                 | results.json_values({"quoted": self.quoted(need)})
                 for need in self.needed
             ],
@@ -636,7 +634,7 @@ class LabelBudgetSpec(PanelsSpec):
     have: int | None = option(
         None, "labels from which the next 100 are priced (default: all labelled)", check=check_have
     )
-    beside: Aggregator | None = option(
+    beside: aggregation.Aggregator | None = option(
         None, "a second aggregator of all judges, compared with the first", noun="aggregator"
     )
 
@@ -661,9 +659,9 @@ class BudgetTally:
     labels: Bits = results.by_split()
 
 
-def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetTally:
+def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: contract.Chunk) -> BudgetTally:
     """Evaluate all budgets on the splits of one chunk."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
     budgets = planned(prepared, spec).values
     labels: list[list[Bits]] = []
@@ -671,7 +669,7 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     def scored() -> Iterator[tuple[Split, Arms]]:
         arms = len(budgets) * len(spec.panel_sizes(ballots.n_judges)) * len(spec.calibrators)
         step = max(1, _CELLS // (arms * ballots.n_items))
-        splits = list(splits_of(prepared, settings, chunk))
+        splits = list(common.splits_of(prepared, settings, chunk))
         for together in (splits[start : start + step] for start in range(0, len(splits), step)):
             parts = [label_sets(split, ballots.units, budgets, settings.seed) for split in together]
             labels.extend([packed(rows, ballots.n_items) for rows in nested] for nested in parts)
@@ -690,13 +688,13 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
 
 def _panels(
     ballots: Ballots, pieces: list[Split], spec: LabelBudgetSpec
-) -> list[list[SplitScores]]:
+) -> list[list[evaluation.SplitScores]]:
     """Scores of every budget: all judges under the second aggregator, then the first's panels."""
     panels = panels_of(ballots, pieces, spec)
     if spec.beside is None:
         return panels
     recipe = replace(spec.recipe, aggregator=spec.beside)
-    whole_panel = evaluate_each(ballots, pieces, np.array([ballots.n_judges]), recipe)
+    whole_panel = evaluation.evaluate_each(ballots, pieces, np.array([ballots.n_judges]), recipe)
     return [[scores, *others] for scores, others in zip(whole_panel, panels, strict=True)]
 
 
@@ -709,7 +707,7 @@ def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints
 
 def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> LabelBudget:
     """Return levels, differences, labels needed and learning curves from the splits so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.scores
     plan = planned(prepared, spec)
     sizes = spec.panel_sizes(ballots.n_judges)
@@ -731,7 +729,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
             totals, units, calibrated, n_calibrators=n_calibrators, n_panels=len(sizes), seed=seed
         ),
         **unread(n_calibrators, len(sizes), labels, ballots.n_items),
-        warnings=run_warnings(prepared, totals, *replaced, first=plan.left_out),
+        warnings=common.run_warnings(prepared, totals, *replaced, first=plan.left_out),
     )
     return read(result, within=spec.within, target=spec.target, have=spec.have)
 
@@ -788,7 +786,7 @@ def budget_estimates(
 
 
 # All splits are run: from 20 of them the labels needed are too few.
-LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(
+LABEL_BUDGET: contract.Study[LabelBudgetSpec, BudgetTally, LabelBudget] = contract.Study(
     name="label_budget",
     title="Label budget",
     question="How many labels do we need?",

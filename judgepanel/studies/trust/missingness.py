@@ -30,13 +30,10 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.clustered import rank_p, share_p, unit_means, unit_sizes
 from judgepanel.scoring.inference import MARGIN, holm
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.accumulate import RANGES, Estimator, Tally, band, verdicts
-from judgepanel.studies.contract import Prepared
+from judgepanel.studies import accumulate, contract, results
 from judgepanel.studies.panel.recommended import AVERAGE, RECOMMENDED
-from judgepanel.studies.results import records_of
 from judgepanel.studies.understand.judge_table import ALPHA
-from judgepanel.votes.checks import Check, Outcome
-from judgepanel.votes.errors import listed, quote_value
+from judgepanel.votes import checks, errors
 
 FEWEST_MISSING = 5
 MOST_LEVELS = 25
@@ -99,7 +96,7 @@ class _Known:
     values: Floats
 
 
-def missingness(prepared: Prepared) -> Missingness:
+def missingness(prepared: contract.Prepared) -> Missingness:
     """Run all tests on the labelled items."""
     ballots = prepared.ballots
     absent = (ballots.votes == 0).astype(np.float64)
@@ -146,7 +143,7 @@ def relative_ease(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> tuple[Flo
 
 
 def _tests(
-    prepared: Prepared, absent: Floats, tested: Ints, known: list[_Known]
+    prepared: contract.Prepared, absent: Floats, tested: Ints, known: list[_Known]
 ) -> list[MissingTest]:
     ballots, units = prepared.ballots, prepared.ballots.units
     total, terms = relative_ease(ballots.votes, ballots.signs)
@@ -216,7 +213,7 @@ def _two_means(missed: Floats, values: Floats, *, share: bool) -> tuple[float, f
     return float(weight @ what / weight.sum()), float(rest @ what / rest.sum())
 
 
-def _known(prepared: Prepared) -> tuple[list[_Known], tuple[str, ...]]:
+def _known(prepared: contract.Prepared) -> tuple[list[_Known], tuple[str, ...]]:
     """Return the variables to test besides difficulty, and those that cannot be tested."""
     votes, units = prepared.oriented.votes, prepared.ballots.units
     known_features: list[_Known] = []
@@ -291,7 +288,7 @@ def can_leave_out(partly: Bools) -> bool:
 
 
 def switch_arms(
-    tally: Tally, units: Ints, aggregators: tuple[str, ...], seed: int
+    tally: accumulate.Tally, units: Ints, aggregators: tuple[str, ...], seed: int
 ) -> tuple[SwitchArm, ...]:
     """Return arms in the order of the aggregators; the first is in use.
 
@@ -300,14 +297,14 @@ def switch_arms(
     """
     n = len(aggregators)
     items, splits = tally.nll()
-    estimated = Estimator.of(tally, units)
+    estimated = accumulate.Estimator.of(tally, units)
     value, splits_of = items.mean(axis=1), splits[:, :n]
-    nll = Interval.of(estimated(items[:n], splits_of)).clip(*RANGES["nll"])
+    nll = Interval.of(estimated(items[:n], splits_of)).clip(*accumulate.RANGES["nll"])
     start = 0.0 if len(splits) > 1 else np.nan
     switch = Interval.full(n, start)
     if n > 1:
         gaps = estimated(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], joint=True)
-        switch.put(slice(1, None), band(gaps, seed))
+        switch.put(slice(1, None), accumulate.band(gaps, seed))
     switch = replace(switch, value=value[:n] - value[0])
     without, partly = np.full(n, np.nan), Interval.full(n, np.nan)
     decided: Sequence[str] = [""] * n
@@ -317,8 +314,8 @@ def switch_arms(
         partly = replace(Interval.of(gaps), value=without - value[:n])
         if len(splits) > 1:
             same = (partly.lo == 0.0) & (partly.hi == 0.0)
-            decided = verdicts(partly, MARGIN * nll.value, same)
-    return records_of(
+            decided = accumulate.verdicts(partly, MARGIN * nll.value, same)
+    return results.records_of(
         SwitchArm,
         aggregator=aggregators,
         nll=nll,
@@ -332,10 +329,10 @@ def switch_arms(
 
 def check_compatibility(
     arms: tuple[SwitchArm, ...], missing: Missingness, partly: tuple[str, ...], *, n_judges: int
-) -> Check:
+) -> checks.Check:
     """Return P3 as a check; ``partly`` are the judges that miss at least 5 % of the items."""
     if n_judges < FEWEST_COMPLETE:
-        return Check(
+        return checks.Check(
             "P3",
             TITLE,
             "not applicable",
@@ -346,7 +343,7 @@ def check_compatibility(
     better = sorted((arm for arm in arms if arm.pays), key=lambda arm: arm.switch.value)
     costs = bool(arms) and arms[0].partly_verdict == "curate"
     known = bool(arms) and np.isfinite(arms[0].nll.lo)
-    outcome: Outcome = "pass"
+    outcome: checks.Outcome = "pass"
     if costs:
         outcome = "fail"
     elif missing.n_related or better or not known:
@@ -366,23 +363,23 @@ def check_compatibility(
     for arm in arms:
         numbers[f"NLL, {spoken(arm.aggregator)}"] = round(float(arm.nll.value), 4)
     advice = _advice(missing, better, costs=costs)
-    return Check("P3", TITLE, outcome, numbers, " ".join(filter(None, sentences)), advice)
+    return checks.Check("P3", TITLE, outcome, numbers, " ".join(filter(None, sentences)), advice)
 
 
 def gap_sentence(test: MissingTest) -> str:
     """Return the result of one test in words; names are quoted."""
     pooled = test.judge == POOLED
-    who = "Votes are missing" if pooled else f"{quote_value(test.judge)} misses"
+    who = "Votes are missing" if pooled else f"{errors.quote_value(test.judge)} misses"
     on = " on" if pooled else ""
     if test.kind == "difficulty":
         return f"{who}{on} {'harder' if test.inside < test.outside else 'easier'} items"
     if test.kind == "number":
         word = "a lower" if test.inside < test.outside else "a higher"
-        return f"{who}{on} items with {word} {quote_value(test.feature)}"
+        return f"{who}{on} items with {word} {errors.quote_value(test.feature)}"
     shares = f"{100 * test.inside:.0f} % against {100 * test.outside:.0f} %"
     where = "where the label is 1"
     if test.kind == "slice":
-        where = f"where {quote_value(test.feature)} is {quote_value(test.level)}"
+        where = f"where {errors.quote_value(test.feature)} is {errors.quote_value(test.level)}"
     more = "more" if test.inside > test.outside else "less"
     return f"{who} {more} often {where} ({shares})"
 
@@ -424,7 +421,7 @@ def _partly_sentence(
             f"{len(partly)} of {n_judges} judges miss 5 % of the items or more, and the other one "
             "alone is not a panel to compare with."
         )
-    who = f"{listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
+    who = f"{errors.listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
     return (
         f"{who}; leaving {'it' if len(partly) == 1 else 'them'} out changes "
         f"{spoken(base.aggregator)} by {_CHANGE.format(*base.partly)}."

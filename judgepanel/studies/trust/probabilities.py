@@ -24,10 +24,8 @@ from typing import Any
 import numpy as np
 
 from judgepanel.arrays import Floats, Ints
-from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels import calibration, prefixes, threads
 from judgepanel.kernels.evaluation import evaluate_split
-from judgepanel.kernels.prefixes import Ranking
-from judgepanel.kernels.threads import SHARED
 from judgepanel.scoring.inference import Estimate, estimate, sampling_variance
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP, item_scores
@@ -285,13 +283,13 @@ class PanelSpec(recommended.AverageSpec):
         As for :class:`AverageSpec`; a panel below 1; a panel size with the average.
     """
 
-    calibrator: Calibrator = option(
+    calibrator: calibration.Calibrator = option(
         "beta", "how the raw score becomes a probability (none for average)"
     )
     panel: int | None = option(
         None, "number of judges in the panel, best first (default: all)", check=check_panels
     )
-    ranking: Ranking = option("accuracy")
+    ranking: prefixes.Ranking = option("accuracy")
 
     def __post_init__(self) -> None:
         recommended.AverageSpec.__post_init__(self)
@@ -365,10 +363,10 @@ def _scored(votes: VoteMatrix, prepared: Prepared, spec: PanelSpec, split: Split
     if spec.aggregator == recommended.AVERAGE:  # It is kept as such.
         return score_split(votes, prepared, spec, split)
     key = replace(spec.shared, settings=spec.settings.of_splits)
-    scored: ScoredSplit | None = SHARED.find(split.number, key, votes.sha256)
+    scored: ScoredSplit | None = threads.SHARED.find(split.number, key, votes.sha256)
     if scored is None:
         scored = score_split(votes, prepared, spec, split)
-        SHARED.keep(split.number, key, scored, scored.logits.nbytes, votes.sha256)
+        threads.SHARED.keep(split.number, key, scored, scored.logits.nbytes, votes.sha256)
     return scored
 
 
@@ -426,7 +424,7 @@ def score_split(
     ballots, settings = prepared.ballots, spec.settings
     if spec.aggregator == recommended.AVERAGE:
         return _of_average(average_on(votes, settings, split))
-    names: tuple[Calibrator, ...] = tuple(dict.fromkeys(("none", spec.calibrator)))
+    names: tuple[calibration.Calibrator, ...] = tuple(dict.fromkeys(("none", spec.calibrator)))
     recipe = recipe_of(settings, spec.aggregator, names, spec.ranking)
     scores = evaluate_split(ballots, split, np.array([spec.size(ballots.n_judges)]), recipe)
     both = np.stack([scores.fitted.logits_of(names[i], slice(0, 1))[0] for i in (0, -1)])

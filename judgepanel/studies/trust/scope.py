@@ -60,13 +60,9 @@ from judgepanel.scoring.descriptive import ALPHA, equivalence
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies import contract
+from judgepanel.studies import codec, common, contract, options, results
 from judgepanel.studies.accumulate import RANGES, Arms, Estimator, Tally, tally
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import first_of, recipe_of, replaced_fits, run_warnings, splits_of
-from judgepanel.studies.options import StudySpec, check_each_once, option
 from judgepanel.studies.panel import recommended
-from judgepanel.studies.results import SplitResult, flat_row, frozen
 from judgepanel.studies.trust import missingness
 from judgepanel.studies.understand.judge_table import (
     GradeOrder,
@@ -299,7 +295,7 @@ def order_sentences(order: GradeOrder, legibility: Legible, names: tuple[str, ..
             for j in np.flatnonzero(judges)
         ]
         if shares:
-            parts.append(f"{start}: {first_of(shares)}")
+            parts.append(f"{start}: {common.first_of(shares)}")
     return " ".join(parts)
 
 
@@ -397,7 +393,7 @@ def _sentences(
             f"{quote_value(names[j])} gives a verdict on {100 * legibility.parsed[j]:.0f} %"
             for j in short
         ]
-        parts.append(first_of(shares))
+        parts.append(common.first_of(shares))
     elif not legibility.sparse:
         parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
     if legibility.tied.any():
@@ -415,7 +411,7 @@ def _sentences(
         for j in below
     ]
     if wrong:
-        parts.append(f"Below chance: {first_of(wrong)}")
+        parts.append(f"Below chance: {common.first_of(wrong)}")
     if not wrong:
         parts.append("No judge is shown to be below chance.")
     return " ".join(parts)
@@ -461,7 +457,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scope(SplitResult):
+class Scope(results.SplitResult):
     """Result of :data:`SCOPE`.
 
     ``checks`` are P0 to P3 in order. ``judges`` name the arrays of P1, (n_judges,): ``parsed`` is
@@ -576,10 +572,10 @@ class Scope(SplitResult):
     def decisions(self) -> dict[str, Any]:
         """Return the checks, the filter and the aggregators."""
         return {
-            "checks": to_plain(self.checks),
+            "checks": codec.to_plain(self.checks),
             "passed": self.counted("pass"),
-            "suggested": to_plain(self.suggested),
-            "switch": to_plain([flat_row(arm, nll="") for arm in self.switch]),
+            "suggested": codec.to_plain(self.suggested),
+            "switch": codec.to_plain([results.flat_row(arm, nll="") for arm in self.switch]),
             "partly_missing": list(self.partly),
             "missing_tests": self.missing.n_tests,
             "missing_related": self.missing.n_related,
@@ -591,7 +587,7 @@ COMPARED_SPLITS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeSpec(StudySpec):
+class ScopeSpec(options.StudySpec):
     """Options of the checks; ``others`` are the alternative aggregators of P3.
 
     Raises
@@ -600,19 +596,19 @@ class ScopeSpec(StudySpec):
         An unknown name, or one given twice; the average under the paper's protocol.
     """
 
-    aggregator: recommended.PanelAggregator = option(
+    aggregator: recommended.PanelAggregator = options.option(
         "one_coin", "the aggregator in use; average: the recommended panel"
     )
-    calibrator: Calibrator = option("beta", "the calibrator of all arms but the average")
-    others: tuple[Aggregator, ...] = option(
+    calibrator: Calibrator = options.option("beta", "the calibrator of all arms but the average")
+    others: tuple[Aggregator, ...] = options.option(
         ("dawid_skene", "joint"), "aggregators to compare it with", noun="aggregator"
     )
 
     def __post_init__(self) -> None:
-        StudySpec.__post_init__(self)
+        options.StudySpec.__post_init__(self)
         recommended.check_panel_aggregators((self.aggregator,), self.settings)
         if self.others:
-            check_each_once("the comparison", "aggregator", AGGREGATORS, self.others)
+            options.check_each_once("the comparison", "aggregator", AGGREGATORS, self.others)
 
     @property
     def compared(self) -> tuple[recommended.PanelAggregator, ...]:
@@ -621,10 +617,10 @@ class ScopeSpec(StudySpec):
 
     def recipe(self, aggregator: Aggregator) -> Recipe:
         """Return how every panel under this aggregator is built."""
-        return recipe_of(self.settings, aggregator, (self.calibrator,), "accuracy")
+        return common.recipe_of(self.settings, aggregator, (self.calibrator,), "accuracy")
 
 
-@frozen
+@results.frozen
 class ScopeTally:
     """Scores of the splits: the curve of all splits, and the compared arms of some."""
 
@@ -637,7 +633,7 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: contract.Chunk) -> Scop
     prepared = contract.prepare(votes, spec.settings)
     ballots, seed = prepared.ballots, spec.settings.seed
     sizes = curve_sizes(ballots.n_judges)
-    splits = list(splits_of(prepared, spec.settings, chunk))
+    splits = list(common.splits_of(prepared, spec.settings, chunk))
     scored = ((split, Arms.of(_curve(ballots, split, sizes, spec))) for split in splits)
     curve = tally(scored, n_items=ballots.n_items, seed=seed)
     chosen = compared_splits(spec.settings.most_splits)
@@ -699,7 +695,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     if drop.all():
         drop = np.zeros_like(drop)
     notes = [*missing.left_out] if (ballots.votes == 0).any() else []
-    notes += replaced_fits((spec.calibrator,), curve)
+    notes += common.replaced_fits((spec.calibrator,), curve)
     return Scope.from_splits(
         prepared,
         spec,
@@ -723,7 +719,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
             Dropped(names[j], drop_reason(legibility, j)) for j in np.flatnonzero(drop).tolist()
         ),
         n_compared=0 if arms is None else len(arms.numbers),
-        warnings=run_warnings(prepared, curve, *notes),
+        warnings=common.run_warnings(prepared, curve, *notes),
     )
 
 

@@ -26,10 +26,7 @@ from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.scoring.conformal import answered, auac_values, ranked
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Tally
-from judgepanel.studies.contract import Study, always, prepare
-from judgepanel.studies.options import option, valid
-from judgepanel.studies.results import by_split, frozen, long_frame, summed
+from judgepanel.studies import accumulate, contract, options, results
 from judgepanel.studies.trust.probabilities import (
     STAGES,
     Evaluations,
@@ -51,7 +48,7 @@ from judgepanel.votes import VoteMatrix
 SHARES = np.arange(1, 21) / 20.0
 
 
-@frozen
+@results.frozen
 class Selective(PanelResult):
     """Result of :data:`SELECTIVE`; the first axis is ``STAGES``, before and after calibration.
 
@@ -92,7 +89,7 @@ class Selective(PanelResult):
         limits = (*self.confidences, *self.shares.tolist())
         by = ["confidence"] * len(self.confidences) + ["share"] * len(self.shares)
         asked = Interval.alone(np.broadcast_to(self.shares, self.curve.shape))
-        return long_frame(
+        return results.long_frame(
             {
                 "stage": np.array(STAGES)[:, None],
                 "aggregator": self.aggregator,
@@ -123,16 +120,18 @@ class SelectiveSpec(PanelSpec):
         As for the panel; a confidence outside [.5, 1).
     """
 
-    confidences: tuple[float, ...] = option(
+    confidences: tuple[float, ...] = options.option(
         (0.6, 0.7, 0.8, 0.9, 0.95, 0.99),
         "answer items with at least this stated confidence",
-        check=valid("a confidence is out of range", lambda limit: 0.5 <= limit < 1.0, "[0.5, 1)"),
+        check=options.valid(
+            "a confidence is out of range", lambda limit: 0.5 <= limit < 1.0, "[0.5, 1)"
+        ),
     )
 
 
 def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
     """Return the curve, its area and the table from the splits so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     of = evaluations(partial, prepared)
     limits = tuple(sorted(set(spec.confidences)))
     # Accuracy of always predicting the majority label of the calibration items.
@@ -234,12 +233,12 @@ def _splits(of: Evaluations) -> list[tuple[int, slice]]:
     ]
 
 
-SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
+SELECTIVE: contract.Study[SelectiveSpec, OutOfSample, Selective] = contract.Study(
     name="selective",
     title="Selective prediction",
     question="What is gained by answering only where the panel is sure?",
     run_chunk=run_chunk,
-    settled=always,
+    settled=contract.always,
     merge=merge,
 )
 
@@ -248,16 +247,16 @@ SURE = 0.9
 _ROUNDING = 1e-9
 
 
-@frozen
+@results.frozen
 class SureSums:
     """Sure decisions of R choices in the splits ``numbers`` (S,), and those of them that are right.
 
     ``items`` uint16 (2, R, N) counts them by item, ``splits`` (S, 2, R) are shares by split.
     """
 
-    numbers: Ints = by_split()
-    splits: Floats = by_split()
-    items: NDArray[np.uint16] = summed()
+    numbers: Ints = results.by_split()
+    splits: Floats = results.by_split()
+    items: NDArray[np.uint16] = results.summed()
 
 
 def sure_decisions(nll: Floats) -> Bools:
@@ -279,7 +278,7 @@ def sure_sums(n_items: int, decided: list[tuple[Split, Bools]]) -> SureSums:
     return SureSums(numbers, np.array([sure.mean(axis=-1) for _, sure in decided]), items)
 
 
-def sure_levels(sums: SureSums, tally: Tally, units: Ints) -> tuple[Interval, Interval]:
+def sure_levels(sums: SureSums, tally: accumulate.Tally, units: Ints) -> tuple[Interval, Interval]:
     """Return the share (R,) of items with a sure decision, and the share of them that is right.
 
     The second is NaN where no decision is sure.

@@ -21,12 +21,9 @@ from judgepanel.kernels.calibration import Calibrator
 from judgepanel.scoring.inference import MARGIN, bonferroni_reach, estimate, holm
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
-from judgepanel.studies import results
+from judgepanel.studies import codec, common, options, results
 from judgepanel.studies.accumulate import METRICS, RANGES, Arms, Tally, only, tally
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import FEW_LABELS, stand_ins
 from judgepanel.studies.contract import Chunk, Deciding, Prepared, Settings, Study, prepare, steady
-from judgepanel.studies.options import option, valid
 from judgepanel.studies.panel.recommended import AverageSpec, all_judges
 from judgepanel.studies.slices import Slices, slices_of
 from judgepanel.votes import InputError, VoteMatrix
@@ -113,7 +110,7 @@ class SliceTransfer(results.RunResult):
         table = away[names].assign(
             labels=own["labels"], nll_own=own["nll"], nll_elsewhere=away["nll"]
         )
-        return {"feature": self.feature, "slices": to_plain(table.to_dict("records"))}
+        return {"feature": self.feature, "slices": codec.to_plain(table.to_dict("records"))}
 
 
 _KEY = 51
@@ -132,12 +129,12 @@ class SliceTransferSpec(AverageSpec):
         As for :class:`AverageSpec`; fewer than 2 quantiles.
     """
 
-    calibrator: Calibrator = option("beta", "the calibrator (none for average)")
-    feature: str | None = option(None, "item feature whose slices are left out")
-    quantiles: int = option(
+    calibrator: Calibrator = options.option("beta", "the calibrator (none for average)")
+    feature: str | None = options.option(None, "item feature whose slices are left out")
+    quantiles: int = options.option(
         4,
         "number of parts into which a numeric feature is divided",
-        check=valid("a numeric feature is cut into 2 parts or more", lambda n: n >= 2),
+        check=options.valid("a numeric feature is cut into 2 parts or more", lambda n: n >= 2),
     )
 
 
@@ -215,8 +212,8 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
     tallies = partial.tallies
     labels = partial.labels / max(partial.n_splits, 1)
     warnings = [*prepared.notices, *slices.left_out]
-    fewest = float(labels[:, 0].min()) if tallies else FEW_LABELS
-    if fewest < FEW_LABELS:
+    fewest = float(labels[:, 0].min()) if tallies else common.FEW_LABELS
+    if fewest < common.FEW_LABELS:
         warnings.append(
             f"The smallest slice gives {fewest:.0f} labels in each split: its intervals are wide."
         )
@@ -231,7 +228,7 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
         n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
         labels=labels,
         **_estimates(tallies, prepared.ballots.units, slices, labels),
-        warnings=(*warnings, *stand_ins((spec.calibrator,), (replaced,), fits)),
+        warnings=(*warnings, *common.stand_ins((spec.calibrator,), (replaced,), fits)),
     )
 
 

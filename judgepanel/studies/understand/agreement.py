@@ -16,10 +16,8 @@ import pandas as pd
 
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.cross_proxies import cross_proxies
-from judgepanel.scoring import descriptive
-from judgepanel.scoring.interval import Interval
-from judgepanel.studies.contract import Chunk, Study, prepare
-from judgepanel.studies.options import StudySpec
+from judgepanel.scoring import descriptive, interval
+from judgepanel.studies import contract, options
 from judgepanel.studies.results import Declared, column, frozen, json_values, long_frame
 from judgepanel.votes import VoteMatrix
 
@@ -28,7 +26,7 @@ PAIR_BLOCKS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementSpec(StudySpec):
+class AgreementSpec(options.StudySpec):
     """No options; the number of splits is not used."""
 
 
@@ -62,14 +60,14 @@ class Agreement(Declared):
     label_1_vote_0: Ints = column("Items with label 1 and vote 0.", "1, voted 0", "whole")
     label_0_vote_1: Ints = column("Items with label 0 and vote 1.", "0, voted 1", "whole")
     label_0_vote_0: Ints = column("Items with label 0 and vote 0.", "0, voted 0", "whole")
-    kappa: Interval = column(
+    kappa: interval.Interval = column(
         "Cohen's kappa of votes and labels; blank if all labels and votes are equal.", "kappa"
     )
-    ac1: Interval = column("Gwet's AC1 of votes and labels.", "AC1")
-    others: Interval = column(
+    ac1: interval.Interval = column("Gwet's AC1 of votes and labels.", "AC1")
+    others: interval.Interval = column(
         "Mean of Cohen's kappa with each other judge.", "kappa, others", name="kappa_others"
     )
-    alpha: Interval
+    alpha: interval.Interval
     doubt: tuple[str, ...]
     doubt_label: Ints
     doubt_probability: Floats
@@ -98,9 +96,9 @@ class Agreement(Declared):
         return json_values({"alpha": self.alpha}) | {"doubts": self.doubts().to_dict("records")}
 
 
-def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
+def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: contract.Chunk) -> Counts:
     """Return all counts; ``chunk`` holds one round."""
-    ballots = prepare(votes, spec.settings).ballots
+    ballots = contract.prepare(votes, spec.settings).ballots
     signs, labels, seed = ballots.votes, ballots.signs, spec.settings.seed
     blocks = descriptive.blocks_of(ballots.units, seed=seed)
     judges = descriptive.pair_counts(signs, labels[:, None], blocks)
@@ -135,7 +133,7 @@ def run_chunk(votes: VoteMatrix, spec: AgreementSpec, chunk: Chunk) -> Counts:
 
 def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
     """Return agreement with intervals, and the labels in doubt."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     given, ballots = prepared.oriented.votes, prepared.ballots
     cells = partial.judges.sum(axis=0).astype(np.int64)
     by_label = descriptive.with_swaps(partial.judges) if ballots.symmetric else partial.judges
@@ -172,7 +170,7 @@ def merge(votes: VoteMatrix, spec: AgreementSpec, partial: Counts) -> Agreement:
     )
 
 
-AGREEMENT: Study[AgreementSpec, Counts, Agreement] = Study(
+AGREEMENT: contract.Study[AgreementSpec, Counts, Agreement] = contract.Study(
     name="agreement",
     title="Agreement",
     question="How much do judges agree with the labels, and with each other?",

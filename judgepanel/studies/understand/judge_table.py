@@ -27,11 +27,9 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
+from judgepanel.kernels import graded, prefixes
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.graded import levels_on
-from judgepanel.kernels.prefixes import FRACTIONS
-from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
-from judgepanel.scoring.inference import holm
+from judgepanel.scoring import clustered, inference
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Prepared
 from judgepanel.studies.results import Declared, column, frozen
@@ -151,7 +149,7 @@ def _curves(prepared: Prepared, judges: Sequence[str]) -> Iterator[GradeCurve]:
     votes, ballots = prepared.oriented.votes, prepared.ballots
     if votes.thresholds is None or ballots.margins is None:
         return
-    levels = levels_on(ballots, np.arange(ballots.n_items))
+    levels = graded.levels_on(ballots, np.arange(ballots.n_items))
     bands = levels.bands(ballots.margins, ballots.n_items)
     for j, judge in enumerate(votes.judges):
         voted = ballots.votes[:, j] != 0
@@ -341,14 +339,14 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
     tied = np.zeros_like(voted)
     if ballots.ties is not None:
         tied = ballots.ties[at].sum(axis=0)
-    counts = unit_counts(right, cast, units)
+    counts = clustered.unit_counts(right, cast, units)
     ones = (votes > 0).sum(axis=0)
     share = np.divide(correct, voted, out=np.full(len(voted), np.nan), where=voted > 0)
     wald = np.sqrt(share * (1.0 - share) / np.maximum(voted, 1))
-    bounds = share_limits(counts) if limits else np.tile([[0.0], [1.0]], len(voted))
+    bounds = clustered.share_limits(counts) if limits else np.tile([[0.0], [1.0]], len(voted))
     order = grade_order(ballots, rows)
-    p = below_half_p(counts)
-    p_below, p_order = np.split(holm(p if order is None else [*p, *order.p]), [len(p)])
+    p = clustered.below_half_p(counts)
+    p_below, p_order = np.split(inference.holm(p if order is None else [*p, *order.p]), [len(p)])
     return Legible(
         n_items=len(votes),
         voted=voted,
@@ -366,7 +364,7 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
 
 def uses_anti_experts(aggregator: str) -> bool:
     """Whether a judge below chance gets a negative weight, and so adds information."""
-    return aggregator not in FRACTIONS
+    return aggregator not in prefixes.FRACTIONS
 
 
 def to_drop(legibility: Legible, aggregator: str) -> Bools:

@@ -22,14 +22,11 @@ from numpy.typing import NDArray
 
 from judgepanel import distributions
 from judgepanel.arrays import Bools, Floats, Ints
-from judgepanel.kernels import redundancy
-from judgepanel.kernels.irt import fit_two_pl
+from judgepanel.kernels import irt, redundancy
 from judgepanel.models.panel import judge_weights
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
-from judgepanel.studies import results
-from judgepanel.studies.contract import Chunk, Prepared, Study, prepare
-from judgepanel.studies.options import StudySpec
+from judgepanel.studies import contract, options, results
 from judgepanel.studies.results import Declared, by_split, column, frozen, scalars, summed
 from judgepanel.studies.understand.judge_table import JudgeTable, families_of, judge_table
 from judgepanel.votes import MISSING, VoteMatrix
@@ -184,7 +181,7 @@ FEW_LABELS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class JudgesSpec(StudySpec):
+class JudgesSpec(options.StudySpec):
     """Options of the study; ``settings.most_splits`` is the number of random halves."""
 
 
@@ -229,15 +226,15 @@ class _Point:
 
 
 @lru_cache(maxsize=2)
-def _point(prepared: Prepared) -> _Point:
+def _point(prepared: contract.Prepared) -> _Point:
     counts = redundancy.error_counts(prepared.ballots.votes, prepared.ballots.signs)
     correlation = redundancy.error_correlation(counts)
     return _Point(correlation, counts.joint, redundancy.clusters(correlation))
 
 
-def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
+def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: contract.Chunk) -> Halves:
     """Correlations and clusters in the halves of one chunk; the last also fits aggregators."""
-    ballots = prepare(votes, spec.settings).ballots
+    ballots = contract.prepare(votes, spec.settings).ballots
     upper = np.triu_indices(ballots.n_judges, 1)
     together = np.zeros(len(upper[0]), dtype=np.int64)
     means, spreads = [], []
@@ -257,7 +254,7 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
         ability = discrimination = Interval.full(ballots.n_judges, np.nan, "")
         converged = True
         if marks.any():
-            fit = fit_two_pl(marks)
+            fit = irt.fit_two_pl(marks)
             voted = fit.n_voted > 0
             ability = Interval(fit.theta, *fit.theta_interval(), unit="").where(voted)
             discrimination = Interval(fit.alpha, *fit.alpha_interval(), unit="").where(voted)
@@ -270,7 +267,7 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
 
 def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
     """Return point values on all labelled items, intervals and stability from the halves so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     point = _point(prepared)
     names = prepared.judges + prepared.oriented.set_aside
     n_voting = int(np.count_nonzero(np.diag(point.joint)))
@@ -308,7 +305,7 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
     )
 
 
-def _alone(votes: VoteMatrix, table: JudgeTable, prepared: Prepared) -> dict[str, Any]:
+def _alone(votes: VoteMatrix, table: JudgeTable, prepared: contract.Prepared) -> dict[str, Any]:
     """Further fields of each judge that do not depend on the others."""
     n = len(table.judges)
     cast, labels = votes.votes[votes.labelled], votes.labels[votes.labelled, None]
@@ -415,7 +412,7 @@ def _map(point: _Point, partial: Halves) -> dict[str, Any]:
 
 
 def _warnings(
-    prepared: Prepared, point: _Point, stability: Floats, fitted: JudgeFits | None
+    prepared: contract.Prepared, point: _Point, stability: Floats, fitted: JudgeFits | None
 ) -> tuple[str, ...]:
     warnings = list(prepared.notices)
     correlation, joint = point.correlation, point.joint
@@ -464,7 +461,7 @@ def _warnings(
 
 
 # All halves are run: their spread is what is measured, and the last one brings the fits.
-JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
+JUDGES: contract.Study[JudgesSpec, Halves, Judges] = contract.Study(
     name="judges",
     title="Who errs together",
     question="Who adds what?",

@@ -17,26 +17,21 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.arrays import Bools, Floats
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels import aggregation, calibration
 from judgepanel.kernels.evaluation import LEARNS, Form, Pipelines, SplitScores, evaluate_grid
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Estimator, Tally, band, grid_estimates
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.common import run_warnings, stand_ins, tally_of
-from judgepanel.studies.contract import Chunk, Deciding, Study, prepare, steady
-from judgepanel.studies.options import StudySpec, option
+from judgepanel.studies import accumulate, codec, common, contract, options
 from judgepanel.studies.results import NllResult, column, frozen, json_values
 from judgepanel.votes import VoteMatrix
 
-GRID_CALIBRATORS = tuple(name for name in CALIBRATORS if name != "beta_clipped")
-SAME_AS_TEMPERATURE: tuple[Calibrator, ...] = ("platt", "beta_free")
+GRID_CALIBRATORS = tuple(name for name in calibration.CALIBRATORS if name != "beta_clipped")
+SAME_AS_TEMPERATURE: tuple[calibration.Calibrator, ...] = ("platt", "beta_free")
 """Calibrators that equal temperature scaling if each item is used with its swap."""
 
 
 @dataclass(frozen=True, slots=True)
-class MethodGridSpec(StudySpec):
+class MethodGridSpec(options.StudySpec):
     """The grid; ``form`` is ``cross_fitted`` or the paper's ``nested`` 70/30.
 
     Raises
@@ -45,13 +40,15 @@ class MethodGridSpec(StudySpec):
         An unknown, missing or duplicate aggregator or calibrator, or an unknown form.
     """
 
-    aggregators: tuple[Aggregator, ...] = option(
-        AGGREGATORS, "aggregators: rows of the grid", once=True
+    aggregators: tuple[aggregation.Aggregator, ...] = options.option(
+        aggregation.AGGREGATORS, "aggregators: rows of the grid", once=True
     )
-    calibrators: tuple[Calibrator, ...] = option(
+    calibrators: tuple[calibration.Calibrator, ...] = options.option(
         GRID_CALIBRATORS, "calibrators: columns of the grid", once=True
     )
-    form: Form = option("cross_fitted", "how labels are divided between aggregator and calibrator")
+    form: Form = options.option(
+        "cross_fitted", "how labels are divided between aggregator and calibrator"
+    )
 
     def pipelines(self, *, symmetric: bool) -> Pipelines:
         """Return the grid for the kernels; methods that coincide under ``symmetric`` occur once."""
@@ -106,33 +103,33 @@ class MethodGrid(NllResult):
         return {
             "best": self._cell(*self.best) | json_values({"nll": self.nll[self.best]}),
             "tied": tied,
-            **dict(zip(names, to_plain(list(self.chosen_nll)), strict=True)),
+            **dict(zip(names, codec.to_plain(list(self.chosen_nll)), strict=True)),
         }
 
     def _cell(self, row: int, column: int) -> dict[str, Any]:
         return {"aggregator": self.aggregators[row], "calibrator": self.calibrators[column]}
 
 
-def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: Chunk) -> Tally:
+def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: contract.Chunk) -> accumulate.Tally:
     """Evaluate the splits of one chunk."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots = prepared.ballots
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
 
-    def arms(split: Split) -> Arms:
+    def arms(split: Split) -> accumulate.Arms:
         return _arms(*evaluate_grid(ballots, split, pipelines))
 
-    return tally_of(prepared, spec.settings, chunk, arms)
+    return common.tally_of(prepared, spec.settings, chunk, arms)
 
 
-def _arms(scores: SplitScores, chosen_on: Floats) -> Arms:
+def _arms(scores: SplitScores, chosen_on: Floats) -> accumulate.Arms:
     """Return every cell as an arm of one choice; calibrators vary slowest."""
     held = list(scores.evaluation.values())
 
     def stacked(field: str) -> Floats:
         return np.concatenate([getattr(item_scores, field) for item_scores in held])[None]
 
-    return Arms.gathered(
+    return accumulate.Arms.gathered(
         stacked,
         chosen_on=chosen_on.reshape(1, -1),
         null_nll=scores.null_nll,
@@ -141,14 +138,14 @@ def _arms(scores: SplitScores, chosen_on: Floats) -> Arms:
     )
 
 
-def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid:
+def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: accumulate.Tally) -> MethodGrid:
     """Return intervals, ties and the choice from the splits so far."""
-    prepared = prepare(votes, spec.settings)
+    prepared = contract.prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
     shape = (len(pipelines.calibrators), len(pipelines.aggregators))
-    estimated = Estimator.of(totals, ballots.units)
-    levels = grid_estimates(totals, estimated)
+    estimated = accumulate.Estimator.of(totals, ballots.units)
+    levels = accumulate.grid_estimates(totals, estimated)
     cells: dict[str, Any] = {
         metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()
     }
@@ -159,7 +156,7 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     nll, split_nll = totals.nll()
     delta = nll - nll[best]
     interval = estimated(delta, split_nll - split_nll[:, [best]], joint=True)
-    delta = band(interval, spec.settings.seed).reshape(*shape).transposed()
+    delta = accumulate.band(interval, spec.settings.seed).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
     notes = []
     if spec.form == "nested":
@@ -168,7 +165,7 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
             "fit the aggregator and the rest the calibrator."
         )
     fits = len(totals.numbers) * len(pipelines.aggregators)
-    notes += stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits)
+    notes += common.stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits)
     return MethodGrid.from_splits(
         prepared,
         spec,
@@ -182,21 +179,21 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         chosen_nll=levels["nll"][0, -1],
         chosen_share=share.reshape(shape).T,
         constant_nll=totals.constant_nll.mean(axis=0)[0],
-        warnings=run_warnings(prepared, totals, *notes),
+        warnings=common.run_warnings(prepared, totals, *notes),
     )
 
 
-def _deciding(grid: MethodGrid) -> Deciding:
+def _deciding(grid: MethodGrid) -> contract.Deciding:
     """Whether the lowest NLL beats the base rate; ties with it are hindsight and only narrow."""
     return [(-grid.nll[grid.best], grid.null_nll), (grid.delta, np.inf)]
 
 
-METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
+METHOD_GRID: contract.Study[MethodGridSpec, accumulate.Tally, MethodGrid] = contract.Study(
     name="method_grid",
     title="Method grid",
     question="Which aggregator and calibrator?",
     run_chunk=run_chunk,
     merge=merge,
     chunk=2,
-    settled=steady(merge, _deciding),
+    settled=contract.steady(merge, _deciding),
 )

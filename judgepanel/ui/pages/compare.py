@@ -8,10 +8,8 @@ import streamlit as st
 
 from judgepanel.decision.lean import CARD_NAMES
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.present.blocks import Table
-from judgepanel.present.decide.panel_curve import curve_answer
-from judgepanel.present.decide.recommend import recommendation_sentence
-from judgepanel.present.pages import CURVE_PAGE
+from judgepanel.present import blocks, pages
+from judgepanel.present.decide import panel_curve, recommend
 from judgepanel.present.study import OFFERED
 from judgepanel.service.basics import NotFound
 from judgepanel.service.workspace import Analysis
@@ -85,7 +83,7 @@ def _compared(before: PageContext, after: PageContext) -> None:
     if "pair" in steps:
         study, host, spec, _ = steps["pair"]
         how(_HOW, command_of(host, study.name, spec))
-    next_step(CURVE_PAGE.file, "the panel curve of the second analysis", after.analysis)
+    next_step(pages.CURVE_PAGE.file, "the panel curve of the second analysis", after.analysis)
     _back(before)
     # Last, since refused work ends the page.
     with work:
@@ -143,7 +141,7 @@ def _results(content: dict[str, Any]) -> None:
     results = [(which, panel) for which, panel in panels if panel is not None]
     if not results:
         return
-    table(Table(result_table(results)), key="compared")
+    table(blocks.Table(result_table(results)), key="compared")
     caption(
         "The NLL of a recommendation includes its selection bias. Each interval is for one "
         "analysis; whether two of them overlap is not a test."
@@ -175,10 +173,10 @@ def _words(which: str, context: PageContext, content: dict[str, Any]) -> None:
     if context.analysis.settings.protocol != "honest":
         section_answer("No panel is recommended under the paper's protocol.")
     if curve is not None:
-        section_answer(f"Panel curve: {curve_answer(curve, OFFERED[0])}")
+        section_answer(f"Panel curve: {panel_curve.curve_answer(curve, OFFERED[0])}")
     if panel is not None:
         card = CARD_NAMES[context.analysis.prefer]
-        section_answer(f"Panel in use ({card}): {recommendation_sentence(panel)}")
+        section_answer(f"Panel in use ({card}): {recommend.recommendation_sentence(panel)}")
 
 
 def _data_table(rows: list[tuple[str, str, str]]) -> None:

@@ -15,23 +15,18 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.pages import CONFIDENCE_PAGE
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import Pipeline, described_table, pipeline_of
-from judgepanel.present.trust import reliability
-from judgepanel.present.trust.certainty import ConformalView, ItemsView, item_table
-from judgepanel.studies.accumulate import arm_name
-from judgepanel.studies.contract import Spec, grouped_votes
+from judgepanel.present.trust import certainty, reliability
+from judgepanel.studies import accumulate, contract
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.conformal import CONFORMAL, Conformal, ConformalSpec
 from judgepanel.studies.trust.items import ITEMS, Items, ItemsSpec, StratumGrouping
 from judgepanel.studies.trust.probabilities import known_splits
 from judgepanel.studies.trust.reliability import ECE_BINS, RELIABILITY, Reliability, ReliabilitySpec
 from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
-from judgepanel.ui import pipeline, render
+from judgepanel.ui import pipeline, render, work
 from judgepanel.ui.frame import PageContext, begins_with, menu_page
-from judgepanel.ui.work import stored_result
 from judgepanel.votes import MISSING
-from judgepanel.words.sentences import CALIBRATOR_NAMES
-from judgepanel.words.tables import text
-from judgepanel.words.text import counted, in_html, percent, plain
+from judgepanel.words import sentences, tables, text
 
 _PANELS = (0, 3, 5, 10)
 OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "auto", "none")
@@ -60,7 +55,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         pipeline.recommend_below(context)
     elif render.show_study(entry, context, spec, view, **drawn):
         below = partial(_single_items, context)
-        sections: dict[str, tuple[Spec, Any, dict[str, Any]]] = {
+        sections: dict[str, tuple[contract.Spec, Any, dict[str, Any]]] = {
             SELECTIVE.name: (SelectiveSpec(**options), None, {}),
             CONFORMAL.name: (ConformalSpec(**options, feature=feature), _sets_view, {}),
             ITEMS.name: (ItemsSpec(**options, feature=feature), _strata_view, {"below": below}),
@@ -81,9 +76,9 @@ def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | No
     """Reliability from the splits of a running recommendation, which are not computed twice."""
     if spec.aggregator != AVERAGE or not pipeline.is_refining(context):
         return None
-    if stored_result(RELIABILITY, context, spec) is not None:
+    if work.stored_result(RELIABILITY, context, spec) is not None:
         return None
-    votes, settings = grouped_votes(context.votes, spec.settings), spec.settings
+    votes, settings = contract.grouped_votes(context.votes, spec.settings), spec.settings
     splits = known_splits(votes, settings, range(settings.most_splits))
     return None if splits is None else RELIABILITY.merge(votes, spec, splits)
 
@@ -118,7 +113,7 @@ def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | No
         offered,
         default=default if default in offered else 0,
         key="panel",
-        format_func=lambda k: arm_name(k) if k else "all",
+        format_func=lambda k: accumulate.arm_name(k) if k else "all",
         help="All judges, or the best ones, ranked on the calibration items of every split.",
     )
     return chosen or None
@@ -133,7 +128,7 @@ def _calibrator_choice(where: DeltaGenerator, default: Calibrator, *, average: b
         index=OFFERED.index(default) if default in OFFERED else 0,
         key="calibrator",
         bind="query-params",
-        format_func=CALIBRATOR_NAMES.__getitem__,
+        format_func=sentences.CALIBRATOR_NAMES.__getitem__,
         help="How the summed votes become a probability, between 'before' and 'after'.",
         disabled=average,
     )
@@ -150,13 +145,13 @@ def _feature_choice(context: PageContext) -> str | None:
         [_NO_FEATURE, *(name for name in names if name != _NO_FEATURE)],
         key="feature",
         bind="query-params",
-        format_func=lambda name: plain(name, 80),
+        format_func=lambda name: text.plain(name, 80),
         help="Sets and figures are then also shown for each of its values.",
     )
     return chosen if chosen in names and chosen != _NO_FEATURE else None
 
 
-def _sets_view(result: Conformal) -> ConformalView:
+def _sets_view(result: Conformal) -> certainty.ConformalView:
     first, second = st.columns(2)
     level = first.segmented_control(
         "Level",
@@ -164,7 +159,7 @@ def _sets_view(result: Conformal) -> ConformalView:
         default=len(result.levels) - 1,
         required=True,
         key="level",
-        format_func=lambda i: percent(result.levels[i]),
+        format_func=lambda i: text.percent(result.levels[i]),
         help="How often a set should contain the true label.",
     )
     grouping = second.segmented_control(
@@ -176,10 +171,10 @@ def _sets_view(result: Conformal) -> ConformalView:
         format_func=lambda name: reliability.GROUPING_NAMES[name],
         help="Difficulty is how much the votes disagree; it uses no label.",
     )
-    return ConformalView(int(level), grouping)
+    return certainty.ConformalView(int(level), grouping)
 
 
-def _strata_view(result: Items) -> ItemsView:
+def _strata_view(result: Items) -> certainty.ItemsView:
     chosen: StratumGrouping = st.segmented_control(
         "Strata by",
         tuple(dict.fromkeys(result.groupings)),
@@ -190,7 +185,7 @@ def _strata_view(result: Items) -> ItemsView:
         help="Difficulty is how much the votes disagree; it uses no label. 'Judges that erred' "
         "only describes, since it uses the item's own label.",
     )
-    return ItemsView(chosen, listed=False)
+    return certainty.ItemsView(chosen, listed=False)
 
 
 def _single_items(context: PageContext, result: Items) -> None:
@@ -201,14 +196,14 @@ def _single_items(context: PageContext, result: Items) -> None:
     if not len(rows):
         st.caption("There are none: no item was held out yet, or all votes are alike.")
         return
-    items = Table(item_table(result, rows), height=320)
+    items = Table(certainty.item_table(result, rows), height=320)
     render.table(described_table(ITEMS, items), key="items")
     position = second.selectbox(
         "Item",
         range(len(rows)),
         # A key for each list; otherwise the box would keep its position in the previous list.
         key=f"item-{_LISTS.index(which)}" + f"-{result.n_splits}" * result.partial,
-        format_func=lambda i: f"{i + 1}. {plain(result.item_ids[int(rows[i])], 60) or 'item'}",
+        format_func=lambda i: f"{i + 1}. {text.plain(result.item_ids[int(rows[i])], 60) or 'item'}",
         help="Its votes, judge by judge, are shown below.",
     )
     _votes_of(context, result, int(rows[min(int(position), len(rows) - 1)]))
@@ -218,13 +213,13 @@ def _votes_of(context: PageContext, result: Items, i: int) -> None:
     """Draw one item: its probability, then every judge's vote, those against the label first."""
     label = int(result.labels[i])
     features = "".join(
-        f" {in_html(name, 60)}: {in_html(values[i], 120)}."
+        f" {text.in_html(name, 60)}: {text.in_html(values[i], 120)}."
         for name, values in zip(result.features, result.feature_values, strict=True)
     )
     st.html(
-        f'<p class="jp-note"><b>{in_html(result.item_ids[i], 120)}</b>: label {label}, '
-        f"probability of label 1: {percent(float(result.p.value[i]))}. "
-        f"{counted(int(result.for_1[i]), 'vote')} for 1, {result.for_0[i]:,} for 0; "
+        f'<p class="jp-note"><b>{text.in_html(result.item_ids[i], 120)}</b>: label {label}, '
+        f"probability of label 1: {text.percent(float(result.p.value[i]))}. "
+        f"{text.counted(int(result.for_1[i]), 'vote')} for 1, {result.for_0[i]:,} for 0; "
         f"{result.wrong[i]:,} against the label.{features}</p>"
     )
     row = int(np.flatnonzero(context.votes.labelled)[i])
@@ -233,9 +228,9 @@ def _votes_of(context: PageContext, result: Items, i: int) -> None:
     columns = [j for j, name in enumerate(context.votes.judges) if used is None or name in used]
     columns.sort(key=lambda j: (cast[j] == MISSING, cast[j] == label))
     votes = {
-        "judge": text([plain(context.votes.judges[j], 120) for j in columns]),
-        "vote": text(["no vote" if cast[j] == MISSING else str(cast[j]) for j in columns]),
-        "against the label": text(
+        "judge": tables.text([text.plain(context.votes.judges[j], 120) for j in columns]),
+        "vote": tables.text(["no vote" if cast[j] == MISSING else str(cast[j]) for j in columns]),
+        "against the label": tables.text(
             ["" if cast[j] == MISSING else "yes" if cast[j] != label else "no" for j in columns]
         ),
     }

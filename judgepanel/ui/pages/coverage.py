@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from judgepanel.present.blocks import Table
-from judgepanel.present.outputs import parse_levels
-from judgepanel.present.pages import COVERAGE_PAGE
+from judgepanel.present import blocks, outputs, pages
 from judgepanel.studies.understand.judge_table import check_outputs
-from judgepanel.ui.frame import PageContext, answer, menu_page, notes
-from judgepanel.ui.render import chart, check_card, how, inspection_of, table
+from judgepanel.ui import frame, render
 from judgepanel.ui.reporting import download_button
-from judgepanel.votes.errors import documentation
-from judgepanel.votes.table import Coverage, Unread
+from judgepanel.votes import errors, table
 from judgepanel.words.outputs import coverage_sentence, coverage_table
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import counted, csv_name, in_html
@@ -24,16 +20,16 @@ _WORDS = (
     "blocks, code (but not JSON), block quotes and text in quotation marks are left out, so a "
     "verdict that a response tries to plant is not the judge's. A verdict for both sides is a "
     "contradiction and counts as missing, as does a tie: nothing is guessed. Forms and their "
-    f"order: {documentation('transcripts')}."
+    f"order: {errors.documentation('transcripts')}."
 )
 
 
-@menu_page(COVERAGE_PAGE, "This page shows what was read from the judges' outputs.")
-def page(context: PageContext) -> None:
+@frame.menu_page(pages.COVERAGE_PAGE, "This page shows what was read from the judges' outputs.")
+def page(context: frame.PageContext) -> None:
     """Draw what is known about the outputs; an analysis of plain votes has none."""
     coverage = context.analysis.coverage
     if coverage is None:
-        answer("The file holds votes, so there are no outputs to read.", "open")
+        frame.answer("The file holds votes, so there are no outputs to read.", "open")
         st.caption(
             "For a file of judges' outputs (one per row: item, judge, text, order), this page "
             "shows which verdicts were read, and which were not."
@@ -42,28 +38,28 @@ def page(context: PageContext) -> None:
         _draw(context, coverage)
 
 
-def _draw(context: PageContext, coverage: Coverage) -> None:
+def _draw(context: frame.PageContext, coverage: table.Coverage) -> None:
     check = check_outputs(coverage)
-    answer(coverage_sentence(coverage), "keep" if check.outcome == "pass" else "open")
-    notes(coverage.notes)
-    chart(
-        parse_levels(coverage),
+    frame.answer(coverage_sentence(coverage), "keep" if check.outcome == "pass" else "open")
+    frame.notes(coverage.notes)
+    render.chart(
+        outputs.parse_levels(coverage),
         key="levels",
         alt="Share of outputs by the form of the verdict, one bar per judge, the least read first. "
         + coverage_sentence(coverage),
     )
-    check_card(check)
+    render.check_card(check)
     st.header("All judges")
-    table(Table(coverage_table(coverage), height=380), key="coverage")
+    render.table(blocks.Table(coverage_table(coverage), height=380), key="coverage")
     name = csv_name(context.analysis.name, "coverage.csv")
     download_button(
         st.container(), "Download CSV", lambda: csv_text(coverage.frame()), name, key="csv-coverage"
     )
     _examples(coverage)
-    how(_WORDS, inspection_of(context))
+    render.how(_WORDS, render.inspection_of(context))
 
 
-def _examples(coverage: Coverage) -> None:
+def _examples(coverage: table.Coverage) -> None:
     """Draw the stored examples of outputs without a verdict."""
     st.header("Outputs without a verdict")
     if not coverage.unread:
@@ -83,7 +79,7 @@ def _examples(coverage: Coverage) -> None:
 _AT_ONCE = 6
 
 
-def _show_examples(examples: tuple[Unread, ...]) -> None:
+def _show_examples(examples: tuple[table.Unread, ...]) -> None:
     for example in examples:
         st.html(
             f'<p class="jp-note"><b>{in_html(example.judge, 120)}</b> on '

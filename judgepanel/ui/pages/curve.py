@@ -7,10 +7,9 @@ import streamlit as st
 from judgepanel.kernels.aggregation import AGGREGATORS, ANY_AGGREGATORS, cross_fits
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import RANKINGS
+from judgepanel.present import pages, study
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
-from judgepanel.present.pages import CURVE_PAGE
 from judgepanel.present.registry import PRESENTATIONS
-from judgepanel.present.study import Pipeline
 from judgepanel.studies.decide import panel_curve
 from judgepanel.ui import pipeline
 from judgepanel.ui.frame import PageContext, menu_page
@@ -23,7 +22,7 @@ _TONES = {
 }
 
 
-@menu_page(CURVE_PAGE, "This page compares all judges with the most accurate few.")
+@menu_page(pages.CURVE_PAGE, "This page compares all judges with the most accurate few.")
 def page(context: PageContext) -> None:
     """Draw the controls and the result as it grows; then the recommendation is computed."""
     entry = PRESENTATIONS[panel_curve.PANEL_CURVE.name]
@@ -51,11 +50,11 @@ def page(context: PageContext) -> None:
 
     if show_study(entry, context, spec, view, caveats=caveats, banner=banner, quiet=True):
         pipeline.recommend_below(context)
-        show_closed(context, CURVE_PAGE, {panel_curve.PANEL_CURVE.name}, caveats=caveats)
+        show_closed(context, pages.CURVE_PAGE, {panel_curve.PANEL_CURVE.name}, caveats=caveats)
 
 
 def _controls(context: PageContext) -> tuple[panel_curve.PanelCurveSpec, Calibrator, str]:
-    default = Pipeline()
+    default = study.Pipeline()
     first, second = st.columns([3, 2])
     third, fourth = st.columns([3, 2])
     about = "Decisions rest on NLL, the mean surprise at the true label. Lower is better."

@@ -11,8 +11,7 @@ from judgepanel.studies.decide import estimate
 from judgepanel.studies.slices import offered_features, usual_feature
 from judgepanel.ui import frame, pipeline, render, reporting, uploads, work
 from judgepanel.votes.texts import ID
-from judgepanel.words.sentences import draw_command
-from judgepanel.words.tables import csv_text
+from judgepanel.words import sentences, tables
 
 _NONE = ""
 _DRAW, _DRAWN_FILE = "Draw items to label (CSV)", "items_to_label.csv"
@@ -66,12 +65,12 @@ def _label_next(context: frame.PageContext, spec: estimate.EstimateSpec) -> None
         seed = context.analysis.settings.seed
         items = estimate.items_to_label(context.votes, spec, result, n, seed=seed)
         texts = None if source is None else uploads.reread_texts(source, items[ID].tolist())
-        return csv_text(estimate.with_texts(items, texts))
+        return tables.csv_text(estimate.with_texts(items, texts))
 
     reporting.download_button(right, _DRAW, drawn, _DRAWN_FILE)
     if source is None:
         analysis, task = context.analysis, context.votes.task
-        command = draw_command(
+        command = sentences.draw_command(
             analysis.file, spec, n, _DRAWN_FILE, task=task, columns=analysis.columns
         )
         with st.expander("Draw them with their texts"):

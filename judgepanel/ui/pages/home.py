@@ -14,9 +14,7 @@ import streamlit as st
 from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL
 from judgepanel.present.pages import OVERVIEW_PAGE
 from judgepanel.service.basics import DatabaseProblem, NotFound, SignInFirst
-from judgepanel.ui.access import AccessProblem
-from judgepanel.ui.frame import problem
-from judgepanel.ui.session import COMPARE, PARAMETER, workspace
+from judgepanel.ui import access, frame, session
 from judgepanel.words.sentences import settings_words
 from judgepanel.words.text import counted, distinct, in_html, markdown, minute, plain
 
@@ -75,7 +73,7 @@ def home() -> bool:
 
     Returns whether there are analyses.
     """
-    analyses = workspace().list()
+    analyses = session.workspace().list()
     outcome()
     if not analyses:
         welcome()
@@ -100,7 +98,7 @@ def outcome() -> None:
         st.html(f'<p class="jp-note" role="status">{in_html(message, 200)}</p>')
     wrong = st.session_state.pop(_WRONG, None)
     if wrong:
-        problem(wrong)
+        frame.problem(wrong)
 
 
 def manage(analysis: Analysis) -> None:
@@ -111,7 +109,7 @@ def manage(analysis: Analysis) -> None:
             st.text_input("Name", value=plain(analysis.name), key=f"name-{analysis.id}")
             refused = st.session_state.pop(_REFUSED, None)
             if refused:
-                problem(refused)
+                frame.problem(refused)
             st.form_submit_button("Rename", on_click=_rename, args=(analysis.id,))
     deleting = st.popover("Delete", key=f"delete-{analysis.id}", on_change="rerun")
     if deleting.open:
@@ -145,9 +143,9 @@ def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
     ]
     if button.button("Compare", key="home-compare", width="stretch"):
         if first is None or other is None or first == other:
-            problem("Choose two different analyses.")
+            frame.problem("Choose two different analyses.")
             return
-        st.query_params[PARAMETER], st.query_params[COMPARE] = first, other
+        st.query_params[session.PARAMETER], st.query_params[session.COMPARE] = first, other
         st.rerun()
 
 
@@ -174,7 +172,7 @@ def _row(analysis: Analysis) -> None:
             st.page_link(
                 OVERVIEW_PAGE.file,
                 label=markdown(analysis.name, LONGEST_NAME) or "(no name)",
-                query_params={PARAMETER: analysis.id},
+                query_params={session.PARAMETER: analysis.id},
             )
             created, words = f"{minute(analysis.created)} UTC", settings_words(analysis.settings)
             parts = (plain(analysis.file, 40), size, created, words)
@@ -186,7 +184,7 @@ def _row(analysis: Analysis) -> None:
 @st.cache_data(max_entries=2000, show_spinner=False)
 def _sizes(sha256: str) -> tuple[int, int]:
     """Numbers of items and judges; cached by content, so that a list reads each file once."""
-    votes = workspace().votes(sha256)
+    votes = session.workspace().votes(sha256)
     return votes.n_items, votes.n_judges
 
 
@@ -199,14 +197,14 @@ def _rename(analysis_id: str) -> None:
     wrong = name_problem(name)
     if wrong:
         st.session_state[_REFUSED] = wrong
-    elif _changed(lambda: workspace().rename(analysis_id, plain(name, LONGEST_NAME))):
+    elif _changed(lambda: session.workspace().rename(analysis_id, plain(name, LONGEST_NAME))):
         st.session_state[f"rename-{analysis_id}"] = False
 
 
 def _delete(analysis_id: str, name: str) -> None:
-    if _changed(lambda: workspace().delete(analysis_id)):
+    if _changed(lambda: session.workspace().delete(analysis_id)):
         st.session_state[_DONE] = f"Deleted: {plain(name)}"
-        if st.query_params.get(PARAMETER) == analysis_id:
+        if st.query_params.get(session.PARAMETER) == analysis_id:
             st.query_params.clear()
 
 
@@ -221,7 +219,7 @@ def _changed(change: Callable[[], object]) -> bool:
         st.session_state[_WRONG] = _GONE
     except DatabaseProblem as error:
         st.session_state[_WRONG] = str(error)
-    except (SignInFirst, AccessProblem):
+    except (SignInFirst, access.AccessProblem):
         return False
     else:
         return True

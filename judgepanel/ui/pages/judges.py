@@ -9,9 +9,7 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.figures.judges import judge_card
-from judgepanel.present.blocks import Table
-from judgepanel.present.outputs import both_orders
-from judgepanel.present.pages import JUDGES_PAGE
+from judgepanel.present import blocks, outputs, pages
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.understand import judges
 from judgepanel.studies.contract import Prepared, prepare
@@ -31,7 +29,7 @@ from judgepanel.words.text import distinct, in_html, percent, plain, share_level
 _NEAREST = 5
 
 
-@menu_page(JUDGES_PAGE, "This page shows which judges repeat each other.")
+@menu_page(pages.JUDGES_PAGE, "This page shows which judges repeat each other.")
 def page(context: PageContext) -> None:
     """Draw the choice of a judge, the result as it grows, then the section that waits for it."""
     entry = PRESENTATIONS[JUDGES.name]
@@ -42,7 +40,7 @@ def page(context: PageContext) -> None:
     opened = (judges.MAP_TITLE, judges.TABLE_TITLE)
     drawn: dict[str, Any] = {"beside": partial(_card, judge=judge), "opened": opened}
     if show_study(entry, context, spec, view, caveats=caveats, banner=_banner, **drawn):
-        show_closed(context, JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
+        show_closed(context, pages.JUDGES_PAGE, {JUDGES.name}, caveats=caveats)
     _grades(prepared, judge)
     _both_orders(context)
 
@@ -61,7 +59,7 @@ def _grades(prepared: Prepared, judge: str) -> None:
         alt = "Right votes by distance from the threshold. "
         chart(judges.grade_figure(curve), key="grades", alt=alt)
         caption(judges.GRADE_NOTE)
-        table(Table(judges.grade_table(curve)), key="grades")
+        table(blocks.Table(judges.grade_table(curve)), key="grades")
 
 
 def _both_orders(context: PageContext) -> None:
@@ -73,7 +71,7 @@ def _both_orders(context: PageContext) -> None:
     st.header("In both orders")
     section_answer(position_sentence(orders))
     chart(
-        both_orders(orders),
+        outputs.both_orders(orders),
         key="orders",
         alt="Share of items with the same verdict in both orders, with intervals, one mark a "
         "judge. " + position_sentence(orders),
@@ -85,7 +83,7 @@ def _both_orders(context: PageContext) -> None:
         "has no vote on the item."
     )
     with st.expander("Every judge in both orders"):
-        table(Table(position_table(orders)), key="orders")
+        table(blocks.Table(position_table(orders)), key="orders")
 
 
 def _choice(context: PageContext) -> str:
@@ -119,7 +117,7 @@ def _card(result: Judges, judge: str) -> None:
     alt = "Where this judge stands among all judges on each scale."
     chart(judge_card(result, judge, AGGREGATOR_NAMES), key="card", alt=alt)
     st.caption("Every tick is a judge, from the lowest to the highest; the dot is this one.")
-    near = Table(_nearest(result, j))
+    near = blocks.Table(_nearest(result, j))
     if near.n_rows:
         with st.expander("Most similar errors"):
             caption("Error correlation, and items in common.")

@@ -8,11 +8,9 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.present.pages import BUDGET_PAGE
+from judgepanel.kernels import aggregation, calibration
+from judgepanel.present import pages, study
 from judgepanel.present.registry import PRESENTATIONS
-from judgepanel.present.study import OFFERED, Pipeline, pipeline_of
 from judgepanel.present.trust import label_budget
 from judgepanel.studies.accumulate import arm_name
 from judgepanel.studies.panel.recommended import AVERAGE, PanelAggregator
@@ -34,7 +32,7 @@ class _Asked:
     """What the controls say; ``spec`` is what runs, and the goals are read from its result."""
 
     spec: LabelBudgetSpec
-    calibrator: Calibrator
+    calibrator: calibration.Calibrator
     panel: int
     have: int | None
     target: float | None
@@ -46,14 +44,14 @@ class _Asked:
         return replace(self.spec, have=self.have, target=self.target, within=self.within)
 
 
-@frame.menu_page(BUDGET_PAGE, "This page shows the NLL against the number of labels.")
+@frame.menu_page(pages.BUDGET_PAGE, "This page shows the NLL against the number of labels.")
 @pipeline.with_recommendation
 def page(context: frame.PageContext, recommendation: Recommendation | None) -> None:
     """Draw the controls, and the curve as it grows."""
     entry = PRESENTATIONS[LABEL_BUDGET.name]
     fold = pipeline.folded("Your labels, a target, another pipeline")
     with fold:
-        asked = _controls(context, pipeline_of(recommendation))
+        asked = _controls(context, study.pipeline_of(recommendation))
     view = label_budget.BudgetView(asked.calibrator, asked.panel)
     caveats = render.Caveats()
     splits = asked.spec.settings.most_splits
@@ -73,10 +71,10 @@ def page(context: frame.PageContext, recommendation: Recommendation | None) -> N
         render.draw_study(entry, context, asked.whole, result, view, **drawn)
 
     if work.show_result(LABEL_BUDGET, context, asked.spec, draw):
-        render.show_closed(context, BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
+        render.show_closed(context, pages.BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
 
 
-def _controls(context: frame.PageContext, default: Pipeline) -> _Asked:
+def _controls(context: frame.PageContext, default: study.Pipeline) -> _Asked:
     first, second, third = st.columns([5, 4, 5])
     aggregator = pipeline.aggregator_control(
         first,
@@ -96,9 +94,9 @@ def _controls(context: frame.PageContext, default: Pipeline) -> _Asked:
         help="The best judges, ranked on the same labels; beside the recommended panel, under "
         "one-coin + temperature.",
     )
-    offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
+    offered = default.calibrator if default.calibrator in study.OFFERED else study.OFFERED[0]
     chosen = pipeline.calibrator_control(third, offered, average=average)
-    calibrator: Calibrator = "none" if average else chosen
+    calibrator: calibration.Calibrator = "none" if average else chosen
     have, target, within, beside = _goals(context, aggregator)
     spec = label_budget.budget_spec(context.analysis.settings, aggregator, panel, beside)
     return _Asked(spec, calibrator, panel, have, target, within)
@@ -106,7 +104,7 @@ def _controls(context: frame.PageContext, default: Pipeline) -> _Asked:
 
 def _goals(
     context: frame.PageContext, aggregator: PanelAggregator
-) -> tuple[int | None, float | None, float, Aggregator | None]:
+) -> tuple[int | None, float | None, float, aggregation.Aggregator | None]:
     """The user's number of labels, target NLL, distance to the plateau, and a second aggregator."""
     labelled = int(context.votes.labelled.sum())
     first, second, third, fourth = st.columns(4)
@@ -136,9 +134,9 @@ def _goals(
     near = third.number_input(
         "Near the plateau (within %)", 1, 50, 5, key="within", bind="query-params", help=about
     )
-    beside: Aggregator | None = fourth.selectbox(
+    beside: aggregation.Aggregator | None = fourth.selectbox(
         "Compare with another aggregator",
-        tuple(name for name in AGGREGATORS if name != aggregator),
+        tuple(name for name in aggregation.AGGREGATORS if name != aggregator),
         index=None,
         key="beside",
         bind="query-params",

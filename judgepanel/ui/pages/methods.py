@@ -11,23 +11,21 @@ from judgepanel.present.pages import METHODS_PAGE
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.understand.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
-from judgepanel.ui.frame import PageContext, menu_page
-from judgepanel.ui.pipeline import folded, known_recommendation, score_control, segmented
-from judgepanel.ui.render import Caveats, show_closed, show_study
+from judgepanel.ui import frame, pipeline, render
 
 _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 
 
-@menu_page(METHODS_PAGE, "This page holds every aggregator and calibrator side by side.")
-def page(context: PageContext) -> None:
+@frame.menu_page(METHODS_PAGE, "This page holds every aggregator and calibrator side by side.")
+def page(context: frame.PageContext) -> None:
     """Draw the grid and its controls."""
     entry = PRESENTATIONS[METHOD_GRID.name]
-    with folded("Other labels or another score"):
+    with pipeline.folded("Other labels or another score"):
         form, metric = _grid_controls()
     spec = MethodGridSpec(settings=context.analysis.settings, form=form)
-    view, caveats = MethodGridView(metric, known_recommendation(context)), Caveats()
-    if show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True):
-        show_closed(context, METHODS_PAGE, {METHOD_GRID.name}, caveats=caveats)
+    view, caveats = MethodGridView(metric, pipeline.known_recommendation(context)), render.Caveats()
+    if render.show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True):
+        render.show_closed(context, METHODS_PAGE, {METHOD_GRID.name}, caveats=caveats)
 
 
 def _banner(result: MethodGrid) -> tuple[str, str]:
@@ -38,7 +36,7 @@ def _banner(result: MethodGrid) -> tuple[str, str]:
 
 def _grid_controls() -> tuple[Any, str]:
     left, right = st.columns(2)
-    form = segmented(
+    form = pipeline.segmented(
         left,
         "Use of labels",
         FORMS,
@@ -49,7 +47,7 @@ def _grid_controls() -> tuple[Any, str]:
         "uses its own. Nested, as in the paper: 70 % of them fit the aggregator, the rest the "
         "calibrator.",
     )
-    metric = score_control(
+    metric = pipeline.score_control(
         right, key="score", help="What the cells show. The winner and ties are always by NLL."
     )
     return form, metric

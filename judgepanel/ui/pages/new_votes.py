@@ -6,20 +6,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgepanel.decision.lean import CARD_NAMES
-from judgepanel.decision.panel_file import load_panel
-from judgepanel.decision.recommend import RECOMMEND, as_asked
+from judgepanel.decision import lean, panel_file, recommend
 from judgepanel.decision.recommend_result import Recommendation, RecommendSpec, shared_run
 from judgepanel.decision.score import Scored, score
-from judgepanel.present.blocks import Table
+from judgepanel.present import blocks, pages
 from judgepanel.present.decide import new_votes
-from judgepanel.present.pages import NEW_VOTES_PAGE
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.scoring.interval import Interval
 from judgepanel.ui import pipeline, render, reporting, session, uploads, work
 from judgepanel.ui.frame import START, PageContext, answer, caption, menu_page, notes, problem
-from judgepanel.ui.pages.recommended_take import panel_text
-from judgepanel.ui.pages.start import VOTES
+from judgepanel.ui.pages import recommended_take, start
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.choices import Choices
 from judgepanel.votes.companions import votes_csv
@@ -31,34 +27,34 @@ _PREVIEW = 200
 
 
 @menu_page(
-    NEW_VOTES_PAGE,
+    pages.NEW_VOTES_PAGE,
     "This page scores new votes with the panel, and says whether its judges have changed.",
 )
 def page(context: PageContext) -> None:
     """Draw the upload and, with new votes, what they say; the panel is computed first."""
-    specs = PRESENTATIONS[RECOMMEND.name].specs(context.votes, context.analysis.settings)
+    specs = PRESENTATIONS[recommend.RECOMMEND.name].specs(context.votes, context.analysis.settings)
     if not specs:
         st.info("Under the paper's protocol there is no panel to score new votes with.")
         return
     prefer = pipeline.segmented(
         st,
         "Panel",
-        tuple(CARD_NAMES),
+        tuple(lean.CARD_NAMES),
         default=context.analysis.prefer,
         key="prefer",
-        format_func=CARD_NAMES.__getitem__,
+        format_func=lean.CARD_NAMES.__getitem__,
         help="The two panels of Overview; others score with their file and the command below.",
     )
     asked = replace(pipeline.panel_in_use(context.analysis), prefer=prefer)
 
     def draw(general: Recommendation) -> None:
-        result = as_asked(context.votes, asked, general)
+        result = recommend.as_asked(context.votes, asked, general)
         if result.partial:
             caption("New votes can be scored when the panel is final.")
         else:
             _new_votes(context, asked, result)
 
-    work.show_result(RECOMMEND, context, shared_run(asked), draw)
+    work.show_result(recommend.RECOMMEND, context, shared_run(asked), draw)
 
 
 def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
@@ -76,7 +72,7 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
         st.code(sentences.score_command("new_votes.csv"), language=None, wrap_lines=True)
         return
     try:
-        panel = load_panel(panel_text(context, spec, result))
+        panel = panel_file.load_panel(recommended_take.panel_text(context, spec, result))
         loaded = uploads.read_uploads(
             upload, choices=Choices(task=context.votes.task, known=panel.known), need_labels=False
         ).read()
@@ -105,7 +101,7 @@ def _say(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str,
     notes((*warnings, *scored.warnings))
     if scored.drift.changes:
         with st.expander("Judges then and now"):
-            render.table(Table(new_votes.drift_table(scored.drift), height=300), key="drift")
+            render.table(blocks.Table(new_votes.drift_table(scored.drift), height=300), key="drift")
 
 
 def _scores(scored: Scored) -> None:
@@ -115,7 +111,7 @@ def _scores(scored: Scored) -> None:
     blank = [name for name in ("set_80", "set_90") if not preview[name].any()]
     preview = preview.drop(columns=blank)
     preview["item_id"] = [text.plain(name, 120) for name in preview["item_id"]]
-    render.table(Table(tables.as_columns(preview), height=260), key="scored")
+    render.table(blocks.Table(tables.as_columns(preview), height=260), key="scored")
     label = f"Download all {len(frame):,} scores (scored.csv)"
     reporting.download_button(st.container(), label, lambda: tables.csv_text(frame), "scored.csv")
 
@@ -138,7 +134,7 @@ def _refit(context: PageContext, upload: uploads.Upload, new: VoteMatrix) -> Non
         return
     name = text.csv_name(context.analysis.name, "joined.csv")
     if st.button("Add these to the votes and start again", key="refit"):
-        uploads.keep_upload(VOTES, uploads.Upload(name, votes_csv(both)))
+        uploads.keep_upload(start.VOTES, uploads.Upload(name, votes_csv(both)))
         st.switch_page(START)
     label = "Download the joined votes (CSV)"
     reporting.download_button(st.container(), label, lambda: votes_csv(both).decode(), name)

@@ -14,13 +14,11 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation, cards_of
 from judgepanel.present import pages as menu
 from judgepanel.present.blocks import Caveat
+from judgepanel.present.decide import panel_curve, recommend
 from judgepanel.present.decide.cards import card_sentence
-from judgepanel.present.decide.panel_curve import PanelCurveView, level_sentence
-from judgepanel.present.decide.recommend import is_doubtful, other_pipeline, recommendation_sentence
 from judgepanel.present.registry import PRESENTATIONS, entries_of
 from judgepanel.present.study import at_a_glance, pipeline_of, study_blocks
-from judgepanel.present.trust.group_change import group_spec
-from judgepanel.present.trust.scope import ScopeView, preliminary_sentence
+from judgepanel.present.trust import group_change, scope
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.decide.panel_curve import PanelCurve, PanelCurveSpec
 from judgepanel.studies.slices import names_systems
@@ -87,8 +85,8 @@ def page(context: PageContext) -> None:
 def _decision(context: PageContext, general: Recommendation) -> None:
     result, analysis = in_use(context, general), context.analysis
     cards = cards_of(result, analysis.price)
-    if is_doubtful(result):
-        answer(so_far(result) + recommendation_sentence(result), "open")
+    if recommend.is_doubtful(result):
+        answer(so_far(result) + recommend.recommendation_sentence(result), "open")
     else:
         card = cards.marked_card if analysis.prefer == "nll" else cards.all[-1]
         answer(so_far(result) + card_sentence(result, card))
@@ -112,21 +110,21 @@ def _card(
     """Draw a page's first answer and figure; return whether its work has ended."""
     entry = entries_of(page)[0]
     link_to(context, page, page.title)
-    other = other_pipeline(spec, pipeline_of(recommendation))
+    other = recommend.other_pipeline(spec, pipeline_of(recommendation))
     quick = entry.name in _QUICK and bool(other)
 
     def draw(result: Any) -> None:
         blocks = study_blocks(entry, result, spec, _view(context, spec, recommendation))
         sentence, figure = at_a_glance(blocks)
         if quick and isinstance(result, Scope):
-            sentence = f"{so_far(result)}{preliminary_sentence(result)}"
+            sentence = f"{so_far(result)}{scope.preliminary_sentence(result)}"
         section_answer(sentence)
         if quick:
             drawn = isinstance(result, Scope) and result.sparse  # P2, as there is no parse rate.
             figure_of = f" Figure: {other}." if drawn else ""
             caption(_QUICK[entry.name].format(other=other, page=page.title) + figure_of)
         elif isinstance(result, PanelCurve) and recommendation is not None:
-            caption(level_sentence(recommendation, result))
+            caption(panel_curve.level_sentence(recommendation, result))
         if figure is not None:
             draw_blocks([small(figure)], key=f"small-{entry.name}")
         caveats = sum(isinstance(block, Caveat) for block in blocks)
@@ -142,11 +140,11 @@ def _view(context: PageContext, spec: Spec, recommendation: Recommendation | Non
     Of Scope, what its filter changes; of the curve, the recommended panel.
     """
     if isinstance(spec, PanelCurveSpec):
-        return PanelCurveView(recommendation=recommendation)
+        return panel_curve.PanelCurveView(recommendation=recommendation)
     if not isinstance(spec, ScopeSpec):
         return None
-    filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
-    return ScopeView(False, True, None, filtered)
+    filtered = stored_result(GROUP_CHANGE, context, group_change.group_spec(spec, "filter"))
+    return scope.ScopeView(False, True, None, filtered)
 
 
 def _read_as(context: PageContext) -> None:

@@ -23,9 +23,8 @@ from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import Pipeline, Presentation
 from judgepanel.present.trust.label_budget import FIRST_PANEL
 from judgepanel.studies.contract import Settings, Spec
+from judgepanel.studies.paper import distortion, narrow_band
 from judgepanel.studies.paper.claim import CLAIM, Claim, ClaimSpec
-from judgepanel.studies.paper.distortion import DISTORTION
-from judgepanel.studies.paper.narrow_band import NARROW_BAND
 from judgepanel.ui import pipeline as controls
 from judgepanel.ui.frame import PageContext, answer, caption, menu_page
 from judgepanel.ui.render import Caveats, closed, draw_blocks, draw_study, show_closed, show_study
@@ -33,8 +32,7 @@ from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result
 from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.simulate import SAMPLES, find_sample, sample_bytes
-from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
-from judgepanel.words.text import percent
+from judgepanel.words import sentences, text
 
 _OWN = "own"
 _FOLDER = "sample_data/"
@@ -70,7 +68,7 @@ def _claim(seen: PageContext, data: claim.DataSet, caveats: Caveats) -> None:
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
 
     def draw(result: Claim) -> None:
-        sentence = so_far(result) + claim.claim_sentence(result)
+        sentence = sentences.so_far(result) + claim.claim_sentence(result)
         prefix = f"Sample '{seen.analysis.name}': " if _is_sample(seen) else ""
         answer(prefix + sentence, claim.tone(result))
         view = claim.ClaimView("steps", data)
@@ -167,7 +165,7 @@ def _calibrators(
         default=[name for name in default if name in offered],
         key=key,
         bind="query-params",
-        format_func=CALIBRATOR_NAMES.__getitem__,
+        format_func=sentences.CALIBRATOR_NAMES.__getitem__,
     )
     return tuple(chosen)
 
@@ -178,7 +176,7 @@ def _shares(seen: PageContext, pipeline: Pipeline, spec: Spec) -> tuple[Spec, Sw
 
 def _bands(seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, NarrowBandView]:
     sizes = tuple(str(size) for size in spec.panel_sizes(seen.votes.n_judges))
-    shares = tuple(percent(share) for share in spec.shares)
+    shares = tuple(text.percent(share) for share in spec.shares)
     left, right = st.columns(2)
     size = controls.segmented(left, "Simulated judges", sizes, default=sizes[-1], key="simulated")
     share = controls.segmented(right, "Pruning keeps the best", shares, key="kept")
@@ -187,8 +185,8 @@ def _bands(seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, Nar
 
 _CONTROLS: Mapping[str, _Controls] = {
     CALIBRATOR_DESIGN.name: _shapes,
-    DISTORTION.name: _distortions,
-    NARROW_BAND.name: _bands,
+    distortion.DISTORTION.name: _distortions,
+    narrow_band.NARROW_BAND.name: _bands,
     FRACTION_SWEEP.name: _shares,
 }
 """By study, the function that draws its controls and returns the spec and the view."""

@@ -38,14 +38,12 @@ from judgepanel.present.pages import NEW_VOTES_PAGE, RECOMMENDED_PAGE
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.service.basics import NotFound, ServerProblem, SignInFirst
 from judgepanel.studies.contract import prepare
-from judgepanel.studies.decide.cost import COST
-from judgepanel.studies.decide.curators import CURATORS_STUDY
+from judgepanel.studies.decide import cost, curators
 from judgepanel.studies.decide.value import VALUE
 from judgepanel.studies.decide.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.panel.curator import known_judges, prices_of
-from judgepanel.ui import render
+from judgepanel.ui import glossary, render
 from judgepanel.ui.frame import PageContext, answer, caption, menu_page, problem, show_errors
-from judgepanel.ui.glossary import with_terms
 from judgepanel.ui.pages import recommended_take as take
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.reporting import download_button
@@ -355,8 +353,8 @@ def _more(
     render.closed("What if", lambda: what_if(context, spec, result), key="what-if")
     for name, draw in {
         VALUE.name: take.value,
-        COST.name: take.costs,
-        CURATORS_STUDY.name: take.curators,
+        cost.COST.name: take.costs,
+        curators.CURATORS_STUDY.name: take.curators,
     }.items():
         title = PRESENTATIONS[name].study.title
         render.closed(title, partial(draw, context, spec, result, caveats), key=name)
@@ -429,8 +427,8 @@ def draw_only_card(result: Recommendation, cards: Cards) -> None:
     """Draw the panel that is Best and Lean where the answer above names its judges."""
     st.html(
         '<p class="jp-text"><span class="jp-badge">Recommended</span> '
-        f"<b>{with_terms(words.sure_words(result, cards.best), 1000)}</b> "
-        f"{with_terms(words.no_smaller_sentence(cards), 1000)}</p>"
+        f"<b>{glossary.with_terms(words.sure_words(result, cards.best), 1000)}</b> "
+        f"{glossary.with_terms(words.no_smaller_sentence(cards), 1000)}</p>"
     )
     _notes([_alone(result, cards)])
 
@@ -441,7 +439,7 @@ def _alone(result: Recommendation, cards: Cards) -> str:
 
 
 def _notes(lines: list[str]) -> None:
-    texts = [f'<p class="jp-note">{with_terms(line, 1000)}</p>' for line in lines if line]
+    texts = [f'<p class="jp-note">{glossary.with_terms(line, 1000)}</p>' for line in lines if line]
     if texts:
         st.html("".join(texts))
 
@@ -452,9 +450,9 @@ def _card(result: Recommendation, cards: Cards, card: Card, unit: str, *, brief:
     use = words.use_words(result, card)
     st.html(
         f'<p class="jp-note"><b>{in_html(title)}</b>: {in_html(meaning)}{badge}</p>'
-        f'<p class="jp-text">{with_terms(words.judges_words(result, card), 1000)}</p>'
-        + f'<p class="jp-text"><b>{with_terms(use, 1000)}</b></p>' * bool(use)
-        + f'<p class="jp-reading">{with_terms(words.price_words(card, unit), 1000)}</p>'
+        f'<p class="jp-text">{glossary.with_terms(words.judges_words(result, card), 1000)}</p>'
+        + f'<p class="jp-text"><b>{glossary.with_terms(use, 1000)}</b></p>' * bool(use)
+        + f'<p class="jp-reading">{glossary.with_terms(words.price_words(card, unit), 1000)}</p>'
         * (not brief)
     )
 

@@ -17,9 +17,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.decision.lean import PRICE, PRICES
-from judgepanel.decision.panel_file import export_panel, panel_json, script
-from judgepanel.decision.recommend import with_absence
+from judgepanel.decision import lean, panel_file, recommend
 from judgepanel.decision.recommend_result import (
     PREFERENCES,
     Preference,
@@ -108,7 +106,7 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
     left, _ = ways.columns([1, 2])
     price = left.select_slider(
         "Largest loss accepted",
-        PRICES,
+        lean.PRICES,
         value=context.analysis.price,
         key="price",
         bind="query-params",
@@ -166,7 +164,7 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
         settings=context.analysis.settings,
         candidates=listed if listed in LISTS else "default",
         prefer=prefer if prefer in offered else "nll",
-        price=price if price in PRICES else PRICE,
+        price=price if price in lean.PRICES else lean.PRICE,
         budget=budget,
         conformal=share,
     )
@@ -303,8 +301,8 @@ def panel_text(
     checks = item_checks(context.votes, group_duplicates=spec.settings.group_duplicates)
     if scope is not None:
         checks += tuple(check for check in scope.checks if check.code != "P0")
-    whole = with_absence(context.votes, spec, result)
-    return panel_json(export_panel(whole, context.votes, spec, checks))
+    whole = recommend.with_absence(context.votes, spec, result)
+    return panel_file.panel_json(panel_file.export_panel(whole, context.votes, spec, checks))
 
 
 def exports(
@@ -324,7 +322,7 @@ def exports(
             analysis.name,
             votes,
             spec,
-            with_absence(votes, spec, result),
+            recommend.with_absence(votes, spec, result),
             command=command,
             worth=None if value is None else (value_spec(spec, result), value),
             statuses=statuses,
@@ -339,7 +337,7 @@ def exports(
     panel = partial(panel_text, context, spec, result, scope)
     files: tuple[tuple[str, Callable[[], str], str, str | None], ...] = (
         ("Download panel.json", panel, "panel.json", None),
-        ("Download Python scorer", script, "score_panel.py", of_scorer),
+        ("Download Python scorer", panel_file.script, "score_panel.py", of_scorer),
         ("Download weights (CSV)", lambda: csv_text(weights_frame(result)), weights, None),
         ("Download report (HTML)", lambda: html_text(report()), page, of_report),
     )

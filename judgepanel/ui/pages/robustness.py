@@ -9,8 +9,7 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import METHODS
+from judgepanel.kernels import calibration, evaluation
 from judgepanel.present.pages import ROBUSTNESS_PAGE
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.study import REFITTED, Pipeline, Presentation, pipeline_of
@@ -21,9 +20,8 @@ from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust.corruption import CORRUPTION, SCENARIOS
 from judgepanel.studies.trust.difficulty_transfer import DIFFICULTY_TRANSFER, DifficultyTransfer
 from judgepanel.studies.trust.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
+from judgepanel.ui import frame, render
 from judgepanel.ui import pipeline as controls
-from judgepanel.ui.frame import PageContext, answer, menu_page
-from judgepanel.ui.render import Caveats, draw_study, show_closed
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.sentences import so_far
 from judgepanel.words.text import capital, plain
@@ -31,11 +29,11 @@ from judgepanel.words.text import capital, plain
 _FEATURE = "slices"
 
 
-@menu_page(
+@frame.menu_page(
     ROBUSTNESS_PAGE, "This page shows how a panel fares on other items and on damaged votes."
 )
 @controls.with_recommendation
-def page(context: PageContext, recommendation: Recommendation | None) -> None:
+def page(context: frame.PageContext, recommendation: Recommendation | None) -> None:
     """Draw the transfer matrix; the other studies are closed until they are opened."""
     entry = PRESENTATIONS[DIFFICULTY_TRANSFER.name]
     fold = controls.folded()
@@ -47,7 +45,7 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
     controls.pipeline_note(
         context, recommendation, spec.aggregator, pipeline.calibrator, fold, splits
     )
-    caveats = Caveats()
+    caveats = render.Caveats()
     drawn: list[DifficultyTransfer] = []
 
     def ask(entry: Presentation) -> tuple[Spec, Any]:
@@ -70,13 +68,13 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
             recommendation if pipeline == pipeline_of(recommendation) else None,
         )
         sentence = finding.sentence if matrix is None else so_far(matrix) + finding.sentence
-        answer(sentence, finding.tone)
+        frame.answer(sentence, finding.tone)
         return sentence
 
     def draw(result: DifficultyTransfer) -> None:
         sentence = banner(result)
         st.header(entry.study.title)
-        draw_study(
+        render.draw_study(
             entry, context, spec, result, view, caveats=caveats, skip=(sentence,), quiet=True
         )
         drawn.append(result)
@@ -85,15 +83,15 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         if not drawn:
             banner(None)
         study_names = {DIFFICULTY_TRANSFER.name}
-        show_closed(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
+        render.show_closed(context, ROBUSTNESS_PAGE, study_names, caveats=caveats, ask=ask)
 
 
-def _calibrator(pipeline: Pipeline) -> Calibrator:
+def _calibrator(pipeline: Pipeline) -> calibration.Calibrator:
     """The calibrator that the page shows; members of the average have their own."""
     return "none" if pipeline.recommended else pipeline.calibrator
 
 
-def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipeline, str]:
+def _transfer_controls(context: frame.PageContext, default: Pipeline) -> tuple[Pipeline, str]:
     """The pipeline of the page, and how its calibrator is transferred."""
     left, middle, right = st.columns([2, 2, 3])
     aggregator = controls.aggregator_control(
@@ -108,11 +106,11 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
         middle, default.calibrator, transfer.CARRIED, average=aggregator == AVERAGE
     )
     if aggregator == AVERAGE:
-        return replace(default, recommended=True), METHODS[0]
+        return replace(default, recommended=True), evaluation.METHODS[0]
     method = controls.segmented(
         right,
         "Transfer method",
-        METHODS,
+        evaluation.METHODS,
         key="method",
         format_func=transfer.METHOD_NAMES.__getitem__,
         help="Plain: one calibrator for all. Stratified: one for clear and one for contested "
@@ -121,18 +119,18 @@ def _transfer_controls(context: PageContext, default: Pipeline) -> tuple[Pipelin
     return Pipeline(aggregator, calibrator), method
 
 
-def _spec(context: PageContext, pipeline: Pipeline, entry: Presentation) -> Spec:
+def _spec(context: frame.PageContext, pipeline: Pipeline, entry: Presentation) -> Spec:
     return entry.under(context.votes, context.analysis.settings, pipeline)[0]
 
 
-def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
+def _slice_spec(context: frame.PageContext, pipeline: Pipeline) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
     if chosen not in controls.features_of(context):
         chosen = transfer.first_feature(context.votes, context.analysis.settings)
     return transfer.slice_spec(context.analysis.settings, pipeline, chosen)
 
 
-def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
+def _slices(context: frame.PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
     names = controls.features_of(context)
     first = transfer.first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
@@ -148,7 +146,7 @@ def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
     return _slice_spec(context, pipeline), None
 
 
-def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionView]:
+def _damage(context: frame.PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionView]:
     scenario = st.selectbox(
         "What goes wrong",
         SCENARIOS,
@@ -161,7 +159,7 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
     return _spec(context, pipeline, PRESENTATIONS[CORRUPTION.name]), CorruptionView(scenario)
 
 
-_CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = {
+_CONTROLS: Mapping[str, Callable[[frame.PageContext, Pipeline], tuple[Spec, Any]]] = {
     SLICE_TRANSFER.name: _slices,
     CORRUPTION.name: _damage,
 }

@@ -8,20 +8,17 @@ from functools import partial
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.blocks import Block, Command, Figure, Paragraph, paragraphs
-from judgepanel.present.pages import SCOPE_PAGE
+from judgepanel.present import blocks, pages, study
 from judgepanel.present.registry import PRESENTATIONS
-from judgepanel.present.study import Pipeline, pipeline_of
 from judgepanel.present.trust import scope
 from judgepanel.present.trust.group_change import group_spec
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.trust import group_change
 from judgepanel.studies.trust.scope import SCOPE, Scope, ScopeSpec
 from judgepanel.ui import pipeline as controls
-from judgepanel.ui import render
+from judgepanel.ui import render, session
 from judgepanel.ui.frame import PageContext, menu_page
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.session import is_reader, open_with
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
 
@@ -35,14 +32,14 @@ _LABELS = {
 }
 
 
-@menu_page(SCOPE_PAGE, "This page checks whether keeping all judges is safe on your votes.")
+@menu_page(pages.SCOPE_PAGE, "This page checks whether keeping all judges is safe on your votes.")
 @controls.with_recommendation
 def page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Draw the checks as they are computed; groups of judges follow when they have ended."""
     entry = PRESENTATIONS[SCOPE.name]
     fold = controls.folded()
     with fold:
-        spec = _controls(context, pipeline_of(recommendation))
+        spec = _controls(context, study.pipeline_of(recommendation))
     caveats = render.Caveats()
     drawn: list[Scope] = []
     filter_spec = group_spec(spec, "filter")
@@ -73,11 +70,11 @@ def page(context: PageContext, recommendation: Recommendation | None) -> None:
         show = partial(groups, context, spec, result, caveats)
         render.closed(render.section_title(changed), show, key=changed.name)
     render.show_closed(
-        context, SCOPE_PAGE, {SCOPE.name, group_change.GROUP_CHANGE.name}, caveats=caveats
+        context, pages.SCOPE_PAGE, {SCOPE.name, group_change.GROUP_CHANGE.name}, caveats=caveats
     )
 
 
-def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
+def _controls(context: PageContext, default: study.Pipeline) -> ScopeSpec:
     left, right = st.columns(2)
     aggregator = controls.aggregator_control(
         left,
@@ -90,9 +87,9 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     calibrator = controls.calibrator_control(
         right, default.calibrator, average=aggregator == AVERAGE
     )
-    pipeline = Pipeline(recommended=True)
+    pipeline = study.Pipeline(recommended=True)
     if aggregator != AVERAGE:
-        pipeline = Pipeline(aggregator, calibrator)
+        pipeline = study.Pipeline(aggregator, calibrator)
     (spec,) = scope.default_specs(context.votes, context.analysis.settings, pipeline)
     return spec
 
@@ -129,8 +126,8 @@ def _cards(
             render.check_card(check, partial(_figures, result, check), evidence, mark)
 
 
-def _drawn(result: Scope, check: Check) -> list[Figure]:
-    return [part for part in scope.check_figures(result, check) if isinstance(part, Figure)]
+def _drawn(result: Scope, check: Check) -> list[blocks.Figure]:
+    return [part for part in scope.check_figures(result, check) if isinstance(part, blocks.Figure)]
 
 
 def _figures(result: Scope, check: Check) -> None:
@@ -143,15 +140,15 @@ def _evidence(
     context: PageContext, result: Scope, recommendation: Recommendation | None, check: Check
 ) -> None:
     """Draw what belongs to a check besides its sentences and its figure."""
-    parts: list[Block] = []
+    parts: list[blocks.Block] = []
     if check.code == "P2":
-        parts += paragraphs(scope.scope_decision(result, recommendation))
+        parts += blocks.paragraphs(scope.scope_decision(result, recommendation))
     figures = scope.check_figures(result, check)
-    parts += [part for part in figures if not isinstance(part, Figure)]
+    parts += [part for part in figures if not isinstance(part, blocks.Figure)]
     render.draw_blocks(parts, key=check.code)
     if check.code == "P0":
-        words = Paragraph("The command for this check only:", quiet=True)
-        render.draw_blocks([words, Command(render.inspection_of(context))], key="P0")
+        words = blocks.Paragraph("The command for this check only:", quiet=True)
+        render.draw_blocks([words, blocks.Command(render.inspection_of(context))], key="P0")
 
 
 def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: render.Caveats) -> None:
@@ -228,5 +225,5 @@ def _apply(context: PageContext, dropped: list[str], label: str, key: str) -> No
     settings = context.analysis.settings
     own = settings.judges or context.votes.judges
     remaining = tuple(judge for judge in own if judge not in set(dropped))
-    if remaining and not is_reader() and st.button(label, key=key):
-        open_with(context.analysis, replace(settings, judges=remaining))
+    if remaining and not session.is_reader() and st.button(label, key=key):
+        session.open_with(context.analysis, replace(settings, judges=remaining))

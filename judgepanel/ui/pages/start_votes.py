@@ -24,8 +24,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.figures.judges import coverage_strip, level_bars
 from judgepanel.intake.answer import Answer, ColumnPreview, Preview, Refusal
-from judgepanel.present.blocks import Table
-from judgepanel.present.pages import COVERAGE_PAGE, OVERVIEW_PAGE
+from judgepanel.present import blocks, pages
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui import frame, render, session
 from judgepanel.ui.pages.home import choose_two, manage, outcome
@@ -470,7 +469,7 @@ def existing(context: frame.PageContext) -> None:
     frame.answer(sentence, "keep" if votes.minority_share > 0 else "open")
     if context.analysis.coverage is not None:
         render.section_answer(coverage_sentence(context.analysis.coverage))
-        frame.link_to(context, COVERAGE_PAGE, "See what was read from the outputs")
+        frame.link_to(context, pages.COVERAGE_PAGE, "See what was read from the outputs")
     order, repeats = checks.item_checks(votes, group_duplicates=settings.group_duplicates)
     frame.notes((*context.analysis.notes, *_notices(votes, settings)))
     left, right = st.columns(2)
@@ -532,7 +531,7 @@ def uploaded(
     if loaded is None and preview.coverage is not None:
         render.section_answer(coverage_sentence(preview.coverage))
         outputs = coverage_table(preview.coverage)
-        draw_table(Table(outputs, "Outputs by judge", height=380), key="outputs")
+        draw_table(blocks.Table(outputs, "Outputs by judge", height=380), key="outputs")
     group = "" if loaded is None else loaded.group
     if group and any(group == column.name for column in preview.columns):
         render.section_answer(f"Judges err alike on items with the same {quote_value(group)}.")
@@ -586,7 +585,7 @@ def _analyse(
         forget_uploads(VOTES, LABELS, JUDGES)
         if not loaded.votes.labelled.all():
             keep_source(analysis.votes_sha256, upload, labels, loaded.choices)
-        st.switch_page(OVERVIEW_PAGE.file, query_params={session.PARAMETER: analysis.id})
+        st.switch_page(pages.OVERVIEW_PAGE.file, query_params={session.PARAMETER: analysis.id})
 
 
 def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
@@ -644,4 +643,4 @@ def _strip(votes: VoteMatrix) -> None:
     alt = "Share of items with a correct, incorrect or missing verdict, one bar per judge."
     render.chart(coverage_strip(judges), key="coverage", alt=alt)
     with st.expander("Table of the judges"):
-        draw_table(Table(render.judge_rows(judges)), key="judges")
+        draw_table(blocks.Table(render.judge_rows(judges)), key="judges")

@@ -15,18 +15,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from judgepanel.votes import cells
-from judgepanel.votes.columns import ORDER_NAMES, SWAPPED, order_of, says_failure
-from judgepanel.votes.errors import EXPORT_AGAIN, InputError, listed
-from judgepanel.votes.matrix import Task
+from judgepanel.votes import cells, columns, errors, matrix, sources
 from judgepanel.votes.records import table_of
-from judgepanel.votes.sources import BUILT_OTHERWISE, Document
 from judgepanel.votes.table import RawTable, Side, vote_of
 
 Row = dict[str, Any]
 
 LABEL_FIELDS = (*cells.LABEL_NAMES, "expected", "human")
-OF_ANOTHER_TASK: Mapping[Task, str] = {
+OF_ANOTHER_TASK: Mapping[matrix.Task, str] = {
     "pairwise": "files that hold no pairs, beside others that do; the task pointwise reads them",
     "pointwise": "files that hold pairs, beside others that do not; the task pairwise reads them",
 }
@@ -72,7 +68,7 @@ class LeftOut(Counter[str]):
         for reason, count in self.most_common():
             files = self.files.get(reason, [])
             limit = FEW if reason == OTHERS else len(files) if most is None else most
-            named = f" ({listed(files, limit, length=_LONGEST_PATH)})" if files else ""
+            named = f" ({errors.listed(files, limit, length=_LONGEST_PATH)})" if files else ""
             if count:
                 sentences.append(f"Left out, {reason}: {count:,}{named}.")
         if self.unreadable:
@@ -92,7 +88,7 @@ class ImportedRows:
 
     rows: list[Row]
     left_out: LeftOut
-    task: Task = "pairwise"
+    task: matrix.Task = "pairwise"
     judges: tuple[str, ...] = ()
 
     def table(self, file: str) -> RawTable:
@@ -109,7 +105,7 @@ class ImportedRows:
         if not self.rows:
             problem = " ".join(("holds no outputs.", *self.left_out.notes())).rstrip(".")
             remedy = "write it as a table with the columns item, judge, verdict and label"
-            raise InputError(problem, None, remedy, file=file)
+            raise errors.InputError(problem, None, remedy, file=file)
         return self.rows
 
 
@@ -190,7 +186,7 @@ def _is_feature(key: str, values: list[Any], n_items: int) -> bool:
 
     Words come back where a field has at most half as many values as items, and at most 50.
     """
-    if key.startswith("_") or key.lower() in (*LABEL_FIELDS, *ORDER_NAMES):
+    if key.startswith("_") or key.lower() in (*LABEL_FIELDS, *columns.ORDER_NAMES):
         return False
     if all(
         isinstance(v, int | float) and not isinstance(v, bool) and math.isfinite(v) for v in values
@@ -217,13 +213,13 @@ def order_in(fields: Mapping[str, Any]) -> str:
     """The order in which the two were shown, as the fields say it; AB where they do not."""
     if "order" in fields:
         return str(fields["order"])
-    word = str(fields.get(SWAPPED, AB))
+    word = str(fields.get(columns.SWAPPED, AB))
     return {"0": "false", "1": "true"}.get(word.strip(), word)
 
 
 def item_label(value: Any, order: str) -> int | None:
     """The label of a pair whose better side *as shown* is known: 1 is the item's first output."""
-    side, way = side_of(value), order_of(order)
+    side, way = side_of(value), columns.order_of(order)
     return None if side is None or way < 0 else vote_of(side, bool(way))
 
 
@@ -362,7 +358,7 @@ def graded(grades: Iterable[Grade], left_out: LeftOut) -> ImportedRows:
     for grade in grades:
         items.setdefault(grade.item, grade)
         own = by_item.setdefault(grade.item, {})
-        failed = grade.why is not None and says_failure(str(grade.why))
+        failed = grade.why is not None and columns.says_failure(str(grade.why))
         left_out["grades of answers that failed"] += failed
         value = None if failed else grade.value
         if (grade.person and alone) or is_label_name(grade.judge):
@@ -421,7 +417,7 @@ class Found:
 
     files: list[tuple[str, list[Any]]]
     left_out: LeftOut
-    task: Task | None
+    task: matrix.Task | None
 
     @property
     def records(self) -> Iterator[Any]:
@@ -449,13 +445,13 @@ def outputs(found: Found) -> ImportedRows:
         double = [str(key[0]) for key in keys if counts[key] > 1]
         found.left_out["rows of items that a judge has twice"] += len(double)
         if double:
-            items = listed(list(dict.fromkeys(double)), 4)
+            items = errors.listed(list(dict.fromkeys(double)), 4)
             found.left_out.sentences.append(f"{file} has these items twice: {items}.")
         rows += [row for row, key in zip(own, keys, strict=True) if counts[key] == 1]
     return ImportedRows(rows, found.left_out)
 
 
-Read = Callable[[Iterator[Row], Document], Iterable[Any]]
+Read = Callable[[Iterator[Row], sources.Document], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,7 +468,7 @@ class Importer:
     title: str
     wanted: str
     endings: tuple[str, ...]
-    fits: Callable[[Document], bool]
+    fits: Callable[[sources.Document], bool]
     together: Callable[[Found], ImportedRows] = votes_in
     read: Read = lambda _records, _document: ()
 
@@ -485,14 +481,14 @@ class Importer:
         """Whether a file may be one of the tool by its path."""
         return path.lower().endswith(self.endings)
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: sources.Document) -> bool:
         """Whether a file is one of the tool by its path and its content, whatever that holds."""
         try:
             return self.may_be(document.path) and self.fits(document)
-        except BUILT_OTHERWISE:
+        except sources.BUILT_OTHERWISE:
             return False
 
-    def records(self, document: Document, left_out: LeftOut) -> list[Any] | None:
+    def records(self, document: sources.Document, left_out: LeftOut) -> list[Any] | None:
         """What is read of a document, None of another tool's.
 
         Raises InputError for one that is not as the tool writes it.
@@ -509,19 +505,19 @@ class Importer:
             if not self.fits(document):
                 return None
             records = list(self.read(numbered(), document))
-        except InputError as error:  # It is a ValueError too.
+        except errors.InputError as error:  # It is a ValueError too.
             raise error.in_file(document.file) from None
-        except BUILT_OTHERWISE:
+        except sources.BUILT_OTHERWISE:
             raise self.damaged(document.file, number) from None
         left_out.update(record for record in records if isinstance(record, str))
         return [record for record in records if not isinstance(record, str)]
 
-    def damaged(self, file: str, row: int | None = None) -> InputError:
+    def damaged(self, file: str, row: int | None = None) -> errors.InputError:
         """The refusal of a file, or of one of its records."""
         problem = "not as such files are written"
         if row is None:
             problem = f"damaged, or not written as {self.title} are"
-        return InputError(problem, self.wanted, EXPORT_AGAIN, file=file, row=row)
+        return errors.InputError(problem, self.wanted, errors.EXPORT_AGAIN, file=file, row=row)
 
 
 IMPORTERS: dict[str, Importer] = {}

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from judgepanel.votes.cells import ID_NAMES
-from judgepanel.votes.columns import ORDER_NAMES
+from judgepanel.votes import cells, columns, sources
 from judgepanel.votes.imports import common
 from judgepanel.votes.imports.common import Found, Grade, ImportedRows, Importer, LeftOut, Row, at
 from judgepanel.votes.records import decoded
-from judgepanel.votes.sources import Document
 
 _ENDED = "samples that ended with an error"
 
@@ -144,7 +142,7 @@ _HEADERS = ("header.json", "_journal/start.json")
 _ATTACHED = "attachment://"
 
 
-def _is_inspect(document: Document) -> bool:
+def _is_inspect(document: sources.Document) -> bool:
     if document.parts is not None:
         return any(header in document.parts.names for header in _HEADERS)
     whole = document.whole
@@ -182,7 +180,7 @@ def _inspect_together(found: Found) -> ImportedRows:
     _is_inspect,
     _inspect_together,
 )
-def _inspect(_records: Iterator[Row], document: Document) -> Iterator[_Log]:
+def _inspect(_records: Iterator[Row], document: sources.Document) -> Iterator[_Log]:
     parts, whole = document.parts, document.whole
     if parts is None:
         samples: Iterable[Row] = whole.get("samples") or []
@@ -295,7 +293,7 @@ _ANSWERS = ("equals", "contains", "icontains", "starts-with")
 _LONGEST_NAME = 60
 
 
-def _is_promptfoo(document: Document) -> bool:
+def _is_promptfoo(document: sources.Document) -> bool:
     if document.lines:
         return document.first.keys() >= {"provider", "vars", "promptIdx"}
     results = at(document.whole, "results.results")
@@ -323,7 +321,7 @@ def _promptfoo_together(found: Found) -> ImportedRows:
     _is_promptfoo,
     _promptfoo_together,
 )
-def _promptfoo(_records: Iterator[Row], document: Document) -> Iterator[_Answer | str]:
+def _promptfoo(_records: Iterator[Row], document: sources.Document) -> Iterator[_Answer | str]:
     results = at(document.whole, "results.results") or [line for _, line in document.lines]
     for number, result in enumerate(results):
         case, response = result.get("testCase") or {}, result.get("response") or {}
@@ -341,7 +339,7 @@ def _promptfoo(_records: Iterator[Row], document: Document) -> Iterator[_Answer 
             checks = case.get("assert") or []
             expected = [check.get("value") for check in checks if check.get("type") in _ANSWERS]
             target = next((side for side in expected if common.side_of(side) is not None), None)
-        about = {key: value for key, value in about.items() if key.lower() not in ID_NAMES}
+        about = {key: value for key, value in about.items() if key.lower() not in cells.ID_NAMES}
         yield _Answer(
             sample=_test(result),
             text=output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
@@ -356,7 +354,7 @@ def _promptfoo(_records: Iterator[Row], document: Document) -> Iterator[_Answer 
 
 def _test(result: Row) -> str:
     """A test by the variable that is called as ids are, else by its place."""
-    known = common.field_in(ID_NAMES, result["vars"])
+    known = common.field_in(cells.ID_NAMES, result["vars"])
     if known is not None:
         return str(known)
     if "testIdx" in result:
@@ -418,7 +416,7 @@ def _openai_together(found: Found) -> ImportedRows:
     lambda d: None not in (at(d.first, "spec.completion_fns"), at(d.first, "spec.eval_name")),
     _openai_together,
 )
-def _openai(records: Iterator[Row], document: Document) -> Iterator[_Log | str]:
+def _openai(records: Iterator[Row], document: sources.Document) -> Iterator[_Log | str]:
     spec = document.first["spec"]
     functions = [str(name) for name in spec["completion_fns"]] or ["unknown"]
     grader = functions[-1] if len(functions) > 1 else str(spec["eval_name"])
@@ -434,7 +432,7 @@ def _openai(records: Iterator[Row], document: Document) -> Iterator[_Log | str]:
     for sample, data in matches if paired else events["metrics"] or matches:
         text = _first(data.get("sampled")) or _first(data.get("picked"))
         target, grades = data["expected"] if paired else None, _verdicts(data, grader)
-        about = {name: data[name] for name in ORDER_NAMES if name in data}
+        about = {name: data[name] for name in columns.ORDER_NAMES if name in data}
         answers.append(_Answer(sample, text, target, functions[0], about=about, grades=grades))
     yield _Log(document.file, tuple(answers))
 
@@ -492,7 +490,7 @@ def _lm_eval_together(found: Found) -> ImportedRows:
     lambda d: {"doc_id", "target", "filtered_resps"} <= d.first.keys(),
     _lm_eval_together,
 )
-def _lm_eval(records: Iterator[Row], document: Document) -> Iterator[_Answer | str]:
+def _lm_eval(records: Iterator[Row], document: sources.Document) -> Iterator[_Answer | str]:
     place = PurePosixPath(document.path)
     for record in records:
         answer, target = record["filtered_resps"], record["target"]

@@ -6,10 +6,9 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from judgepanel.kernels import prefixes
+from judgepanel.kernels import prefixes, threads
 from judgepanel.kernels.aggregation import AGGREGATORS, cross_fits, panel_scores
 from judgepanel.kernels.prefixes import counts, cross_fitted, one_coin_weight, rank
-from judgepanel.kernels.threads import SHARED
 from judgepanel.scoring.splits import Split
 from tests.helpers import make_ballots
 
@@ -183,7 +182,7 @@ def test_panels_that_were_fitted_in_a_split_are_not_fitted_again(aggregator, mon
         np.testing.assert_array_equal(getattr(again, name), values)
     more = panel_scores(ballots, split, np.array([3, 4, 6]), aggregator=aggregator)
     assert fitted == [[3, 4, 6] if together else [4]]
-    SHARED.clear()
+    threads.SHARED.clear()
     alone = panel_scores(ballots, split, np.array([3, 4, 6]), aggregator=aggregator)
     for name in BY_SIZE:
         np.testing.assert_array_equal(getattr(more, name), getattr(alone, name))

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgepanel.kernels import dawid_skene as em
+from judgepanel.kernels import maps, prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.dawid_skene import Rules, dawid_skene, dawid_skene_semi, fit_many
-from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.prefixes import Fit, rank
 from judgepanel.votes import InputError
 from tests.helpers import make_ballots, make_votes, signed
 from tests.kernels.aggregate.dawid_skene_oracle import plain_em
@@ -32,7 +31,7 @@ def alone(votes, **options):
 
 
 def score(ballots, learn, rows, ks, run=dawid_skene):
-    whole = Fit(learn, rows, np.zeros(len(learn), dtype=np.int64))
+    whole = prefixes.Fit(learn, rows, np.zeros(len(learn), dtype=np.int64))
     return run(ballots, [whole], ks, "accuracy")[0]
 
 
@@ -52,8 +51,8 @@ def test_every_step_is_that_of_a_plain_loop(symmetric, smoothing, labelled, step
     )
     assert_allclose(result.pi1[:, 0], pi1, rtol=0, atol=1e-9)
     assert_allclose(result.pi0[:, 0], pi0, rtol=0, atol=1e-9)
-    assert sigmoid(result.prior)[0] == pytest.approx(prior, abs=1e-9)
-    assert_allclose(sigmoid(result.logits(votes)[0]), posterior, rtol=0, atol=1e-9)
+    assert maps.sigmoid(result.prior)[0] == pytest.approx(prior, abs=1e-9)
+    assert_allclose(maps.sigmoid(result.logits(votes)[0]), posterior, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -147,7 +146,7 @@ def test_a_panel_of_a_kernel_is_a_fit_of_its_ranked_judges(run):
     ballots = replace(make_ballots(9, 70, 6), unlabelled=make_ballots(10, 20, 6).votes)
     learn, rest, ks = np.arange(40), np.arange(40, 70), np.array([1, 2, 4, 6])
     result = score(ballots, learn, rest, ks, run)
-    order = rank(ballots, learn)
+    order = prefixes.rank(ballots, learn)
     labels = np.zeros(60, dtype=np.int8)
     if run is dawid_skene_semi:
         labels[:40] = ballots.signs[:40]
@@ -227,7 +226,7 @@ def test_simulated_error_rates_are_found():
     result = alone(votes.astype(np.int8))
     assert_allclose(result.pi1[:, 0], pi1, rtol=0, atol=0.02)
     assert_allclose(result.pi0[:, 0], pi0, rtol=0, atol=0.02)
-    assert sigmoid(result.prior)[0] == pytest.approx(0.3, abs=0.02)
+    assert maps.sigmoid(result.prior)[0] == pytest.approx(0.3, abs=0.02)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregation import panel_scores
+from judgepanel.kernels import aggregation, prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.graded import (
     LEAST,
@@ -16,7 +16,6 @@ from judgepanel.kernels.graded import (
     level_weights,
     levels_on,
 )
-from judgepanel.kernels.prefixes import Fit
 from judgepanel.scoring.splits import split
 from tests.helpers import make_ballots
 
@@ -46,9 +45,9 @@ def test_without_grades_the_bits_are_those_of_votes(name, groups):
     ballots = make_ballots(3, 80, 6, groups=groups)
     one_margin = replace(ballots, margins=0.7 * (ballots.votes != 0))
     drawn = split(ballots.units, 0)
-    wanted = panel_scores(ballots, drawn, KS, aggregator=PLAIN[name])
+    wanted = aggregation.panel_scores(ballots, drawn, KS, aggregator=PLAIN[name])
     for given in (ballots, one_margin):
-        scores = panel_scores(given, drawn, KS, aggregator=name)
+        scores = aggregation.panel_scores(given, drawn, KS, aggregator=name)
         for field in ("order", "calibration", "calibration_empty", "evaluation"):
             assert np.array_equal(getattr(scores, field), getattr(wanted, field))
 
@@ -125,8 +124,8 @@ def test_no_calibration_score_knows_its_own_label(name, groups):
     unit = ballots.units[drawn.calibration[3]]
     signs = np.where(ballots.units == unit, -ballots.signs, ballots.signs)
     own = ballots.units[drawn.calibration] == unit
-    before = panel_scores(ballots, drawn, KS, aggregator=name)
-    after = panel_scores(replace(ballots, signs=signs), drawn, KS, aggregator=name)
+    before = aggregation.panel_scores(ballots, drawn, KS, aggregator=name)
+    after = aggregation.panel_scores(replace(ballots, signs=signs), drawn, KS, aggregator=name)
     tolerance = 0.0 if name == "one_coin_graded" else 1e-9
     changed = np.abs(after.calibration[:, own] - before.calibration[:, own])
     assert changed.max() <= tolerance
@@ -139,8 +138,8 @@ def test_swapping_the_responses_of_items_turns_their_logits(name):
     flip = np.where(np.arange(90) % 3, -1, 1).astype(np.int8)
     swapped = replace(ballots, votes=ballots.votes * flip[:, None], signs=ballots.signs * flip)
     drawn = split(ballots.units, 1)
-    before = panel_scores(ballots, drawn, KS, aggregator=name)
-    after = panel_scores(swapped, drawn, KS, aggregator=name)
+    before = aggregation.panel_scores(ballots, drawn, KS, aggregator=name)
+    after = aggregation.panel_scores(swapped, drawn, KS, aggregator=name)
     turned = before.evaluation * flip[drawn.evaluation]
     np.testing.assert_allclose(after.evaluation, turned, rtol=0, atol=1e-6)
 
@@ -154,15 +153,15 @@ def test_judges_may_come_in_any_order(name):
     )
     moved = replace(ballots, votes=votes, margins=margins)
     drawn = split(ballots.units, 2)
-    before = panel_scores(ballots, drawn, KS[-1:], aggregator=name)
-    after = panel_scores(moved, drawn, KS[-1:], aggregator=name)
+    before = aggregation.panel_scores(ballots, drawn, KS[-1:], aggregator=name)
+    after = aggregation.panel_scores(moved, drawn, KS[-1:], aggregator=name)
     np.testing.assert_allclose(after.evaluation, before.evaluation, rtol=0, atol=1e-6)
 
 
 def test_the_panel_of_all_judges_scores_as_the_kernel_does():
     ballots = with_grades(7)
     rows = all_rows(ballots)
-    fit = Fit(rows, rows, rows % 5)
+    fit = prefixes.Fit(rows, rows, rows % 5)
     (panel,) = graded_panels(ballots, [fit], 6)
     assert panel.weights.shape == (MOST_BANDS, 6)
     ungraded = np.isin(panel.judges, (4, 5))
@@ -182,7 +181,7 @@ def test_grades_that_tell_lower_the_loss_on_new_items(name, seeds):
         ballots = with_grades(seed, 240)
         drawn = split(ballots.units, 0)
         for place, aggregator in enumerate((PLAIN[name], name)):
-            scores = panel_scores(ballots, drawn, KS[-1:], aggregator=aggregator)
+            scores = aggregation.panel_scores(ballots, drawn, KS[-1:], aggregator=aggregator)
             margins = scores.evaluation[0] * ballots.signs[drawn.evaluation]
             losses[place] += np.logaddexp(0.0, -margins).mean()
     assert losses[1] < 0.95 * losses[0]

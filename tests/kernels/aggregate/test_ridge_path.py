@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from judgepanel.kernels import compiled as ridge_steps
-from judgepanel.kernels import ridge
+from judgepanel.kernels import maps, prefixes, ridge
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.compiled import PRODUCT_CELLS, ROWS, add_hessian
 from judgepanel.kernels.joint import (
@@ -20,8 +20,6 @@ from judgepanel.kernels.joint import (
     stacking,
     stacking_monotone,
 )
-from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.prefixes import Fit, rank
 from tests.helpers import make_ballots, softplus
 
 CS = [1e-4, 1e-3, 1e-2, 0.1, 1.0]
@@ -63,7 +61,7 @@ def problem_of(design, prior):
 
 def distance(design, prior, C, theta):
     """How far the margins (B, n) are from the optimum's, by one exact Newton step."""
-    wrong = sigmoid(-design.forward(theta))
+    wrong = maps.sigmoid(-design.forward(theta))
     slope, bend = prior.slopes(theta, C)
     step = design.solve(wrong * (1.0 - wrong), bend, design.backward(wrong) - slope)
     return np.abs(design.forward(step)).max()
@@ -163,7 +161,7 @@ linear_joint = replace(joint_monotone, monotone=False)
 
 def one_fit(ballots):
     rows = np.arange(ballots.n_items)
-    return [Fit(rows, rows[:0], np.zeros(len(rows), dtype=np.int64))]
+    return [prefixes.Fit(rows, rows[:0], np.zeros(len(rows), dtype=np.int64))]
 
 
 def suppressors(seed=0, n_items=120, *, missing=0.0, symmetric=False, groups=0):
@@ -185,7 +183,7 @@ class Objective:
     """The objective and its slope in (weights, tau, level), written down once more."""
 
     def __init__(self, ballots, form, C):
-        self.order = rank(ballots, np.arange(ballots.n_items))
+        self.order = prefixes.rank(ballots, np.arange(ballots.n_items))
         rows = np.arange(ballots.n_items)
         self.f = features(
             ballots, rows, self.order, one_coin=form.one_coin, agreement=False, monotone=True
@@ -287,7 +285,7 @@ def test_where_no_bound_binds_the_panel_is_the_free_one():
 def test_no_vote_counts_against_what_it_says_whoever_else_is_there(form):
     ballots = suppressors(4, n_items=200)
     rows = np.arange(200)
-    fit = Fit(rows, rows[:0], rows % 5)
+    fit = prefixes.Fit(rows, rows[:0], rows % 5)
     (free,) = replace(form, monotone=False).panels(ballots, [fit], 8)
     (panel,) = form.panels(ballots, [fit], 8)
     assert (free.weights < -0.05).any()

@@ -3,15 +3,14 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from judgepanel.kernels.calibration import INPUT_CLIP, LAMBDA_L2
-from judgepanel.kernels.maps import ALPHA, LAMBDA, MAX_SLOPE
+from judgepanel.kernels import calibration, maps
 from tests.helpers import softplus
 
 IDENTITY = np.array([1.0, -1.0, 0.0])
-ELASTIC = (LAMBDA * ALPHA, LAMBDA * (1 - ALPHA))
+ELASTIC = (maps.LAMBDA * maps.ALPHA, maps.LAMBDA * (1 - maps.ALPHA))
 # Of |d|_1 and of |d|^2.
 PENALTY = dict.fromkeys(("temperature", "platt", "beta_free"), (0.0, 0.0))
-PENALTY |= {"beta": ELASTIC, "beta_clipped": ELASTIC, "beta_l2": (0.0, LAMBDA_L2)}
+PENALTY |= {"beta": ELASTIC, "beta_clipped": ELASTIC, "beta_l2": (0.0, calibration.LAMBDA_L2)}
 
 
 def objective(params, name, logits, signs, weights=None):
@@ -31,7 +30,7 @@ def smooth_gradient(params, name, logits, signs, weights=None):
 def _data_and_slope(params, name, logits, signs, weights):
     weights = np.ones(len(logits)) if weights is None else weights
     if name == "beta_clipped":
-        logits = np.clip(logits, -INPUT_CLIP, INPUT_CLIP)
+        logits = np.clip(logits, -calibration.INPUT_CLIP, calibration.INPUT_CLIP)
     basis = np.stack([-softplus(-logits), -softplus(logits), np.ones(len(logits))])
     m = params @ basis
     total = weights.sum()
@@ -43,7 +42,7 @@ def brute_fit(name, logits, signs, weights=None, *, tied=False, free=False):
     """Best parameters (3,) of several starts; ``tied`` demands c = 0 and a = -b."""
     if name == "temperature" or (tied and name != "beta_clipped"):
         # One slope in [0, MAX_SLOPE]; penalised ones are split at the kink a = 1.
-        embed, low, high = np.array([[1.0, -1.0, 0.0]]), [0.0], [MAX_SLOPE]
+        embed, low, high = np.array([[1.0, -1.0, 0.0]]), [0.0], [maps.MAX_SLOPE]
     elif tied:
         embed, low, high = np.array([[1.0, -1.0, 0.0]]), [-np.inf], [np.inf]
     elif name == "platt":

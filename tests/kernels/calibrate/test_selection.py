@@ -5,9 +5,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from judgepanel.kernels import calibration
+from judgepanel.kernels import calibration, maps
 from judgepanel.kernels.calibration import CELLS
-from judgepanel.kernels.maps import LAMBDA
 from judgepanel.votes import InputError
 from tests.helpers import item_nll
 from tests.kernels.calibrate import calibration_oracle
@@ -112,7 +111,7 @@ def test_folds_of_one_number_leave_nothing_to_choose_by(name):
     fitted = calibration.fit((name,), logits[None], signs, fold=np.full(80, 7))[name]
     shape = fitted.shape(0)
     assert shape.kind == ("temperature" if name == "auto" else "beta_cv")
-    assert shape.penalty == (None if name == "auto" else LAMBDA)
+    assert shape.penalty == (None if name == "auto" else maps.LAMBDA)
 
 
 def test_folds_of_unequal_size_are_fitted_as_if_each_were_alone():

@@ -7,8 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from judgepanel.kernels import evaluation, panels
-from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels import calibration, evaluation, panels, prefixes, subsets
 from judgepanel.kernels.evaluation import Recipe, evaluate_each, evaluate_split
 from judgepanel.kernels.joint import joint
 from judgepanel.kernels.panels import (
@@ -20,8 +19,6 @@ from judgepanel.kernels.panels import (
     panels_of,
     sampled_shapley,
 )
-from judgepanel.kernels.prefixes import Fit
-from judgepanel.kernels.subsets import subset_trial
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import Split, fold_of, folds, split
 from judgepanel.studies.contract import Settings, prepare
@@ -149,7 +146,7 @@ def fit_of(ballots):
     one_split = split(ballots.units, 0)
     pieces = folds(ballots.units, one_split.calibration, 5, seed=0, key=(0, 4))
     fold = fold_of(pieces, ballots.n_items)[one_split.calibration]
-    return Fit(one_split.calibration, one_split.evaluation, fold)
+    return prefixes.Fit(one_split.calibration, one_split.evaluation, fold)
 
 
 def joint_world(kind, n_items=120, n_judges=6):
@@ -283,7 +280,7 @@ PAIRS = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
 def shapley_world(aggregator="one_coin", calibrator="temperature", **more):
     ballots = make_ballots(7, 60, K, missing=0.4, **more)
     one_split = split(ballots.units, 2)
-    return ballots, one_split, subset_trial(ballots, one_split, aggregator, calibrator)
+    return ballots, one_split, subsets.subset_trial(ballots, one_split, aggregator, calibrator)
 
 
 def by_coalitions(ballots, entry, players, aggregator, calibrator):
@@ -351,7 +348,7 @@ def test_orders_are_permutations_balanced_by_place():
 def test_a_judge_that_never_votes_is_worth_nothing():
     ballots, entry, _ = shapley_world()
     ballots.votes[:, 3] = 0
-    trial = subset_trial(ballots, entry, "one_coin", "beta")
+    trial = subsets.subset_trial(ballots, entry, "one_coin", "beta")
     sampled = sampled_shapley(trial, JUDGES, balanced_orders(K, 8, np.random.default_rng(0)))
     np.testing.assert_allclose(sampled.items[3], 0.0, atol=1e-9)
     assert sampled.made == 8 * K
@@ -378,7 +375,7 @@ def assert_same(together, alone, names):
         (("none", "temperature", "platt", "beta", "beta_l2", "beta_free", "beta_clipped"), {}),
         (("temperature", "beta"), {"symmetric": True}),
         (("isotonic",), {}),
-        (CALIBRATORS, {}),
+        (calibration.CALIBRATORS, {}),
         (("none",), {}),
     ],
 )

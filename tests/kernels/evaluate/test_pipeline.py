@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from judgepanel.kernels import aggregation
+from judgepanel.kernels import aggregation, maps, prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import fit
 from judgepanel.kernels.evaluation import STEPS, Recipe, _steps, evaluate_pipeline
-from judgepanel.kernels.maps import sigmoid
-from judgepanel.kernels.prefixes import prefix_scores
 from judgepanel.kernels.residual import fit_encoder, fit_residual, rows_of
 from judgepanel.scoring.conformal import LEVELS, nonconformity, set_kinds, threshold
 from judgepanel.scoring.splits import Split, split, subsplit
@@ -37,7 +35,7 @@ def test_the_first_steps_are_those_fitted_one_after_the_other(symmetric, with_fe
     pipeline_scores = evaluate_pipeline(
         ballots, features, drawn, KS, Recipe(calibrators=("temperature",))
     )
-    scores = prefix_scores(ballots, drawn, KS)
+    scores = prefixes.prefix_scores(ballots, drawn, KS)
     signs = ballots.signs[drawn.calibration].astype(float)
     assert_array_equal(pipeline_scores.logits[:, RAW], scores.evaluation)
     own, new = (rows_of(features, rows) for rows in (drawn.calibration, drawn.evaluation))
@@ -79,7 +77,8 @@ def test_sets_are_those_of_the_shown_probability_and_the_slice():
     asked = Split(3, learn, hold)
     logits = _steps(ballots, features, asked, KS, RECIPE, (3, 9, 1))[0][:-1, CALIBRATED]
     p_slice, p = (
-        np.clip(sigmoid(values), 1e-3, 1 - 1e-3) for values in (logits, scores.logits[:, SLICED])
+        np.clip(maps.sigmoid(values), 1e-3, 1 - 1e-3)
+        for values in (logits, scores.logits[:, SLICED])
     )
     labels = (ballots.signs[hold] > 0).astype(int)
     for row, level in enumerate(LEVELS):

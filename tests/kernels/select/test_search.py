@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import lasso_path as reference_path
 
-from judgepanel.kernels import subsets
+from judgepanel.kernels import prefixes, subsets
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.prefixes import Fit, rank
 from tests.helpers import make_ballots
 
 
@@ -212,9 +211,9 @@ def test_wide_panels_have_patterns_too():
 def test_the_kernel_of_tables_ranks_on_learn_rows_alone():
     ballots = make_ballots(7, 60, 6)
     learn, score = np.arange(30), np.arange(30, 60)
-    fit = Fit(learn, score, np.zeros(30, np.int64))
+    fit = prefixes.Fit(learn, score, np.zeros(30, np.int64))
     (result,) = subsets.table_kernel(ballots, [fit], np.array([1, 3]), "accuracy")
-    order = rank(ballots, learn)
+    order = prefixes.rank(ballots, learn)
     np.testing.assert_array_equal(result[1], subsets.table(ballots, learn, score, order[:3]).logits)
     signs = ballots.signs.copy()
     signs[score] *= -1

@@ -9,8 +9,7 @@ import pytest
 from benchmarks.budget_worlds import APART, CURVES, EQUAL, Analyst, check, data_sets
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluation import evaluate_split
-from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring import interval, metrics
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
@@ -260,7 +259,7 @@ def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw
 
 def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
     for levels in (np.full(4, 0.4), np.array([0.30, 0.33, 0.36, 0.39])):
-        flat = replace(result(), nll=Interval.alone(np.tile(levels, (2, 2, 1))))
+        flat = replace(result(), nll=interval.Interval.alone(np.tile(levels, (2, 2, 1))))
         budget = label_budget.read(flat, have=None)
         assert not budget.gain.value.any()
         assert (budget.gain.hi >= 0).all()
@@ -291,7 +290,7 @@ def test_the_recommendation_of_a_budget_sees_its_own_labels_only():
         signs[np.setdiff1d(one_split.calibration, rows)] *= -1  # must not matter
         wiped = replace(ballots, signs=signs)
         average = average_on(wiped, Split(number, rows, one_split.evaluation), SETTINGS.seed)
-        levels.append(item_nll(average.logits, signs[one_split.evaluation]))
+        levels.append(metrics.item_nll(average.logits, signs[one_split.evaluation]))
     wanted = spec(aggregator="average", budgets=(25,))
     means = label_budget.run_chunk(votes(), wanted, Chunk(0, 0, 6)).scores.split_means
     np.testing.assert_allclose(means[:, 0, 0, 2], np.mean(levels, axis=1), rtol=1e-9)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels.calibration import INPUT_CLIP
-from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.metrics import CLIP
-from judgepanel.studies.accumulate import Estimator
+from judgepanel.scoring import interval, metrics
+from judgepanel.studies import accumulate, results
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.paper.claim import (
@@ -24,7 +23,6 @@ from judgepanel.studies.paper.claim import (
     fitted_maps,
     run_chunk,
 )
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.votes import InputError, load_votes
 from tests.helpers import flip_items, larger, make_votes
@@ -129,7 +127,7 @@ def test_the_constant_score_and_the_base_rate_flatter_without_a_judge():
     claim = result()
     paper, honest = claim.row("paper"), claim.row("honest")
     assert claim.constant_nll[paper] == pytest.approx(0.025, abs=0.001)
-    assert claim.null_nll[paper] == pytest.approx(-np.log(1 - CLIP))
+    assert claim.null_nll[paper] == pytest.approx(-np.log(1 - metrics.CLIP))
     assert claim.constant_nll[claim.row("paper_temperature")] == pytest.approx(np.log(2))
     assert claim.constant_nll[honest] > 0.68
     assert claim.null_nll[honest] > 0.68
@@ -187,10 +185,10 @@ def test_only_one_class_coding_flatters_and_its_rows_say_so():
 
 def test_changes_and_differences_have_the_intervals_of_paired_means():
     spec = ClaimSpec(SETTINGS, joint=False)
-    tally = combine(*(run_chunk(votes(), spec, c) for c in CLAIM.plan(spec))).steps
+    tally = results.combine(*(run_chunk(votes(), spec, c) for c in CLAIM.plan(spec))).steps
     claim, items = result(), tally.item_means()[0][0]
     row, before = claim.row("honest_clipped"), claim.row("paper")
-    wanted = Estimator.of(tally, np.arange(120))(
+    wanted = accumulate.Estimator.of(tally, np.arange(120))(
         items[row, :-1] - items[before, :-1],
         tally.split_means[:, 0, row, :-1] - tally.split_means[:, 0, before, :-1],
     )
@@ -273,7 +271,7 @@ def test_one_judge_has_steps_but_no_reversal():
     ],
 )
 def test_the_reversal_needs_both_intervals(raw, calibrated, outcome):
-    before, after = (Interval(*map(np.float64, ends)) for ends in (raw, calibrated))
+    before, after = (interval.Interval(*map(np.float64, ends)) for ends in (raw, calibrated))
     assert Reversal("raw_honest", "honest", 5, before, after).outcome == outcome
 
 

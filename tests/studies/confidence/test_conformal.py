@@ -9,14 +9,13 @@ import pytest
 
 from judgepanel.models.calibrators import SplitConformal
 from judgepanel.scoring.conformal import labels_needed, nonconformity
-from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies import contract, slices
 from judgepanel.studies.runner import run
-from judgepanel.studies.slices import Strata
 from judgepanel.studies.trust.conformal import CONFORMAL, ConformalSpec, sets_within, strata_of
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
-SETTINGS = Settings(splits=6)
+SETTINGS = contract.Settings(splits=6)
 
 
 def votes(seed=1, n=160, **options):
@@ -58,11 +57,11 @@ def test_groups_of_one_grouping_are_all_items_and_average_to_their_coverage():
 
 def test_sets_are_those_of_the_estimator():
     made, spec = votes(), ConformalSpec(SETTINGS)
-    prepared = prepare(made, SETTINGS)
+    prepared = contract.prepare(made, SETTINGS)
     rng = np.random.default_rng(0)
     own, new = rng.random(40), rng.random(30)
     labels = (rng.random(40) < own).astype(int)
-    part = Strata(("label 0", "label 1"), np.append(labels, np.zeros(30, int)))
+    part = slices.Strata(("label 0", "label 1"), np.append(labels, np.zeros(30, int)))
     items = (np.arange(40), np.arange(40, 70))
     within = sets_within(nonconformity(own, labels), new, part, items, 0.9, "class")
     peer = SplitConformal(level=0.9, mondrian="class").fit(own, labels)
@@ -106,7 +105,7 @@ def test_no_features_and_unknown_ones_are_said():
 @cache
 def coverages():
     """Mean coverage over data sets: (method, level), and within the groups each method names."""
-    spec = ConformalSpec(Settings(splits=4), feature="topic")
+    spec = ConformalSpec(contract.Settings(splits=4), feature="topic")
     overall, within = [], []
     for seed in range(24):
         conformal = run(CONFORMAL, votes(100 + seed, missing=0.0), spec, jobs=1)

@@ -6,12 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.recommend_result import RecommendSpec
+from judgepanel.decision import recommend, recommend_result
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.threads import SHARED
-from judgepanel.scoring.metrics import item_scores
-from judgepanel.scoring.splits import split
+from judgepanel.scoring import metrics, splits
 from judgepanel.studies.contract import Settings, prepare, split_chunks
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.results import combine
@@ -40,14 +38,14 @@ def predictions():
 def test_probabilities_are_those_of_the_one_path_all_studies_take(predictions):
     prepared = prepare(VOTES, SPEC.settings)
     of = probabilities.evaluations(predictions, prepared)
-    one_split = split(prepared.ballots.units, 3)
+    one_split = splits.split(prepared.ballots.units, 3)
     scores = evaluate_split(
         prepared.ballots, one_split, np.array([7]), Recipe("one_coin", ("none", "beta"))
     )
     rows = of.split == 3
     np.testing.assert_array_equal(of.seen[of.item[rows]], one_split.evaluation)
     for stage, name in enumerate(("none", "beta")):
-        result = item_scores(of.logits[stage, rows], of.signs[rows])
+        result = metrics.item_scores(of.logits[stage, rows], of.signs[rows])
         np.testing.assert_array_equal(result.nll, scores.evaluation[name].nll[0])
         np.testing.assert_array_equal(of.hit[stage, rows], scores.evaluation[name].hit[0])
     assert float(of.null_nll[rows].mean()) == pytest.approx(scores.null_nll)
@@ -137,7 +135,7 @@ def test_the_splits_that_a_recommendation_left_are_those_of_the_panel():
     first, *_ = split_chunks(3)
     spec = probabilities.PanelSpec(unseen, aggregator=AVERAGE)
     assert probabilities.known_splits(VOTES, unseen, range(3)) is None
-    run(RECOMMEND, VOTES, RecommendSpec(unseen))
+    run(recommend.RECOMMEND, VOTES, recommend_result.RecommendSpec(unseen))
     known = probabilities.known_splits(VOTES, unseen, range(3))
     SHARED.clear()
     computed = probabilities.run_chunk(VOTES, spec, first)

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels import aggregation
+from judgepanel.kernels import aggregation, threads
 from judgepanel.kernels.aggregation import Graded
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.threads import SHARED
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import folds, split
@@ -47,7 +46,7 @@ def test_what_the_recommendation_remembers_is_what_would_be_computed():
     run(RECOMMEND, VOTES, RecommendSpec(SETTINGS), jobs=1)
     splits = list(splits_of(prepare(VOTES, SETTINGS), SETTINGS, Chunk(0, 0, SETTINGS.splits)))
     kept = recommended.remembered(VOTES, SETTINGS, range(SETTINGS.splits))
-    SHARED.clear()
+    threads.SHARED.clear()
     for drawn, old in zip(splits, kept.values(), strict=True):
         new = recommended.recommended(VOTES, SETTINGS, drawn)
         assert_array_equal(new.logits, old.logits)
@@ -86,7 +85,7 @@ def fits_nothing(votes, spec, chunk):
 def test_fits_of_the_recommendation_serve_other_studies_in_whichever_process(before, after):
     spec = ReliabilitySpec(NEEDS_NO_FIT, aggregator="joint", calibrator="temperature", panel=5)
     alone = run(RELIABILITY, VOTES, spec, jobs=1)
-    SHARED.clear()
+    threads.SHARED.clear()
     run(RECOMMEND, VOTES, RecommendSpec(NEEDS_NO_FIT), jobs=2, backend=before)
     study = replace(RELIABILITY, run_chunk=fits_nothing, chunk=1)
     shared = run(study, VOTES, spec, jobs=2, backend=after)

@@ -9,7 +9,7 @@ import pytest
 
 from judgepanel.present.decide.estimate import PANEL_WORTH, panel_sizes, panel_worth_sentence
 from judgepanel.scoring.prediction_powered import Sample, estimate_rates
-from judgepanel.studies.contract import Chunk, Settings
+from judgepanel.studies import contract, slices
 from judgepanel.studies.decide.estimate import (
     ALL,
     ESTIMATE,
@@ -18,7 +18,6 @@ from judgepanel.studies.decide.estimate import (
     items_to_label,
 )
 from judgepanel.studies.runner import run
-from judgepanel.studies.slices import groups_of, offered_features, usual_feature
 from judgepanel.votes import MISSING, InputError
 from tests.helpers import matrix_of
 
@@ -69,8 +68,8 @@ def test_the_table_has_the_whole_file_first_then_its_groups(result):
 def test_rates_are_those_of_the_estimator_on_the_studys_proxies(file, result):
     votes, _ = file
     spec = EstimateSpec(by="system")
-    proxies = ESTIMATE.run_chunk(votes, spec, Chunk(0, 0, 1))
-    groups = groups_of(votes, "system").codes
+    proxies = ESTIMATE.run_chunk(votes, spec, contract.Chunk(0, 0, 1))
+    groups = slices.groups_of(votes, "system").codes
     rates = estimate_rates(proxies.panel, Sample.of(votes.labels, groups)).rate
     for ours, theirs in zip(result.rate[1:], rates, strict=True):
         assert ours.tolist() == theirs.tolist()
@@ -139,7 +138,7 @@ def test_a_fully_labelled_file_is_about_items_like_these():
 def test_another_seed_moves_rates_by_less_than_their_intervals(file):
     votes, _ = file
     first = estimated(votes, by="system").rate
-    other = estimated(votes, by="system", settings=Settings(seed=1)).rate
+    other = estimated(votes, by="system", settings=contract.Settings(seed=1)).rate
     assert (np.abs(first.value - other.value) < (first.hi - first.lo) / 4).all()
 
 
@@ -236,7 +235,7 @@ def test_pairs_of_too_many_systems_are_not_offered():
     votes = pairs_file()
     names = [f"m{k % 60}" for k in range(votes.n_items)]
     many = replace(votes, features=votes.features.assign(model_a=names))
-    assert "system" not in offered_features(many)
+    assert "system" not in slices.offered_features(many)
     with pytest.raises(InputError, match="too many values to compare"):
         estimated(many, by="system")
 
@@ -250,19 +249,19 @@ def test_numbers_are_cut_into_quarters_and_missing_ones_left_out():
     length = np.arange(600, dtype=float)
     length[:40] = np.nan
     votes, _ = panel(features={"length": length})
-    groups = groups_of(votes, "length")
+    groups = slices.groups_of(votes, "length")
     assert len(groups.names) == 4
     assert np.bincount(groups.codes + 1).tolist() == [40, 140, 140, 140, 140]
 
 
 def test_systems_are_offered_before_other_features():
     votes, _ = panel(features={"a topic": ["x", "y", "z"] * 200, "length": range(600)})
-    assert offered_features(votes) == ("system", "a topic", "length")
-    assert usual_feature(votes) == "system"
+    assert slices.offered_features(votes) == ("system", "a topic", "length")
+    assert slices.usual_feature(votes) == "system"
     assert votes.features is not None
     numbers = replace(votes, features=votes.features[["length"]])
-    assert usual_feature(numbers) is None
-    assert usual_feature(replace(votes, features=None)) is None
+    assert slices.usual_feature(numbers) is None
+    assert slices.usual_feature(replace(votes, features=None)) is None
 
 
 def pairs_file(n=800, n_labels=120, seed=0):
@@ -287,7 +286,7 @@ def pairs_file(n=800, n_labels=120, seed=0):
 
 def test_systems_that_met_in_pairs_are_ranked_by_bradley_terry():
     votes = pairs_file()
-    assert usual_feature(votes) == "system"
+    assert slices.usual_feature(votes) == "system"
     result = run(ESTIMATE, votes, EstimateSpec(by="system"), jobs=1)
     assert result.pairs
     assert result.group[1:] == ("a", "b", "c", "delta-7b")

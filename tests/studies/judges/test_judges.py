@@ -9,9 +9,7 @@ import pytest
 
 from judgepanel.kernels.irt import fit_two_pl
 from judgepanel.kernels.redundancy import error_correlation, error_counts
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contract import Settings, prepare
-from judgepanel.studies.results import combine
+from judgepanel.studies import codec, contract, results
 from judgepanel.studies.runner import run
 from judgepanel.studies.understand import judges as module
 from judgepanel.studies.understand.judges import JUDGES, Judges, JudgesSpec, merge, run_chunk
@@ -20,7 +18,7 @@ from judgepanel.votes.companions import JUDGE_COLUMN
 from tests.helpers import flip_items, make_votes, matrix_of, signed
 from tests.kernels.judges.test_redundancy import panel
 
-SPEC = JudgesSpec(Settings(splits=12))
+SPEC = JudgesSpec(contract.Settings(splits=12))
 CODES = [0, 0, 0, 0, 1, 1, 1, 2, 2]
 
 
@@ -40,7 +38,7 @@ def study(votes, spec=SPEC):
 
 
 def content(judges_result):
-    return json.dumps(to_plain(judges_result), allow_nan=False)
+    return json.dumps(codec.to_plain(judges_result), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
@@ -140,15 +138,15 @@ def test_unlabelled_items_count_for_coverage_only(judges_result):
 
 def test_a_part_of_the_judges_can_be_studied():
     votes = family_votes()
-    result = study(votes, JudgesSpec(Settings(splits=4, judges=votes.judges[:5])))
+    result = study(votes, JudgesSpec(contract.Settings(splits=4, judges=votes.judges[:5])))
     assert (result.judges, result.n_effective) == (votes.judges[:5], 5)
 
 
 def test_one_judge_is_worth_one():
-    result = study(family_votes(codes=[0]), JudgesSpec(Settings(splits=4)))
+    result = study(family_votes(codes=[0]), JudgesSpec(contract.Settings(splits=4)))
     assert (result.effective.value, result.n_pairs) == (1.0, 0)
     assert result.frame()["nearest"].tolist() == [""]
-    assert content(from_plain(Judges, to_plain(result))) == content(result)
+    assert content(codec.from_plain(Judges, codec.to_plain(result))) == content(result)
 
 
 def test_judges_without_items_in_common_are_said_to_be_unknown():
@@ -183,7 +181,7 @@ def test_groups_stay_whole_in_every_half():
         item_ids=tuple(f"r{i}" for i in range(600)),
         groups=tuple(f"g{row}" for row in rows),
     )
-    spec = JudgesSpec(Settings(splits=100))
+    spec = JudgesSpec(contract.Settings(splits=100))
     narrow = study(replace(many, groups=None), spec).correlation
     grouped, single = study(many, spec).correlation, study(once, spec).correlation
     width = single.hi - single.lo
@@ -208,14 +206,14 @@ def test_the_interval_of_the_mean_correlation_covers_the_truth(missing):
     codes = np.arange(16) % 4
     big = panel(np.random.default_rng(0), 100_000, codes, 0.4, 0.2)
     truth = error_correlation(error_counts(big, np.ones(len(big), np.int8))).mean
-    spec = JudgesSpec(Settings(splits=30))
+    spec = JudgesSpec(contract.Settings(splits=30))
     hits = 0
     for seed in range(60):
         right = panel(np.random.default_rng(seed + 1), 250, codes, 0.4, 0.2, missing=missing)
         cast, ones = np.where(right == 0, -1, right > 0).astype(np.int8), np.ones(250, np.int8)
         votes = replace(make_votes(0, 250, 16), votes=cast, labels=ones)
         pieces = [run_chunk(votes, spec, chunk) for chunk in JUDGES.plan(spec)[:3]]
-        partial = combine(combine(pieces[0], pieces[1]), pieces[2])
+        partial = results.combine(results.combine(pieces[0], pieces[1]), pieces[2])
         interval = merge(votes, spec, partial).correlation
         hits += interval.lo <= truth <= interval.hi
     assert 52 <= hits <= 60
@@ -225,11 +223,11 @@ def test_llmbar_evaluators_cluster_by_model(real_votes):
     votes = load_votes(
         real_votes("llmbar_votes.csv"), judge_table=real_votes("llmbar_judges.csv")
     ).votes
-    result = study(votes, JudgesSpec(Settings(splits=10)))
+    result = study(votes, JudgesSpec(contract.Settings(splits=10)))
     assert result.families.rand > 0.9
     assert 2.5 < result.effective.value < 3.2
     assert result.effective.lo < result.effective.value < result.effective.hi
-    prepared = prepare(votes, SPEC.settings)
+    prepared = contract.prepare(votes, SPEC.settings)
     assert result.judges == prepared.judges
 
 

@@ -13,13 +13,12 @@ from judgepanel.present.paper.pipeline import (
     merge_design,
 )
 from judgepanel.scoring.splits import split
-from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies import contract, results
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from tests.helpers import make_votes
 
-SETTINGS = Settings(splits=8)
+SETTINGS = contract.Settings(splits=8)
 
 
 VOTES = make_votes(1, 140, 12, low=0.5, high=0.8)
@@ -33,7 +32,7 @@ def parts():
 
 @pytest.fixture(scope="module")
 def result(parts):
-    return merge_design(VOTES, CalibratorDesignSpec(SETTINGS), combine(*parts))
+    return merge_design(VOTES, CalibratorDesignSpec(SETTINGS), results.combine(*parts))
 
 
 def test_figures_are_those_of_the_panel_curve(result):
@@ -49,7 +48,7 @@ def test_figures_are_those_of_the_panel_curve(result):
 def test_rank_correlation_is_spearman_s():
     spec = CalibratorDesignSpec(SETTINGS, calibrators=("isotonic", "temperature"), panels=(3,))
     part = design_chunk(VOTES, spec, CALIBRATOR_DESIGN.plan(spec)[0])
-    ballots = prepare(VOTES, SETTINGS).ballots
+    ballots = contract.prepare(VOTES, SETTINGS).ballots
     one_split = split(ballots.units, 2)
     scores = evaluate_split(
         ballots, one_split, np.array([3, 12]), Recipe(calibrators=spec.calibrators)

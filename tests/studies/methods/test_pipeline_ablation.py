@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from judgepanel.kernels.evaluation import STEPS, evaluate_pipeline
-from judgepanel.scoring.conformal import BOTH, covers, set_sizes
-from judgepanel.scoring.metrics import item_scores
+from judgepanel.scoring import conformal, metrics
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.paper import pipeline_ablation
@@ -59,9 +58,9 @@ class TestNumbers:
             scores = evaluate_pipeline(ballots, features, drawn, np.array([3, 8]), spec.recipe)
             rows = drawn.evaluation
             signs = ballots.signs[rows].astype(float)
-            nll[..., rows] += item_scores(scores.logits, signs).nll
-            covered[..., rows] += covers(scores.kinds, (signs > 0).astype(int))
-            size[..., rows] += set_sizes(scores.kinds)
+            nll[..., rows] += metrics.item_scores(scores.logits, signs).nll
+            covered[..., rows] += conformal.covers(scores.kinds, (signs > 0).astype(int))
+            size[..., rows] += conformal.set_sizes(scores.kinds)
             for kind in range(4):
                 kinds[:, :, kind, rows] += scores.kinds == kind
             times[rows] += 1
@@ -141,8 +140,8 @@ class TestWords:
     def test_a_slice_that_is_too_small_gives_full_sets_and_says_how_many_labels_it_needs(self):
         outcome = ablation(make_votes(7, 40, 5), spec_of(splits=5))  # 20 calibrate, 6 are held out
         assert outcome.n_slice == 6.0
-        np.testing.assert_allclose(outcome.shares[1, :, BOTH], 1.0)
-        assert (outcome.shares[0, :, BOTH] < 1.0).all()
+        np.testing.assert_allclose(outcome.shares[1, :, conformal.BOTH], 1.0)
+        assert (outcome.shares[0, :, conformal.BOTH] < 1.0).all()
         (sentence,) = [warning for warning in outcome.warnings if "conformal slice" in warning]
         assert "In 5 of 5 splits" in sentence
         assert "9 labels that sets at 90% need" in sentence
@@ -164,7 +163,7 @@ class TestWords:
         summary = result.summary()
         assert [step["step"] for step in summary["steps"]] == list(STEPS)
         assert summary["steps"][2]["nll"] == result.nll.value[-1, 2]
-        assert summary["sets"][1]["shares"]["{0, 1}"] == result.shares[1, -1, BOTH]
+        assert summary["sets"][1]["shares"]["{0, 1}"] == result.shares[1, -1, conformal.BOTH]
         json.dumps(summary, allow_nan=False)
 
 

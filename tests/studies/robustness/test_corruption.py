@@ -8,8 +8,7 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.evaluation import evaluate_split
-from judgepanel.scoring.inference import estimate
-from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring import inference, metrics
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.decide.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -118,7 +117,7 @@ def test_intervals_under_damage_count_both_roles_of_an_item():
     weights = np.tile(np.eye(2 * n)[n + place] - np.eye(2 * n)[n], DRAWS) / DRAWS
     items = weights @ scores.item_means()[0][0, 0, :-1]
     splits = scores.split_means[:, 0, 0, :-1] @ weights
-    apart = estimate(items[None], splits[:, None], np.arange(120), 60, 60)
+    apart = inference.estimate(items[None], splits[:, None], np.arange(120), 60, 60)
     assert corruption.rise.value[1, place] == pytest.approx(apart.value[0])
     width = corruption.rise.hi[1, place] - corruption.rise.lo[1, place]
     assert width > 1.1 * (apart.hi[0] - apart.lo[0])
@@ -162,7 +161,7 @@ def test_under_a_condition_the_recommended_panel_is_fitted_on_its_side_of_the_vo
         if not plan[place].both:
             hurt[one_split.calibration] = ballots.votes[one_split.calibration]
         average = average_on(replace(ballots, votes=hurt), one_split, 0)
-        losses = item_nll(average.logits, ballots.signs[one_split.evaluation])
+        losses = metrics.item_nll(average.logits, ballots.signs[one_split.evaluation])
         assert arms[0, 1, place] == pytest.approx(losses.mean(), rel=1e-9)
     frame = corruption.frame().drop_duplicates("panel")
     assert frame["calibrator"].tolist() == ["temperature", "none"]

@@ -10,12 +10,10 @@ import pytest
 from judgepanel.kernels.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.residual import disagreement
 from judgepanel.present.trust.transfer import present_transfer, worst_finding
-from judgepanel.scoring.metrics import item_nll
-from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.codec import to_plain
+from judgepanel.scoring import metrics, splits
+from judgepanel.studies import codec, results
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
-from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
 from judgepanel.studies.slices import difficulty_strata
 from judgepanel.studies.trust.difficulty_transfer import (
@@ -86,7 +84,7 @@ def test_a_feature_may_be_the_difficulty_and_items_without_it_are_neither():
 def test_every_source_gives_equally_many_labels_of_its_own_kind():
     prepared = prepare(votes(), SETTINGS)
     strata = difficulty_strata(prepared, 1 / 3, None)
-    one_split = split(prepared.ballots.units, 2)
+    one_split = splits.split(prepared.ballots.units, 2)
     easy, hard, everything = source_rows(one_split, strata, prepared.ballots.units, 0)
     assert len(easy) == len(hard) == len(everything)
     assert set(easy) <= set(strata.easy) & set(one_split.calibration)
@@ -102,11 +100,11 @@ def test_the_recommended_panel_is_recommended_on_every_source_and_has_one_method
     ballots, strata = prepared.ballots, difficulty_strata(prepared, 1 / 3, None)
     total, times = np.zeros(180), np.zeros(180)
     for number in range(2):
-        one_split = split(ballots.units, number)
+        one_split = splits.split(ballots.units, number)
         rows = source_rows(one_split, strata, ballots.units, 0)[0]
         scored = np.intersect1d(one_split.evaluation, strata.hard)
-        average = average_on(ballots, Split(number, rows, scored), 0)
-        total[scored] += item_nll(average.logits, ballots.signs[scored])
+        average = average_on(ballots, splits.Split(number, rows, scored), 0)
+        total[scored] += metrics.item_nll(average.logits, ballots.signs[scored])
         times[scored] += 1
     cell = transfer.cell("none", "plain", "easy", "hard")
     seen = times > 0
@@ -119,11 +117,11 @@ def test_a_cell_is_the_one_path_fitted_there_and_scored_here():
     ballots, strata = prepared.ballots, difficulty_strata(prepared, 1 / 3, None)
     means = []
     for number in range(4):
-        one_split = split(ballots.units, number)
+        one_split = splits.split(ballots.units, number)
         rows = source_rows(one_split, strata, ballots.units, 0)[0]
         scored = np.intersect1d(one_split.evaluation, strata.hard)
         recipe = Recipe(calibrators=("beta", "platt"))
-        scores = evaluate_split(ballots, Split(number, rows, scored), np.array([9]), recipe)
+        scores = evaluate_split(ballots, splits.Split(number, rows, scored), np.array([9]), recipe)
         means.append((scores.null_nll, scores.constant_nll["beta"]))
     cell = result().cell("beta", "plain", "easy", "hard")
     assert cell.null_nll == pytest.approx(np.mean([null for null, _ in means]))
@@ -199,13 +197,13 @@ def test_splits_with_easy_or_hard_items_on_one_side_give_a_result_without_figure
     parts = [run_chunk(votes(), wanted, chunk) for chunk in chunks]
     unusable = [part for part in parts if part.skipped]
     assert 0 < len(unusable) < 8
-    empty = merge(votes(), wanted, reduce(combine, unusable))
+    empty = merge(votes(), wanted, reduce(results.combine, unusable))
     assert (empty.n_splits, empty.warnings[-1]) == (len(unusable), NO_SPLIT)
     assert empty.frame()[["nll", "delta", "gain", "p_holm", "null_nll"]].isna().all(axis=None)
     assert np.isnan(empty.effective).all()
-    whole = merge(votes(), wanted, reduce(combine, parts))
-    usable = merge(votes(), wanted, reduce(combine, [p for p in parts if not p.skipped]))
-    assert to_plain(whole.nll) == to_plain(usable.nll)
+    whole = merge(votes(), wanted, reduce(results.combine, parts))
+    usable = merge(votes(), wanted, reduce(results.combine, [p for p in parts if not p.skipped]))
+    assert codec.to_plain(whole.nll) == codec.to_plain(usable.nll)
     assert (whole.n_splits, usable.n_splits) == (8, 8 - len(unusable))
     sentence, *_ = present_transfer(empty, wanted)
     assert sentence.text == NO_SPLIT

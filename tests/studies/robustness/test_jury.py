@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import norm
 
-from judgepanel.scoring.inference import estimate
-from judgepanel.scoring.interval import Interval
+from judgepanel.scoring import inference, interval
 from judgepanel.studies.contract import Settings
 from judgepanel.studies.paper import jury
 from judgepanel.studies.runner import run
@@ -66,7 +65,7 @@ def test_intervals_see_the_items_that_accuracies_come_from_at_a_small_calibratio
         cast = np.where(noise < norm.ppf(levels), plain.labels[:, None], 1 - plain.labels[:, None])
         result.append(run(jury.JURY, replace(plain, votes=cast.astype(np.int8)), wanted, jobs=1))
     for name in ("independent", "gap"):
-        value, lo, hi = Interval.stacked([getattr(entry, name)[-1] for entry in result])
+        value, lo, hi = interval.Interval.stacked([getattr(entry, name)[-1] for entry in result])
         assert np.mean((lo <= value.mean()) & (value.mean() <= hi)) >= 0.85
         assert 0.7 < np.mean(hi - lo) / 3.92 / value.std() < 1.5
 
@@ -102,7 +101,7 @@ def test_panels_are_fitted_on_what_is_not_left_for_evaluation_thinned_or_not(mon
     items = tally.sums / (2.0**40 * np.maximum(tally.seen, 1))
     n_scored = float(tally.n_evaluation.mean())
     seen, splits = np.flatnonzero(tally.seen > 0), tally.split_means[:, :1]
-    expected = estimate(items[:1, seen], splits, seen, 60.0, n_scored, n_others=60.0)
+    expected = inference.estimate(items[:1, seen], splits, seen, 60.0, n_scored, n_others=60.0)
     majority = jury.merge(votes, wanted, tally).majority
     assert n_scored < 60
     assert float(majority.hi[0]) == pytest.approx(min(1.0, float(expected.hi[0])))

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.scoring.metrics import item_nll
-from judgepanel.scoring.splits import Split
+from judgepanel.scoring import metrics, splits
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk, Settings, prepare
 from judgepanel.studies.panel.recommended import average_on
@@ -52,8 +51,8 @@ def test_the_recommended_panel_is_recommended_on_the_labels_of_every_source():
         labels, scored = slice_transfer.panels(
             prepare(votes(), wanted.settings), wanted.settings, slices.rows[1], number, 1
         )
-        drawn = [average_on(ballots, Split(number, rows, scored), 0) for rows in labels]
-        levels = [item_nll(each.logits, ballots.signs[scored]).mean() for each in drawn]
+        drawn = [average_on(ballots, splits.Split(number, rows, scored), 0) for rows in labels]
+        levels = [metrics.item_nll(each.logits, ballots.signs[scored]).mean() for each in drawn]
         means = partial.tallies[1].split_means[number, 0, 0, :-1]
         np.testing.assert_allclose(means, levels, rtol=1e-9)
     assert slice_transfer.merge(votes(), wanted, partial).calibrator == "none"

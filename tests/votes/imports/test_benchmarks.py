@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.votes import InputError, load_votes
+from judgepanel.votes import InputError, load_votes, outputs, table
 from judgepanel.votes.imports import KINDS, read_kind, source_of
 from judgepanel.votes.imports.common import turned
-from judgepanel.votes.outputs import read_verdict
-from judgepanel.votes.table import read_scores, vote_of
 
 
 def entry(text):
@@ -356,11 +354,11 @@ if FOLDER is not None:
         for (item, judge), row in last.items():
             assert row["label"] == int(published[item]["label"])
             reading = (
-                read_verdict(row["text"])
+                outputs.read_verdict(row["text"])
                 if "text" in row
-                else read_scores(float(row["score_a"]), float(row["score_b"]))
+                else table.read_scores(float(row["score_a"]), float(row["score_b"]))
             )
-            ours.append(vote_of(reading.side, True))
+            ours.append(table.vote_of(reading.side, True))
             theirs.append(int(published[item][judge] or -1))
         differ = np.array(ours) != np.array(theirs)
         assert differ.mean() < 0.01
