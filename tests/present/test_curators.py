@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Table
-from judgepanel.present.decide.cost import (
-    chosen_sentence,
-    chosen_table,
-    curators_figure,
-    curators_sentence,
-    curators_table,
-    looked_best_sentence,
-    present_curators,
-    selector_sentence,
-)
+from judgepanel.present.decide import cost
 from judgepanel.render.text import terminal_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -41,10 +32,14 @@ def with_best(**changes):
 
 
 def test_the_answer_names_the_best_curator_with_the_band_of_all():
-    sentence = curators_sentence(with_best(band=Interval.single(-0.1, -0.2, -0.05), margin=0.01))
+    sentence = cost.curators_sentence(
+        with_best(band=Interval.single(-0.1, -0.2, -0.05), margin=0.01)
+    )
     assert sentence.startswith("Choosing pays: top by accuracy, k given keeps 2.0 of 6 judges")
     assert "-0.10 [-0.20, -0.05], all curators taken together" in sentence
-    sentence = curators_sentence(with_best(band=Interval.single(-0.1, -0.2, 0.05), margin=0.01))
+    sentence = cost.curators_sentence(
+        with_best(band=Interval.single(-0.1, -0.2, 0.05), margin=0.01)
+    )
     assert sentence.startswith("No curator is shown to beat all 6 judges. The best of them, top by")
 
 
@@ -52,9 +47,9 @@ def test_a_curator_that_keeps_everybody_is_called_the_same_panel():
     nan = float("nan")
     tie = Interval.single(0.0, nan, nan)
     best = with_best(verdict="tie", delta=tie, band=tie, size_lo=6, size_hi=6)
-    sentence = curators_sentence(best)
+    sentence = cost.curators_sentence(best)
     assert "top by accuracy, k given, is the same panel as all in every split." in sentence
-    assert curators_table(best)["against all judges"].texts()[1] == "same panel as all"
+    assert cost.curators_table(best)["against all judges"].texts()[1] == "same panel as all"
 
 
 def test_curators_that_cost_are_counted():
@@ -63,46 +58,46 @@ def test_curators_that_cost_are_counted():
     nll, band = Interval.single(0.1, 0.0, 0.2), Interval.single(0.0, -0.4, 0.4)
     second = replace(second, nll=nll, band=band)
     outcome = replace(result(), curators=(first, second, worse, *others))
-    assert "are shown to cost NLL" in curators_sentence(outcome)
+    assert "are shown to cost NLL" in cost.curators_sentence(outcome)
 
 
 def test_nothing_is_claimed_where_nothing_can_be():
     nobody = replace(result(), curators=result().curators[:1])
-    assert curators_sentence(nobody) == "No curator was compared with all judges."
+    assert cost.curators_sentence(nobody) == "No curator was compared with all judges."
     early = replace(result(), n_splits=1)
-    assert curators_sentence(early) == "Not enough splits yet to say."
-    assert "nothing to choose" in curators_sentence(replace(result(), n_judges=1))
+    assert cost.curators_sentence(early) == "Not enough splits yet to say."
+    assert "nothing to choose" in cost.curators_sentence(replace(result(), n_judges=1))
     null = min(curator.nll.lo for curator in result().curators) - 0.01
-    assert "beat the base rate" in curators_sentence(replace(result(), null_nll=null))
+    assert "beat the base rate" in cost.curators_sentence(replace(result(), null_nll=null))
 
 
 def test_optimism_stability_and_the_selector_are_said():
-    assert "promised NLL" in looked_best_sentence(result())
-    assert "our reading of arXiv:2606.01034" in selector_sentence(result())
-    assert selector_sentence(result(("fixed_size",))) == ""
-    sentence = chosen_sentence(result(), "forward")
+    assert "promised NLL" in cost.looked_best_sentence(result())
+    assert "our reading of arXiv:2606.01034" in cost.selector_sentence(result())
+    assert cost.selector_sentence(result(("fixed_size",))) == ""
+    sentence = cost.chosen_sentence(result(), "forward")
     assert sentence.startswith("Greedy forward chooses ")
     assert "Most often: judge" in sentence
     assert "Stability" in sentence
-    assert chosen_sentence(result(), "all") == "All judges keeps every judge in every split."
-    assert chosen_sentence(result(), "lasso") == ""
+    assert cost.chosen_sentence(result(), "all") == "All judges keeps every judge in every split."
+    assert cost.chosen_sentence(result(), "lasso") == ""
 
 
 def test_the_table_has_a_row_a_curator_and_marks_the_oracle():
-    table = Table(curators_table(result())).texts().set_index("curator")
+    table = Table(cost.curators_table(result())).texts().set_index("curator")
     assert len(table) == 6
     assert table.loc["all judges", "verdict"] == "reference"
     assert table.loc["oracle k", "verdict"] == "not deployable"
     assert table.loc["oracle k", "NLL where it chose"] == "n/a"
     assert table.loc["greedy forward", "selection bias"][0] in "+-"
-    assert Table(chosen_table(result())).n_rows == 6
+    assert Table(cost.chosen_table(result())).n_rows == 6
 
 
 def test_it_is_all_presented():
-    text = terminal_text(present_curators(result(), CuratorsSpec()))
+    text = terminal_text(cost.present_curators(result(), CuratorsSpec()))
     for part in (
-        looked_best_sentence(result()),
-        selector_sentence(result()),
+        cost.looked_best_sentence(result()),
+        cost.selector_sentence(result()),
         "not deployable: chosen on the evaluation rows",
         "Stability",
     ):
@@ -112,17 +107,19 @@ def test_it_is_all_presented():
 @pytest.mark.parametrize("n_judges", [1, 2])
 def test_small_panels_have_words_too(n_judges):
     outcome = result(("forward", "fixed_size"), n_judges)
-    assert curators_sentence(outcome) in terminal_text(present_curators(outcome, CuratorsSpec()))
+    assert cost.curators_sentence(outcome) in terminal_text(
+        cost.present_curators(outcome, CuratorsSpec())
+    )
 
 
 def test_a_refit_under_another_aggregator_is_told():
     refitted = replace(result(), refit="joint")
-    text = terminal_text(present_curators(refitted, CuratorsSpec()))
+    text = terminal_text(cost.present_curators(refitted, CuratorsSpec()))
     assert "compared under one-coin and refitted under joint" in text
 
 
 def test_every_curator_has_what_it_saw_and_what_it_got():
-    figure = curators_figure(result())
+    figure = cost.curators_figure(result())
     new, seen = named(figure, "on new items, 95 %"), named(figure, "where it chose")
     assert len(new.x) == len(result().curators) == 6
     assert list(new.x) == sorted(new.x, reverse=True)

@@ -12,13 +12,7 @@ from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.present.blocks import Figure, Table
 from judgepanel.present.decide.recommend import decision_sentence
-from judgepanel.present.paper.pipeline import (
-    CALIBRATOR_DESIGN,
-    CalibratorDesignSpec,
-    design_figure,
-    design_sentence,
-    design_table,
-)
+from judgepanel.present.paper import pipeline
 from judgepanel.present.understand import method_grid
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
@@ -39,8 +33,10 @@ def grid_of():
 
 @cache
 def design_of():
-    spec = CalibratorDesignSpec(settings=Settings(splits=3), calibrators=CALIBRATED, panels=(2, 3))
-    return run(CALIBRATOR_DESIGN, make_votes(1, 90, 6), spec, jobs=1)
+    spec = pipeline.CalibratorDesignSpec(
+        settings=Settings(splits=3), calibrators=CALIBRATED, panels=(2, 3)
+    )
+    return run(pipeline.CALIBRATOR_DESIGN, make_votes(1, 90, 6), spec, jobs=1)
 
 
 def tied(*rows):
@@ -212,7 +208,7 @@ def test_the_method_says_who_gets_which_labels(form, words):
 def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate():
     nll = np.array([[0.5, 0.5, 0.6], [0.4, 0.4, 0.3], [0.4, 0.4, 0.31], [0.4, 0.4, 0.32]])
     design = replace(design_of(), nll=Interval(nll, nll - 0.1, nll + 0.1), null_nll=0.7)
-    assert design_sentence(design) == (
+    assert pipeline.design_sentence(design) == (
         "On all 6 judges with one-coin, temperature scaling has the lowest NLL, 0.300 "
         "[0.200, 0.400]. The raw score has 0.600 [0.500, 0.700]. The base rate alone has 0.700."
     )
@@ -221,12 +217,12 @@ def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate():
 def test_a_raw_score_that_nothing_improves_is_not_called_a_calibrator():
     nll = np.array([[0.3] * 3, [0.4] * 3, [0.4] * 3, [0.4] * 3])
     design = replace(design_of(), nll=Interval(nll, nll - 0.1, nll + 0.1))
-    sentence = design_sentence(design)
+    sentence = pipeline.design_sentence(design)
     assert "no calibrator improves on the raw score: NLL 0.300 [0.200, 0.400]" in sentence
 
 
 def test_the_table_of_calibrators_has_an_interval_beside_every_nll():
-    table = design_table(design_of())
+    table = pipeline.design_table(design_of())
     columns = [name for name in table if name.startswith("NLL")]
     assert columns == ["NLL, all 6", "NLL, top-3", "NLL, top-2"]
     for name in columns:
@@ -236,7 +232,7 @@ def test_the_table_of_calibrators_has_an_interval_beside_every_nll():
 
 
 def test_shares_are_told_from_scores_by_their_column():
-    columns = method_grid.grid_table(grid_of()) | design_table(design_of())
+    columns = method_grid.grid_table(grid_of()) | pipeline.design_table(design_of())
     shares = {name for name, column in columns.items() if column.form == "share"}
     assert shares == {"skill", "accuracy", "chosen in"}
 
@@ -248,7 +244,7 @@ def test_warnings_name_calibrators_as_the_page_does():
 
 
 def test_no_number_is_missing_from_the_tables():
-    for table in (method_grid.grid_table(grid_of()), design_table(design_of())):
+    for table in (method_grid.grid_table(grid_of()), pipeline.design_table(design_of())):
         for name, column in table.items():
             assert column.numbers is None or np.isfinite(column.numbers).all(), name
 
@@ -256,19 +252,19 @@ def test_no_number_is_missing_from_the_tables():
 @cache
 def design(orientation="auto"):
     settings = Settings(splits=2, orientation=orientation)  # type: ignore[arg-type]
-    spec = CalibratorDesignSpec(settings=settings, panels=())
-    return run(CALIBRATOR_DESIGN, make_votes(1, 90, 8), spec, jobs=1)
+    spec = pipeline.CalibratorDesignSpec(settings=settings, panels=())
+    return run(pipeline.CALIBRATOR_DESIGN, make_votes(1, 90, 8), spec, jobs=1)
 
 
 def test_lines_come_in_the_order_asked_for_and_unknown_ones_are_left_out():
-    lines = design_figure(design(), ("beta", "no such", "none")).data
+    lines = pipeline.design_figure(design(), ("beta", "no such", "none")).data
     assert [line.name for line in lines] == [CALIBRATOR_NAMES[name] for name in ("beta", "none")]
     row = design().calibrators.index("beta")
     assert list(lines[0].y) == design().shape[row].tolist()
 
 
 def test_every_line_is_drawn_over_all_scores_in_order():
-    figure = design_figure(design())
+    figure = pipeline.design_figure(design())
     assert [trace.name for trace in figure.data] == [CALIBRATOR_NAMES[n] for n in CALIBRATORS]
     for trace, p in zip(figure.data, design().shape, strict=True):
         assert list(trace.x) == design().shape_logit.tolist() == sorted(trace.x)
@@ -277,14 +273,14 @@ def test_every_line_is_drawn_over_all_scores_in_order():
 
 
 def test_any_two_calibrators_are_told_apart_without_colour():
-    figure = design_figure(design())
+    figure = pipeline.design_figure(design())
     looks = {trace.name: (trace.line.dash, trace.marker.symbol) for trace in figure.data}
     for first, other in combinations(looks, 2):
         assert looks[first] != looks[other], (first, other)
 
 
 def test_lines_that_lie_on_each_other_are_marked_in_different_places():
-    figure = design_figure(design("symmetric"), ("temperature", "platt"))
+    figure = pipeline.design_figure(design("symmetric"), ("temperature", "platt"))
     first, other = figure.data
     np.testing.assert_allclose(first.y, other.y, atol=1e-6)
     marked = [np.flatnonzero(line.marker.size) for line in (first, other)]
@@ -293,12 +289,12 @@ def test_lines_that_lie_on_each_other_are_marked_in_different_places():
 
 
 def test_the_raw_score_is_smooth_where_it_rises():
-    (line,) = design_figure(design(), ("none",)).data
+    (line,) = pipeline.design_figure(design(), ("none",)).data
     assert np.abs(np.diff(line.y)).max() < 0.08
 
 
 def test_nothing_chosen_is_an_empty_figure_with_its_axes():
-    figure = design_figure(design(), ())
+    figure = pipeline.design_figure(design(), ())
     assert len(figure.data) == 0
     assert figure.layout.xaxis.title.text == "raw score (logit)"
 
@@ -307,5 +303,5 @@ def test_nothing_chosen_is_an_empty_figure_with_its_axes():
 def test_few_distinct_scores_are_drawn(points):
     some = design()
     few = replace(some, shape_logit=some.shape_logit[:points], shape=some.shape[:, :points])
-    figure = design_figure(few, ("none", "beta"))
+    figure = pipeline.design_figure(few, ("none", "beta"))
     assert [len(trace.x) for trace in figure.data] == [points, points]

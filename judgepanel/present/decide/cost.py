@@ -20,14 +20,8 @@ from judgepanel.kernels.aggregation import of_votes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, note, paragraphs
 from judgepanel.present.study import Presentation, under_honest_protocol
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.decide import curators
+from judgepanel.studies.decide import curators, escalation
 from judgepanel.studies.decide.cost import COST, Cost, CostPoint, CostSpec
-from judgepanel.studies.decide.escalation import (
-    ESCALATION,
-    Escalation,
-    EscalationFigures,
-    EscalationSpec,
-)
 from judgepanel.studies.panel.curator import WRITTEN
 from judgepanel.words import text as txt
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING, SAME_PANEL, tie_words
@@ -542,13 +536,13 @@ _VERDICTS = {
 }
 
 
-def escalation_sentence(result: Escalation) -> str:
+def escalation_sentence(result: escalation.Escalation) -> str:
     """Return the cost and NLL of the recommended threshold."""
     text = _escalation_answer(result)
     return f"{text} {CODING}" if result.measures_coding else text
 
 
-def _escalation_answer(result: Escalation) -> str:
+def _escalation_answer(result: escalation.Escalation) -> str:
     if result.n_judges == 1:
         return "There is only one judge, so there is none to escalate to."
     if len(result.cheap) == result.n_judges:
@@ -582,13 +576,13 @@ def _escalation_answer(result: Escalation) -> str:
     )
 
 
-def _per_item(result: Escalation, row: EscalationFigures) -> str:
+def _per_item(result: escalation.Escalation, row: escalation.EscalationFigures) -> str:
     cost = float(row.cost.value)
     share = cost / result.full_cost if result.full_cost > 0.0 else 1.0
     return f"{amount(cost, result.unit)} ({txt.percent(share)})"
 
 
-def promise_sentence(result: Escalation) -> str:
+def promise_sentence(result: escalation.Escalation) -> str:
     """Compare the threshold's promised and achieved NLL; empty without splits."""
     row = result.recommended
     if not math.isfinite(row.nll.lo) or len(result.cheap) == result.n_judges:
@@ -602,14 +596,14 @@ def promise_sentence(result: Escalation) -> str:
     )
 
 
-def cheap_sentence(result: Escalation) -> str:
+def cheap_sentence(result: escalation.Escalation) -> str:
     """Name the judges in the cheap panel, as chosen on all labelled items."""
     return (
         f"The cheap panel is {result.cheap_how}: {_named(result.cheap)}.{_stable(result.stability)}"
     )
 
 
-def escalation_table(result: Escalation) -> dict[str, Column]:
+def escalation_table(result: escalation.Escalation) -> dict[str, Column]:
     """Return every threshold, ascending, then the recommended one."""
     rows = (*result.rows, result.recommended)
     last = len(result.rows) - 1
@@ -640,7 +634,7 @@ def escalation_table(result: Escalation) -> dict[str, Column]:
     return table
 
 
-def escalation_figure(result: Escalation) -> go.Figure:
+def escalation_figure(result: escalation.Escalation) -> go.Figure:
     """Draw NLL above accuracy against cost, with the recommended threshold marked."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     chosen = result.recommended
@@ -669,7 +663,9 @@ def escalation_figure(result: Escalation) -> go.Figure:
     return figure
 
 
-def present_escalation(result: Escalation, spec: EscalationSpec) -> list[Block]:
+def present_escalation(
+    result: escalation.Escalation, spec: escalation.EscalationSpec
+) -> list[Block]:
     """Present every confidence threshold, and the cheap panel."""
     return [
         Answer(escalation_sentence(result)),
@@ -683,16 +679,18 @@ def present_escalation(result: Escalation, spec: EscalationSpec) -> list[Block]:
     ]
 
 
-def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> EscalationSpec:
+def escalation_spec(
+    spec: RecommendSpec, recommendation: Recommendation
+) -> escalation.EscalationSpec:
     """Return the spec with the heaviest recommended pipeline for the cheap and the full panel."""
     model = recommendation.model.main
-    return EscalationSpec(spec.settings, of_votes(model.aggregator), model.calibrator)
+    return escalation.EscalationSpec(spec.settings, of_votes(model.aggregator), model.calibrator)
 
 
 _BUDGETS = "every budget would need recommendations of its own"
 _FOLDS = "every fold on which a threshold is chosen would need recommendations of its own"
 PRESENTATIONS = (
     Presentation(COST, present, after=cost_spec, single=_BUDGETS),
-    Presentation(ESCALATION, present_escalation, after=escalation_spec, single=_FOLDS),
+    Presentation(escalation.ESCALATION, present_escalation, after=escalation_spec, single=_FOLDS),
     Presentation(curators.CURATORS_STUDY, present_curators, _CURATORS, single=_WAYS),
 )

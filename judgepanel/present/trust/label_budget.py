@@ -13,29 +13,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.arrays import Floats
-from judgepanel.figures.style import (
-    ALL_JUDGES,
-    CHOSEN,
-    DOTTED,
-    NEUTRAL,
-    Look,
-    add_band,
-    add_base_rate,
-    add_series,
-    laid_out,
-    shade,
-)
+from judgepanel.figures import style
 from judgepanel.kernels.aggregation import Aggregator, cross_fits
 from judgepanel.present import blocks, study
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Settings
-from judgepanel.studies.panel.recommended import (
-    AVERAGE,
-    COMPARED,
-    PanelAggregator,
-    by_aggregator,
-    compared_name,
-)
+from judgepanel.studies.panel import recommended
 from judgepanel.studies.trust.label_budget import (
     LABEL_BUDGET,
     NEXT,
@@ -146,7 +129,7 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
 
 def _with_pipeline(result: LabelBudget, calibrator: str) -> str:
     whole_panel = result.arms[-1]
-    if result.aggregator == AVERAGE:
+    if result.aggregator == recommended.AVERAGE:
         return whole_panel
     return f"{whole_panel} with {sentences.pipeline_name(result.aggregator, calibrator)}"
 
@@ -181,8 +164,8 @@ def versus(result: LabelBudget, panel: str) -> str:
     """Name a panel and its reference: ``top-5 against all 65``."""
     reference = result.arms[-1]
     apart = result.aggregator_of(result.arms.index(panel)) != result.aggregator
-    if apart and result.aggregator != AVERAGE:
-        reference = by_aggregator(reference, result.aggregator)
+    if apart and result.aggregator != recommended.AVERAGE:
+        reference = recommended.by_aggregator(reference, result.aggregator)
     return f"{panel} against {reference}"
 
 
@@ -227,7 +210,7 @@ def _count(n: float) -> str:
 
 
 def _are(result: LabelBudget) -> str:
-    return "is" if result.n_judges == 1 or result.aggregator == AVERAGE else "are"
+    return "is" if result.n_judges == 1 or result.aggregator == recommended.AVERAGE else "are"
 
 
 def reading_sentence(result: LabelBudget, calibrator: str) -> str:
@@ -262,7 +245,7 @@ def again_sentence(unit: str) -> str:
     return (
         f"The recommended panel is chosen again on the labels of every {unit}: candidates are "
         "fitted and compared, and the weights of their average learned, on those alone. The best "
-        f"few beside it are under {sentences.pipeline_name(*COMPARED)}."
+        f"few beside it are under {sentences.pipeline_name(*recommended.COMPARED)}."
     )
 
 
@@ -303,7 +286,7 @@ def level_columns(result: BudgetResult, c: int) -> dict[str, Column]:
         "base rate": numbers(result.null_nll, of="null_nll"),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
     }
-    if result.aggregator != AVERAGE:
+    if result.aggregator != recommended.AVERAGE:
         columns["constant score"] = numbers(result.constant_nll[c], of="constant_nll")
     return columns
 
@@ -345,7 +328,7 @@ def needed_table(result: LabelBudget) -> dict[str, Column]:
     words = {row: _words(result, needed) for row, needed in enumerate(result.needed)}
     spans = {row: span(needed) for row, needed in enumerate(result.needed)}
     names = text([sentences.CALIBRATOR_NAMES[needed.calibrator] for needed in result.needed])
-    calibrator = {} if result.aggregator == AVERAGE else {"calibrator": names}
+    calibrator = {} if result.aggregator == recommended.AVERAGE else {"calibrator": names}
     return calibrator | {
         "panel": text([needed.panel for needed in result.needed]),
         "to reach": text(goals),
@@ -373,7 +356,7 @@ _MISS = 0.05
 """Relative miss of the last level above which a fitted curve is not extrapolated."""
 
 
-SECOND = Look("#2F7D5B", "#2F7D5B", "square", "dashdot")
+SECOND = style.Look("#2F7D5B", "#2F7D5B", "square", "dashdot")
 
 
 def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = ()) -> go.Figure:
@@ -385,51 +368,60 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
     last = float(result.labels[-1])
     beyond = np.geomspace(last, max(float(result.have), last) + NEXT, 30)
     figure = go.Figure()
-    add_base_rate(figure, result.labels, result.null_nll, "base rate of %{x:.0f} labels: %{y:.3f}")
+    style.add_base_rate(
+        figure, result.labels, result.null_nll, "base rate of %{x:.0f} labels: %{y:.3f}"
+    )
     for p in (*map(result.arms.index, panels), whole_panel):
-        name, look = result.arms[p], ALL_JUDGES if p == whole_panel else look_of(result, p)
+        name, look = result.arms[p], style.ALL_JUDGES if p == whole_panel else look_of(result, p)
         what, listed = "%{x:.0f} labels", p == whole_panel
         add_line(figure, result.labels, result.nll[c, p], name, look, what, listed=listed)
         tail = result.fitted(c, p, beyond)
         end = float(result.nll.value[c, p, -1])
         # Only where the fitted curve continues from where the levels end.
         if np.isfinite(tail).all() and abs(float(tail[0]) - end) <= _MISS * end:
-            faint = Look(look.fill, look.colour, "", "dot", 1.5)
+            faint = style.Look(look.fill, look.colour, "", "dot", 1.5)
             hover = f"{name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
             more = "extrapolated" if listed else f"{name}: extrapolated"
-            add_series(figure, beyond, tail, faint, more, hover, showlegend=listed)
+            style.add_series(figure, beyond, tail, faint, more, hover, showlegend=listed)
             if p == whole_panel:
-                shade(figure, beyond[0], beyond[-1], _BEYOND)
-    mark = {"line": {"color": NEUTRAL, "width": 1, "dash": "dash"}, "showlegend": True}
+                style.shade(figure, beyond[0], beyond[-1], _BEYOND)
+    mark = {"line": {"color": style.NEUTRAL, "width": 1, "dash": "dash"}, "showlegend": True}
     needed = result.needed_for(calibrator, result.arms[whole_panel])
     if needed is not None and np.isfinite(result.quoted(needed)):
         x = result.quoted(needed)
         figure.add_vline(x=x, name=f"near the plateau: {round(x):,}", **mark)
     if result.target is not None:
         figure.add_hline(y=result.target, name="target", **mark)
-    mark["line"] = {"color": NEUTRAL, "width": 2}
+    mark["line"] = {"color": style.NEUTRAL, "width": 2}
     enough = "" if needed is None else _suffice(result, c, needed)
     figure.add_vline(x=result.have, name=f"you have {result.have:,}{enough}", **mark)
-    laid_out(figure, x="labels the panel is fitted on", y="NLL (nats per item)")
+    style.laid_out(figure, x="labels the panel is fitted on", y="NLL (nats per item)")
     _log_axis(figure, np.append(result.labels, beyond))
     return figure
 
 
-def look_of(result: LabelBudget, p: int) -> Look:
+def look_of(result: LabelBudget, p: int) -> style.Look:
     """The look of a panel that is compared with all judges."""
-    return CHOSEN if result.beside is None or p else SECOND
+    return style.CHOSEN if result.beside is None or p else SECOND
 
 
 def add_line(
-    figure: go.Figure, x: Floats, nll: Interval, name: str, look: Look, what: str, *, listed: bool
+    figure: go.Figure,
+    x: Floats,
+    nll: Interval,
+    name: str,
+    look: style.Look,
+    what: str,
+    *,
+    listed: bool,
 ) -> None:
     """Add a panel's scores (n,) with their band; ``what`` describes the x value in hover text.
 
     Only one band of a figure goes into the legend, or a phone has no room for the plot.
     """
     band = "95 % interval" if listed else f"{name}: 95 % interval"
-    add_band(figure, x, nll, look.fill, name=band, showlegend=listed)
-    add_series(figure, x, nll.value, look, name, f"{name}, {what}: %{{y:.3f}}")
+    style.add_band(figure, x, nll, look.fill, name=band, showlegend=listed)
+    style.add_series(figure, x, nll.value, look, name, f"{name}, {what}: %{{y:.3f}}")
 
 
 def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Figure:
@@ -438,11 +430,11 @@ def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Fi
     figure, look = go.Figure(), look_of(result, p)
     labels = result.labels
     name = "95 % at all budgets together"
-    add_band(figure, labels, result.band[c, p], look.fill, name=name, showlegend=True)
+    style.add_band(figure, labels, result.band[c, p], look.fill, name=name, showlegend=True)
     name, hover = f"{panel}, with 95 % at each budget", f"{panel}, %{{x:.0f}} labels: %{{y:+.3f}}"
-    add_series(figure, labels, result.delta[c, p], look, name, hover)
-    figure.add_hline(y=0.0, line=DOTTED)
-    laid_out(figure, x="labels the panel is fitted on", y="difference in NLL", height=320)
+    style.add_series(figure, labels, result.delta[c, p], look, name, hover)
+    figure.add_hline(y=0.0, line=style.DOTTED)
+    style.laid_out(figure, x="labels the panel is fitted on", y="difference in NLL", height=320)
     _log_axis(figure, result.labels)
     return figure
 
@@ -484,7 +476,9 @@ def _arms(result: LabelBudget, panel: int | None) -> list[str]:
     second = [] if result.beside is None else arms[:1]
     smaller = arms[len(second) :]
     if panel is not None:
-        smaller = [arm for arm in smaller if arm == compared_name(panel, result.aggregator)]
+        smaller = [
+            arm for arm in smaller if arm == recommended.compared_name(panel, result.aggregator)
+        ]
     return [*smaller, *second]
 
 
@@ -509,7 +503,7 @@ def _drawn(result: LabelBudget, arms: list[str]) -> list[str]:
     """Return one smaller panel, since all look alike, and the second aggregator's."""
     second = [arm for arm in arms if result.beside is not None and arm == result.arms[0]]
     smaller = [arm for arm in arms if arm not in second]
-    first = compared_name(FIRST_PANEL, result.aggregator)
+    first = recommended.compared_name(FIRST_PANEL, result.aggregator)
     chosen = [arm for arm in smaller if arm == first] or smaller
     return [*chosen[:1], *second]
 
@@ -537,7 +531,7 @@ def _joint(result: LabelBudget, calibrator: str) -> list[blocks.Block]:
 
 
 def _method(result: LabelBudget) -> blocks.Method:
-    again = "" if result.aggregator != AVERAGE else f" {again_sentence('budget')}"
+    again = "" if result.aggregator != recommended.AVERAGE else f" {again_sentence('budget')}"
     return blocks.Method(
         "In each split the same items are scored, whatever the budget. The other items are put in "
         "a random order, and a budget of n takes the first n: judges are ranked and weighted, and "
@@ -555,7 +549,7 @@ def default_specs(votes: VoteMatrix, settings: Settings, pipeline: study.Pipelin
 
 def budget_spec(
     settings: Settings,
-    aggregator: PanelAggregator,
+    aggregator: recommended.PanelAggregator,
     panel: int = FIRST_PANEL,
     beside: Aggregator | None = None,
 ) -> LabelBudgetSpec:
@@ -564,7 +558,9 @@ def budget_spec(
         settings=study.affordable_splits(settings, aggregator),
         aggregator=aggregator,
         calibrators=study.OFFERED,
-        panels=(panel,) if aggregator != AVERAGE and cross_fits(aggregator) else BUDGET_PANELS,
+        panels=(panel,)
+        if aggregator != recommended.AVERAGE and cross_fits(aggregator)
+        else BUDGET_PANELS,
         beside=beside,
     )
 

@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels import ballots as vote_cells
+from judgepanel.kernels import prefixes
 from judgepanel.kernels.ballots import dense_of
 from judgepanel.kernels.dawid_skene import design_of
 from judgepanel.kernels.joint import copies
-from judgepanel.kernels.prefixes import (
-    counts,
-    one_coin_weight,
-    prefix_scores,
-    rank,
-    weighted_one_coin,
-    without_votes,
-)
 from judgepanel.scoring.splits import Split, split
 from tests.helpers import make_ballots
 
@@ -26,10 +19,10 @@ from tests.helpers import make_ballots
 def test_weights_of_one_give_the_full_panel(groups, own_label):
     ballots = make_ballots(4, 60, 7, groups=groups)
     one_split = split(ballots.units, 1)
-    scores = weighted_one_coin(
+    scores = prefixes.weighted_one_coin(
         ballots, one_split, np.ones(len(one_split.calibration)), own_label=own_label
     )
-    wanted = prefix_scores(ballots, one_split, np.array([7]), own_label=own_label)
+    wanted = prefixes.prefix_scores(ballots, one_split, np.array([7]), own_label=own_label)
     np.testing.assert_allclose(scores.calibration, wanted.calibration, atol=1e-12)
     np.testing.assert_allclose(scores.evaluation, wanted.evaluation, atol=1e-12)
     np.testing.assert_array_equal(scores.calibration_empty, wanted.calibration_empty)
@@ -43,8 +36,8 @@ def test_a_weight_of_two_is_an_item_seen_twice_and_one_of_zero_an_item_not_seen(
     importance = np.ones(len(one_split.calibration))
     importance[[0, 1]] = 2.0, 0.0
     rows = np.append(np.delete(one_split.calibration, 1), one_split.calibration[0])
-    weights = one_coin_weight(*counts(ballots, rows))
-    scores = weighted_one_coin(ballots, one_split, importance)
+    weights = prefixes.one_coin_weight(*prefixes.counts(ballots, rows))
+    scores = prefixes.weighted_one_coin(ballots, one_split, importance)
     np.testing.assert_allclose(
         scores.evaluation[0], ballots.votes[one_split.evaluation] @ weights, atol=1e-12
     )
@@ -55,10 +48,12 @@ def test_a_left_out_score_does_not_know_the_label_of_its_unit(groups):
     ballots = make_ballots(6, 50, 6, groups=groups)
     one_split = split(ballots.units, 2)
     importance = np.random.default_rng(0).uniform(0.2, 1.8, len(one_split.calibration))
-    before = weighted_one_coin(ballots, one_split, importance).calibration[0]
+    before = prefixes.weighted_one_coin(ballots, one_split, importance).calibration[0]
     unit = ballots.units[one_split.calibration[3]]
     signs = np.where(ballots.units == unit, -ballots.signs, ballots.signs).astype(np.int8)
-    after = weighted_one_coin(replace(ballots, signs=signs), one_split, importance).calibration[0]
+    after = prefixes.weighted_one_coin(
+        replace(ballots, signs=signs), one_split, importance
+    ).calibration[0]
     same = ballots.units[one_split.calibration] == unit
     np.testing.assert_allclose(after[same], before[same], atol=1e-12)
     assert not np.allclose(after[~same], before[~same])
@@ -68,9 +63,9 @@ def test_blocks_do_not_change_a_score(monkeypatch):
     ballots = make_ballots(7, 60, 5, groups=15)
     one_split = Split(0, np.arange(40), np.arange(40, 60))
     importance = np.linspace(0.1, 1.9, 40)
-    whole = weighted_one_coin(ballots, one_split, importance)
+    whole = prefixes.weighted_one_coin(ballots, one_split, importance)
     monkeypatch.setattr("judgepanel.kernels.prefixes._CELLS", 20)
-    parts = weighted_one_coin(ballots, one_split, importance)
+    parts = prefixes.weighted_one_coin(ballots, one_split, importance)
     np.testing.assert_allclose(parts.calibration, whole.calibration, atol=1e-12)
 
 
@@ -104,11 +99,14 @@ def test_a_part_with_most_of_its_votes_is_an_array(both):
 
 def test_counts_and_first_voters_are_the_same_from_sparse_votes(both):
     arrays, sparse = both
-    for of_arrays, of_sparse in zip(counts(arrays, ROWS), counts(sparse, ROWS), strict=True):
+    for of_arrays, of_sparse in zip(
+        prefixes.counts(arrays, ROWS), prefixes.counts(sparse, ROWS), strict=True
+    ):
         np.testing.assert_array_equal(of_arrays, of_sparse)
-    order, ks = rank(arrays, ROWS), np.array([1, 4, 12])
+    order, ks = prefixes.rank(arrays, ROWS), np.array([1, 4, 12])
     np.testing.assert_array_equal(
-        without_votes(arrays, ROWS, order, ks), without_votes(sparse, ROWS, order, ks)
+        prefixes.without_votes(arrays, ROWS, order, ks),
+        prefixes.without_votes(sparse, ROWS, order, ks),
     )
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels import aggregation, threads
+from judgepanel.kernels import prefixes, threads
 from judgepanel.kernels.aggregation import Graded
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
@@ -77,7 +77,7 @@ PATCHING = Lock()  # Two threads that patch at once would each undo to the other
 def fits_nothing(votes, spec, chunk):
     """The chunk, where whatever is cross-fitted is in memory."""
     with PATCHING, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aggregation, "cross_fitted", Mock(side_effect=AssertionError))
+        patch.setattr(prefixes, "cross_fitted", Mock(side_effect=AssertionError))
         return RELIABILITY.run_chunk(votes, spec, chunk)
 
 
