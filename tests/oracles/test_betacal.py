@@ -15,8 +15,12 @@ def both(logits, signs):
     theirs = BetaCalibration("abm").fit(p[:, None], (signs > 0).astype(int))
     ours = fit(("beta_free",), logits[None], signs)["beta_free"]
     assert not ours.replaced[0]
-    result = sigmoid(ours(logits[None])[0])
-    return theirs.calibrator_.map_[:2], theirs.predict(p), ours.params[0], result
+    return (
+        theirs.calibrator_.map_[:2],
+        theirs.predict(p),
+        ours.params[0],
+        sigmoid(ours(logits[None])[0]),
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))

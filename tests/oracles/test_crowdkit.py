@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from crowdkit.aggregation import DawidSkene as CrowdKit
 
-from judgepanel.kernels import dawid_skene, maps
+from judgepanel.kernels.dawid_skene import Rules, fit_many
+from judgepanel.kernels.maps import sigmoid
 from judgepanel.votes import MISSING
 from judgepanel.votes.load import load_votes
 from tests.helpers import larger, make_votes, signed
@@ -27,8 +28,8 @@ def ours(votes, **rules):
     """The same of the maximum-likelihood EM, for items with votes."""
     voted = signed(votes[(votes != MISSING).any(axis=1)])
     everybody = np.ones((votes.shape[1], 1), dtype=bool)
-    fit = dawid_skene.fit_many(voted, everybody, rules=dawid_skene.Rules(smoothing=0.0, **rules))
-    return maps.sigmoid(fit.logits(voted)[0]), fit
+    fit = fit_many(voted, everybody, rules=Rules(smoothing=0.0, **rules))
+    return sigmoid(fit.logits(voted)[0]), fit
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -11,9 +11,13 @@ import statsmodels.api as sm
 import truescore.agreement
 import truescore.compare
 from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.proportion import proportion_confint
+from truescore.correct import gold_only_estimate, ppi_estimate
 
 from judgepanel.scoring.descriptive import ac1, alpha, item_counts, kappa, pair_counts
-from judgepanel.scoring.prediction_powered import Sample, estimate_rates
+from judgepanel.scoring.inference import holm
+from judgepanel.scoring.prediction_powered import Matches, Sample, estimate_rates, strengths_of
+from judgepanel.studies.understand.judge_table import wilson
 
 SAME = {"rel": 1e-8, "abs": 1e-8}
 
@@ -50,6 +54,25 @@ def test_the_rate_is_the_power_tuned_mean_of_the_paper(seed):
     assert float(ours.rate.value[0]) == pytest.approx(theirs, **SAME)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_rate_is_that_of_truescore(seed):
+    """It has the proxies of unlabelled items only, so its lambda is ours times their share."""
+    proxy, labels = world(seed)
+    known = np.isfinite(labels)
+    ours = estimate_rates(proxy, Sample.of(labels))
+    theirs = ppi_estimate(
+        proxy, labels[known], np.flatnonzero(known), lambda_=float(ours.tuning[0] * np.mean(~known))
+    )
+    assert float(ours.rate.value[0]) == pytest.approx(theirs.point, **SAME)
+
+
+def test_labels_alone_are_those_of_truescore():
+    proxy, labels = world(5)
+    alone = estimate_rates(proxy, Sample.of(labels), tuned=False)
+    theirs = gold_only_estimate(labels[np.isfinite(labels)])
+    assert float(alone.rate.value[0]) == pytest.approx(theirs.point, **SAME)
+
+
 def test_the_influence_of_units_is_the_clustered_variance_of_statsmodels():
     _, labels = world(6)
     units = np.arange(len(labels)) // 5
@@ -61,6 +84,18 @@ def test_the_influence_of_units_is_the_clustered_variance_of_statsmodels():
         cov_type="cluster", cov_kwds={"groups": units[known], "use_correction": False}
     )
     assert np.sqrt((ours.influence.toarray() ** 2).sum()) == pytest.approx(fit.bse[0], **SAME)
+
+
+def test_strengths_of_systems_are_the_coefficients_of_a_logistic_regression():
+    rng = np.random.default_rng(7)
+    first = rng.integers(0, 4, 500)
+    second = (first + rng.integers(1, 4, 500)) % 4
+    labels = (rng.random(500) < 1.0 / (1.0 + np.exp(0.5 * (first - second)))).astype(float)
+    matches = Matches(labels, first, second, 4, np.arange(500))
+    ours = strengths_of(matches.every * labels, matches, matches.every, 1e12)
+    sides = np.eye(4)[first] - np.eye(4)[second]
+    fit = sm.GLM(labels, sides[:, 1:], family=sm.families.Binomial()).fit(tol=1e-14)
+    assert (ours - ours[0])[1:] == pytest.approx(fit.params, rel=1e-8)
 
 
 def votes_of(seed):
@@ -85,7 +120,17 @@ def test_alpha_is_that_of_krippendorff_and_truescore(seed):
 def test_kappa_and_ac1_are_those_of_truescore_and_statsmodels(seed):
     votes = votes_of(seed)[:, :2]
     first, second = votes[(votes != 0).all(axis=1)].T
-    counts = pair_counts(votes[:, :1], votes[:, 1:], np.zeros(80, dtype=np.int64))[0]
+    counts = pair_counts(first[:, None], second[:, None], np.zeros(len(first), dtype=np.int64))[0]
     assert kappa(counts)[0] == pytest.approx(cohens_kappa(counts[0]).kappa, **SAME)
     assert kappa(counts)[0] == pytest.approx(truescore.agreement.cohen_kappa(first, second), **SAME)
     assert ac1(counts)[0] == pytest.approx(truescore.agreement.gwet_ac1(first, second), **SAME)
+
+
+def test_wilson_and_holm_are_those_of_truescore_and_statsmodels():
+    lo, hi = wilson(np.array([0, 7, 40]), np.array([12, 30, 40]))
+    for ours, right, n in zip(zip(lo, hi, strict=True), (0, 7, 40), (12, 30, 40), strict=True):
+        theirs = truescore.agreement.wilson_interval(right, n)
+        assert ours == pytest.approx((theirs.low, theirs.high), **SAME)
+        assert ours == pytest.approx(proportion_confint(right, n, method="wilson"), **SAME)
+    p = np.random.default_rng(8).random(12) ** 3
+    assert holm(p) == pytest.approx(truescore.compare.holm(p), **SAME)

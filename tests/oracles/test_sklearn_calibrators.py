@@ -9,11 +9,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.kernels import joint, maps
 from judgepanel.kernels.calibration import fit
+from judgepanel.kernels.joint import Form, features, stacking
+from judgepanel.kernels.maps import sigmoid
+from judgepanel.kernels.prefixes import Fit
 from judgepanel.kernels.ridge import PRECISION, SHAPE
 from tests.helpers import make_ballots, softplus
-from tests.kernels.aggregate.test_ridge_path import one_fit
 from tests.kernels.calibrate.test_calibration import column
 
 
@@ -44,7 +45,7 @@ def test_temperature_is_scikit_learns(seed, scale):
     new = np.linspace(-12.0, 12.0, 49)
     theirs = calibrated_by_sklearn("temperature", logits, (signs > 0).astype(int), new)
     ours = fit(("temperature",), logits[None], signs)["temperature"](new[None])[0]
-    np.testing.assert_allclose(maps.sigmoid(ours), theirs, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(sigmoid(ours), theirs, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -64,11 +65,15 @@ def test_with_platts_soft_targets_as_weights_platt_is_scikit_learns_sigmoid(seed
     labels = (signs > 0).astype(int)
     n_one, n_zero = labels.sum(), (1 - labels).sum()
     target = np.where(labels == 1, (n_one + 1) / (n_one + 2), 1 / (n_zero + 2))
-    both, sides = np.r_[logits, logits][None], np.r_[np.ones(200), -np.ones(200)]
-    fitted = fit(("platt",), both, sides, np.r_[target, 1 - target][None])["platt"]
+    fitted = fit(
+        ("platt",),
+        np.r_[logits, logits][None],
+        np.r_[np.ones(200), -np.ones(200)],
+        np.r_[target, 1 - target][None],
+    )["platt"]
     new = np.linspace(-9.0, 9.0, 37)
     theirs = calibrated_by_sklearn("sigmoid", logits, labels, new)
-    np.testing.assert_allclose(maps.sigmoid(fitted(new[None])[0]), theirs, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(sigmoid(fitted(new[None])[0]), theirs, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -89,14 +94,19 @@ def test_isotonic_is_scikit_learns(seed, ties, weighted, doubled):
     theirs = IsotonicRegression(out_of_bounds="clip").fit(x, y, sample_weight=w)
     new = np.r_[np.linspace(-30.0, 30.0, 241), logits]
     wanted = np.clip(theirs.predict(new), 0.001, 0.999)
-    np.testing.assert_allclose(maps.sigmoid(fitted(new[None])[0]), wanted, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(sigmoid(fitted(new[None])[0]), wanted, rtol=0, atol=1e-9)
+
+
+def one_fit(ballots):
+    rows = np.arange(ballots.n_items)
+    return [Fit(rows, rows[:0], np.zeros(len(rows), dtype=np.int64))]
 
 
 @pytest.mark.parametrize("C", [0.01, 0.3, 5.0])
 @pytest.mark.parametrize("n_judges", [4, 25])
 def test_stacking_without_an_intercept_is_scikit_learn_s_ridge(C, n_judges):
     ballots = make_ballots(1, 90, n_judges, symmetric=True)
-    (panel,) = joint.stacking.panels(ballots, one_fit(ballots), n_judges, Cs=(C,))
+    (panel,) = stacking.panels(ballots, one_fit(ballots), n_judges, Cs=(C,))
     theirs = LogisticRegression(C=C, fit_intercept=False, solver="newton-cholesky", tol=1e-10)
     theirs.fit(ballots.votes[:, panel.judges].astype(float), ballots.signs)
     np.testing.assert_allclose(panel.weights, theirs.coef_[0], rtol=0, atol=1e-6)
@@ -108,13 +118,18 @@ def test_stacking_without_an_intercept_is_scikit_learn_s_ridge(C, n_judges):
 @pytest.mark.parametrize("groups", [0, 12])
 def test_joint_is_the_optimum_of_its_objective(C, symmetric, agreement, groups):
     ballots = make_ballots(2, 70, 5, symmetric=symmetric, groups=groups)
-    form = {"one_coin": True, "agreement": agreement}
-    (panel,) = joint.Form(**form).panels(ballots, one_fit(ballots), 5, Cs=(C,))
-    one_features = joint.features(ballots, np.arange(70), panel.judges, **form)
+    (panel,) = Form(one_coin=True, agreement=agreement).panels(
+        ballots, one_fit(ballots), 5, Cs=(C,)
+    )
+    one_features = features(
+        ballots, np.arange(70), panel.judges, one_coin=True, agreement=agreement
+    )
     r = one_features.span.shape[1]
-    parts_of_logit = (one_features.votes, one_features.span, one_features.score[:, None])
-    *centre, (of_score,) = map(one_features.middle, parts_of_logit)
-    centre.append(of_score)
+    centre = (
+        one_features.middle(one_features.votes),
+        one_features.middle(one_features.span),
+        one_features.middle(one_features.score[:, None])[0],
+    )
     assert symmetric <= (not centre[0].any())
 
     def parts(theta):
@@ -128,8 +143,12 @@ def test_joint_is_the_optimum_of_its_objective(C, symmetric, agreement, groups):
         loss = softplus(-one_features.signs * logits)[one_features.signs != 0].sum()
         ridge = (delta @ delta + gamma @ gamma) / (2.0 * C)
         prior = one_features.rate * tau - SHAPE * np.log(tau)
-        of_level = PRECISION * (level - one_features.level) ** 2 / 2.0 * (not symmetric)
-        return loss + ridge + prior + of_level
+        return (
+            loss
+            + ridge
+            + prior
+            + PRECISION * (level - one_features.level) ** 2 / 2.0 * (not symmetric)
+        )
 
     start = np.zeros(5 + r + 2 - symmetric)
     solution = minimize(objective, start, method="BFGS", options={"gtol": 1e-4, "maxiter": 2000})
