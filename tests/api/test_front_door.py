@@ -232,8 +232,7 @@ def test_a_recommendation_shows_itself_and_writes_its_report(recommended, tmp_pa
     html = recommended._repr_html_()
     assert "plotly" not in html.lower()
     assert all(html.count(warning) <= 1 for warning in recommended.warnings)
-    text = recommended.report(tmp_path / "report.md").read_text("utf-8")
-    assert "All candidates" in text
+    assert "All candidates" in recommended.report(tmp_path / "report.md").read_text("utf-8")
 
 
 def test_names_in_votes_are_shown_escaped(frame):

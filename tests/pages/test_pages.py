@@ -107,8 +107,7 @@ def test_an_unknown_analysis_gives_one_sentence_and_a_way_on(page, forged):
 @pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
 def test_a_click_on_a_sample_makes_an_analysis_with_its_own_link(name):
     app = sample(name)
-    analysis = analysis_in(app)
-    opened = session.workspace().open(analysis)
+    opened = session.workspace().open(analysis_in(app))
     votes = session.workspace().votes(opened.votes_sha256)
     assert answer_of(app).startswith(f"{votes.n_items} items, {votes.n_judges} judges")
     assert links(app) == ["Next: what do we do?"]
@@ -132,8 +131,7 @@ def test_a_sample_leads_to_an_answer_a_table_and_downloads():
 
 def test_the_same_link_shows_the_same_answer_to_another_visitor():
     app = until_done(turn_to(sample("clean_pairwise"), CURVE))
-    analysis = analysis_in(app)
-    other = open_app(CURVE, analysis=analysis)
+    other = open_app(CURVE, analysis=analysis_in(app))
     assert not other.get("progress")
     assert answer_of(other) == answer_of(app)
 
@@ -252,8 +250,7 @@ def test_the_recommended_panel_opens_with_two_cards_and_can_be_taken_away():
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
     files = ("panel.json", "Python scorer", "weights (CSV)", "report (HTML)")
     assert downloads_of(app)[:4] == [f"Download {file}" for file in files]
-    cards = htmls(app, "jp-badge")
-    assert sum("Recommended" in card for card in cards) == 1
+    assert sum("Recommended" in card for card in htmls(app, "jp-badge")) == 1
     uses = [text for text in htmls(app) if "of new items; at least 90 % sure on " in text]
     assert len(uses) in (1, 2)
     sections = [section.label for section in app.get("expander")]

@@ -61,8 +61,7 @@ def page_of_blocks():
 def words(text):
     """Text without marks, entities and runs of spaces, as a reader takes it in."""
     inside = re.sub(r"</?span[^>]*>", "", text)
-    plain = html.unescape(re.sub(r"<[^>]+>", " ", inside))
-    return " ".join(plain.split())
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", inside)).split())
 
 
 @EVERY
@@ -108,8 +107,7 @@ def test_an_answer_from_labels_of_one_class_says_that_it_measures_the_coding(nam
     result = result_of(name)
     if hasattr(result, "measures_coding"):
         result = replace(result, measures_coding=True)
-        answer = study_blocks(PRESENTATIONS[name], result, spec_of(name))[0]
-        assert CODING in answer.text
+        assert CODING in study_blocks(PRESENTATIONS[name], result, spec_of(name))[0].text
 
 
 @EVERY
@@ -203,6 +201,5 @@ def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():
 
 
 def test_every_study_has_its_place_on_a_page():
-    placed = [entry.name for page in PAGES for entry in entries_of(page)]
-    assert placed == list(NAMES)
+    assert [entry.name for page in PAGES for entry in entries_of(page)] == list(NAMES)
     assert len({entry.study.title for entry in PRESENTATIONS.values()}) == len(NAMES)

@@ -284,8 +284,7 @@ def test_a_curve_that_misses_the_last_level_is_not_drawn_beyond_it():
 
 
 def test_bands_hold_their_lines():
-    figure = label_budget(result(), "beta", ("top-3",))
-    band = named(figure, "95 % interval")
+    band = named(label_budget(result(), "beta", ("top-3",)), "95 % interval")
     np.testing.assert_array_equal(band.y[:4], result().nll.hi[0, 1])
     np.testing.assert_array_equal(band.y[4:], result().nll.lo[0, 1][::-1])
 

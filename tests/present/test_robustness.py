@@ -232,8 +232,7 @@ def test_absent_judges_of_the_recommended_panel_are_the_worst_where_they_cost_mo
 
 
 def test_figures_that_measure_the_coding_say_so_and_are_no_finding():
-    coded = replace(failing(), measures_coding=True)
-    finding = words.worst_finding(coded, "beta")
+    finding = words.worst_finding(replace(failing(), measures_coding=True), "beta")
     assert "measure the coding, not the judges" in finding.sentence
     assert finding.tone == "open"
 

@@ -32,8 +32,7 @@ def test_p_is_that_of_all_flips_within_monte_carlo_error(m):
 
 
 def test_p_is_uniform_where_nothing_differs():
-    rng = np.random.default_rng(1)
-    _, p = sign_flip(rng.normal(size=(2000, 60)), seed=3, flips=1000)
+    _, p = sign_flip(np.random.default_rng(1).normal(size=(2000, 60)), seed=3, flips=1000)
     for level in (0.05, 0.25, 0.5, 0.75):
         assert abs(np.mean(p <= level) - level) < 4 * np.sqrt(level * (1 - level) / 2000)
 

@@ -119,7 +119,6 @@ def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits():
 
 
 def test_there_are_no_more_workers_than_a_limit_allows(monkeypatch):
-    available = default_jobs()
-    assert available >= 1
+    assert default_jobs() >= 1
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     assert default_jobs() == 1

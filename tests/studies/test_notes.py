@@ -46,8 +46,7 @@ def test_groups_of_items_are_counted_once():
 
 
 def test_a_judge_below_chance_is_turned_round_first():
-    opposed = votes_with(77)
-    assert len(few_errors(prepare(opposed, Settings(orientation="as_given")))) == 1
+    assert len(few_errors(prepare(votes_with(77), Settings(orientation="as_given")))) == 1
 
 
 def test_the_limit_travels_with_the_result():

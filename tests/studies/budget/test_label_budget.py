@@ -188,16 +188,14 @@ def test_a_budget_that_cannot_be_kept_says_what_it_needs(n_items, base_rate, bud
 
 
 def test_the_rarer_class_is_no_matter_where_items_are_used_with_their_swap():
-    coded = make_votes(4, 120, 6, one_class=True)
-    budget = budgeted(coded, budgets=(20,))
+    budget = budgeted(make_votes(4, 120, 6, one_class=True), budgets=(20,))
     assert budget.budgets.tolist() == [20, 60]
     np.testing.assert_allclose(budget.null_nll, np.log(2))
     assert budget.nll.value.min() > 0.15
 
 
 def test_few_groups_leave_small_budgets_out():
-    grouped = make_votes(6, 200, 6, groups=25)
-    budget = budgeted(grouped, budgets=(20, 90))
+    budget = budgeted(make_votes(6, 200, 6, groups=25), budgets=(20, 90))
     assert budget.budgets.tolist() == [90, 100]
     assert any("10 groups of items" in sentence for sentence in budget.warnings)
     assert abs(budget.labels[0] - 90) < 5
@@ -250,8 +248,7 @@ def test_no_price_is_read_below_the_smallest_budget():
 def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw():
     budget = result()
     assert (budget.paper_p <= budget.joint_p).all()
-    frame = budget.frame()
-    of_paper = [name for name in frame if name.startswith("paper_")]
+    of_paper = [name for name in budget.frame() if name.startswith("paper_")]
     assert of_paper == ["paper_joint_t", "paper_joint_p"]
     for entry in budget.summary()["joint"]:
         assert entry["paper_note"].startswith("invalid")

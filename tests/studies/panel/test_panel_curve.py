@@ -193,8 +193,7 @@ class TestSizes:
             PanelCurveSpec(ks=ks, compare=compare).panel_sizes(5)
 
     def test_a_grid_is_a_slice_of_the_full_curve(self, result):
-        spec = replace(spec_of(calibrators=ALL), ks=(2, 5))
-        outcome = curve(VOTES, spec)
+        outcome = curve(VOTES, replace(spec_of(calibrators=ALL), ks=(2, 5)))
         wanted = result.nll.value[:, outcome.k - 1]
         np.testing.assert_allclose(outcome.nll.value, wanted, rtol=0, atol=1e-11)
 

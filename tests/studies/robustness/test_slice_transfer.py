@@ -59,8 +59,7 @@ def test_the_recommended_panel_is_recommended_on_the_labels_of_every_source():
 
 
 def test_without_features_the_study_says_so_and_finds_nothing():
-    plain = make_votes(1, 100, 5)
-    transfer = sliced(plain)
+    transfer = sliced(make_votes(1, 100, 5))
     assert transfer.feature is None
     assert (transfer.slices, transfer.warnings) == ((), (NO_FEATURES,))
     assert transfer.frame().empty
