@@ -4,6 +4,7 @@ import html
 import re
 import threading
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -212,9 +213,7 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch):
 def test_pages_run_without_being_parsed_into_a_tree_first(monkeypatch):
     """Two threads that parse at once are a SystemError in Python up to 3.11.7."""
 
-    def parsed(*_):
-        raise AssertionError("a page is parsed by Streamlit's magic")
-
+    parsed = Mock(side_effect=AssertionError("a page is parsed by Streamlit's magic"))
     monkeypatch.setattr("streamlit.runtime.scriptrunner.magic.add_magic", parsed)
     assert "A hard panel" in {button.label for button in open_app().button}
 
@@ -362,9 +361,7 @@ def test_another_preference_or_candidate_is_read_from_the_same_run(monkeypatch):
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
 
-    def started(*_):
-        raise AssertionError("a change of preference starts no work")
-
+    started = Mock(side_effect=AssertionError("a change of preference starts no work"))
     monkeypatch.setattr(type(session.workspace()), "submit", started)
     why = {"why-this-panel": "true"}
     app = checked(open_app(RECOMMENDED, analysis=analysis, prefer="fewest judges", **why))
@@ -423,9 +420,7 @@ def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(mo
     app = open_app(PAPER_PAGE.file, analysis=prepared("clean_pairwise", splits=4))
     until(app, lambda: downloads_of(app))
 
-    def away(*_):
-        raise ServerProblem("The database server does not answer.")
-
+    away = Mock(side_effect=ServerProblem("The database server does not answer."))
     monkeypatch.setattr(paper, "show_result", away)
     checked(app.run())
     assert "The database server does not answer." in text_of(app)

@@ -84,16 +84,13 @@ def sentences(text):
     return re.split(r"(?<=[.!?])\s+(?=[A-Z0-9])", plain)
 
 
-def is_list_of_counts(block):
-    return isinstance(block, Paragraph) and block.quiet and block.text.count(": ") > 1
-
-
 @pytest.mark.parametrize("one_class", [False, True], ids=["two classes", "one class"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in PAPER])
 def test_sentences_are_short_and_have_few_numbers(name, one_class):
     """Those of the paper's appendix are for readers of the paper."""
     for block in flat(blocks_of(name, one_class=one_class)):
-        if type(block) in MOST_WORDS and not is_list_of_counts(block):
+        counts = isinstance(block, Paragraph) and block.quiet and block.text.count(": ") > 1
+        if type(block) in MOST_WORDS and not counts:
             for sentence in sentences(block.text):
                 n_words = len(re.findall(r"\w[\w.,/+-]*", sentence))
                 assert n_words <= MOST_WORDS[type(block)], sentence
