@@ -111,8 +111,7 @@ def test_the_way_that_is_shown_to_fail_is_told_though_the_other_looks_worse():
 
 
 def test_an_interval_that_excludes_0_alone_is_put_beside_what_holm_says():
-    quiet = replace(failing(), p_holm=np.full((1, 3, 3, 2), 0.06))
-    text = words.transfer_sentence(quiet, "beta")
+    text = words.transfer_sentence(replace(failing(), p_holm=np.full((1, 3, 3, 2), 0.06)), "beta")
     assert "not shown to cost NLL" in text
     assert text.endswith(
         "Each interval is for one direction alone; corrected for testing both (Holm), p = .060."

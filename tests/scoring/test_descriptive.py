@@ -138,8 +138,7 @@ def test_the_p_value_is_the_larger_of_two_one_sided_tests():
 
 
 def test_equivalent_means_that_the_90_percent_interval_lies_inside_the_margin():
-    values = np.random.default_rng(1).normal(0.0, 1.0, (200, 40))
-    result = equivalence(estimate_of(values), 0.35)
+    result = equivalence(estimate_of(np.random.default_rng(1).normal(0.0, 1.0, (200, 40))), 0.35)
     inside = (result.lo > -0.35) & (result.hi < 0.35)
     assert 20 < inside.sum() < 180
     assert [outcome == "equivalent" for outcome in result.outcomes] == inside.tolist()

@@ -30,8 +30,7 @@ def rows(result):
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
 def test_the_order_of_judges_changes_no_figure(name):
-    turned = votes().with_judges(votes().judges[::-1])
-    other = run(STUDIES[name], turned, spec_of(name), jobs=1)
+    other = run(STUDIES[name], votes().with_judges(votes().judges[::-1]), spec_of(name), jobs=1)
     pd.testing.assert_frame_equal(rows(result_of(name)), rows(other), rtol=1e-9, atol=1e-9)
 
 

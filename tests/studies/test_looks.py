@@ -143,8 +143,7 @@ def test_clear_votes_settle_at_the_first_look(study, spec):
 
 
 def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items():
-    spec = replace(CURVE, settings=looking.Settings(splits=240))
-    pieces = kept_of(PANEL_CURVE, VOTES, spec)
+    pieces = kept_of(PANEL_CURVE, VOTES, replace(CURVE, settings=looking.Settings(splits=240)))
     numbers = range(0, len(pieces), 4)
     runs = [reduce(results.combine, [pieces[n + k] for k in range(4)]) for n in numbers]
     assert {len(run.numbers) for run in runs} == {20}

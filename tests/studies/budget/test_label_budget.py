@@ -72,8 +72,7 @@ def test_the_largest_budget_is_the_panel_curve():
 
 def test_a_budget_sees_its_own_labels_only():
     wanted = spec(budgets=(20, 30), settings=Settings(splits=2))
-    prepared = prepare(votes(), wanted.settings)
-    ballots, ks = prepared.ballots, wanted.sizes(9)
+    ballots, ks = prepare(votes(), wanted.settings).ballots, wanted.sizes(9)
     budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
     nulls, levels = [], []
     for number in range(2):
@@ -206,8 +205,7 @@ def test_few_groups_leave_small_budgets_out():
 )
 def test_any_aggregator_can_be_asked_on_few_labels(aggregator):
     few = {"budgets": (20,), "settings": Settings(splits=2), "calibrators": ("temperature",)}
-    wanted = spec(aggregator=aggregator, **few)
-    budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
+    budget = run(label_budget.LABEL_BUDGET, votes(), spec(aggregator=aggregator, **few), jobs=1)
     assert np.isfinite(budget.nll.value).all()
     assert budget.nll.value[0, -1, -1] < budget.null_nll[-1]
 

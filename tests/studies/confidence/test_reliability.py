@@ -71,8 +71,7 @@ def test_under_symmetric_there_is_no_intercept_and_that_is_said():
 
 def test_a_slope_that_cannot_be_fitted_is_said():
     coded = make_votes(2, 100, 8, one_class=True)
-    spec = ReliabilitySpec(Settings(splits=4, protocol="paper"))
-    outcome = run(RELIABILITY, coded, spec, jobs=1)
+    outcome = run(RELIABILITY, coded, ReliabilitySpec(Settings(splits=4, protocol="paper")), jobs=1)
     assert np.isnan(outcome.slope.value).all()
     assert any("No slope of the calibrated probabilities" in note for note in outcome.warnings)
     assert outcome.measures_coding

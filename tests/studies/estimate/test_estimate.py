@@ -151,8 +151,7 @@ def test_a_judge_who_knows_every_label_is_left_out(file):
 def test_labels_of_easy_items_are_no_fair_sample():
     votes, truth = panel()
     agreed = np.abs(votes.votes.mean(axis=1) - 0.5) > 0.4
-    labels = np.where(agreed, truth, MISSING).astype(np.int8)
-    result = estimated(replace(votes, labels=labels))
+    result = estimated(replace(votes, labels=np.where(agreed, truth, MISSING).astype(np.int8)))
     assert "agreement of judges" in result.fair.differing
     assert "not a fair sample" in result.warnings[0]
 

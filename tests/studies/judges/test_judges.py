@@ -161,8 +161,7 @@ def test_judges_without_items_in_common_are_said_to_be_unknown():
 
 
 def test_few_labels_sparse_pairs_and_chance_clusters_are_warned_of():
-    few = " ".join(study(family_votes(n_items=30)).warnings)
-    assert "Only 30 items are labelled" in few
+    assert "Only 30 items are labelled" in " ".join(study(family_votes(n_items=30)).warnings)
     sparse = study(family_votes(1, 120, missing=0.93, codes=list(range(12))))
     text = " ".join(sparse.warnings)
     assert sparse.stable_clusters == 0

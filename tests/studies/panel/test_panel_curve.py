@@ -112,8 +112,7 @@ class TestInvariance:
 
     def test_ties_are_broken_by_name_whatever_the_order_of_the_columns(self):
         same = replace(VOTES, votes=np.tile(VOTES.votes[:, :1], (1, 8)))
-        shuffled = same.with_judges(same.judges[::-1])
-        assert curve(shuffled).ranking == tuple(sorted(VOTES.judges))
+        assert curve(same.with_judges(same.judges[::-1])).ranking == tuple(sorted(VOTES.judges))
 
     def test_swapping_responses_does_change_what_is_taken_as_given(self):
         flip = np.random.default_rng(0).random(VOTES.n_items) < 0.5
