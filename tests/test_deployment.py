@@ -283,8 +283,7 @@ def test_the_server_is_the_process_that_gets_the_signal():
 def test_there_is_no_default_password():
     for service, name in ((app(), "PGPASSWORD"), (database(), "POSTGRES_PASSWORD")):
         assert re.fullmatch(r"\$\{POSTGRES_PASSWORD:\?[^}]+\}", service["environment"][name])
-    url = make_url(app()["environment"]["JUDGEPANEL_DATABASE_URL"])
-    assert url.password is None
+    assert make_url(app()["environment"]["JUDGEPANEL_DATABASE_URL"]).password is None
     files = [path.read_text("utf-8") for path in (ROOT / "compose.yaml", ROOT / "Dockerfile")]
     given = re.findall(r"(?im)^[ #]*\w*(?:password|secret|token)\w*[:=] *(.+)$", "".join(files))
     assert given == [database()["environment"]["POSTGRES_PASSWORD"]] * 2

@@ -28,14 +28,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def function(name):
-    module = importlib.import_module("judgepanel.api.reports")
-    return module.report if name == "report" else getattr(jp, name)
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_public_function_has_its_sections(name):
-    text = inspect.getdoc(function(name))
+    module = importlib.import_module("judgepanel.api.reports") if name == "report" else jp
+    text = inspect.getdoc(getattr(module, name))
     for section in ("Parameters", "Returns", "Raises"):
         assert re.search(rf"^{section}\n-+$", text, flags=re.MULTILINE), section
     assert "Examples\n" in text or "References\n" in text

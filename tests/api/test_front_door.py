@@ -232,8 +232,7 @@ def test_a_recommendation_shows_itself_and_writes_its_report(recommended, tmp_pa
     html = recommended._repr_html_()
     assert "plotly" not in html.lower()
     assert all(html.count(warning) <= 1 for warning in recommended.warnings)
-    text = recommended.report(tmp_path / "report.md").read_text("utf-8")
-    assert "All candidates" in text
+    assert "All candidates" in recommended.report(tmp_path / "report.md").read_text("utf-8")
 
 
 def test_names_in_votes_are_shown_escaped(frame):
@@ -244,18 +243,13 @@ def test_names_in_votes_are_shown_escaped(frame):
     assert "&lt;img" in values
 
 
-def interrupted_after(parts):
-    def stopping(*arguments, **options):
-        for number, progress in enumerate(steps(*arguments, **options), start=1):
-            yield progress
-            if number == parts:
-                raise KeyboardInterrupt
-
-    return stopping
-
-
 def test_an_interrupted_recommendation_makes_no_panel(votes, monkeypatch, tmp_path):
-    monkeypatch.setattr(running, "steps", interrupted_after(1))
+    def stopping(*arguments, **options):
+        for progress in steps(*arguments, **options):
+            yield progress
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "steps", stopping)
     recommended = jp.recommend(votes, splits=4, folds=2, jobs=1)
     assert recommended.partial
     with pytest.raises(jp.InputError, match="run it again to its end"):

@@ -137,8 +137,7 @@ def test_an_interrupted_command_writes_nothing(file, tmp_path, monkeypatch, caps
 
     monkeypatch.setattr(running, "steps", stopped)
     out = tmp_path / "report.md"
-    words = ["report", str(file), "--studies", "judges", "--out", str(out)]
-    assert main(words) == 130
+    assert main(["report", str(file), "--studies", "judges", "--out", str(out)]) == 130
     assert not out.exists()
 
 

@@ -80,9 +80,7 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     expect(page).to_have_url(re.compile("metric=Brier"))
     page.locator(".ytitle", has_text="Brier score").first.wait_for()
     other = driver.answer(page).inner_text()
-    url = page.url
-
-    visitor = open_page(url)
+    visitor = open_page(page.url)
     visitor.locator(".ytitle", has_text="Brier score").first.wait_for()
     expect(driver.answer(visitor)).to_have_text(other)
     visitor.goto(driver.address(server, driver.CURVE, analysis))

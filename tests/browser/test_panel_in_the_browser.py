@@ -60,8 +60,7 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(page, s
     driver.upload(page, driver.as_upload("new.csv", votes), driver.NEW_VOTES)
     button = "Download all 400 scores (scored.csv)"
     page.get_by_role("button", name=button).wait_for()
-    loaded = load_votes(votes, name="new.csv", need_labels=False)
-    expected = score(panel, loaded.votes)
+    expected = score(panel, load_votes(votes, name="new.csv", need_labels=False).votes)
     assert driver.downloaded(page, button).decode() == csv_text(expected.frame())
     for warning in expected.warnings:
         expect(page.locator(".jp-note").filter(has_text=warning)).to_have_count(1)

@@ -1,5 +1,7 @@
 """Files of votes and options that are refused: status 2, one line on stderr, nothing written."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from tests.cli.conftest import GOOD
@@ -117,20 +119,15 @@ def test_what_is_read_is_never_written_over(refused, panel, votes, tmp_path):
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing_behind(refused, votes, tmp_path, monkeypatch):
-    def full(*_arguments, **_options):
-        raise OSError(28, "No space left on device", "c.json")
-
-    monkeypatch.setattr("judgepanel.words.outputs.os.replace", full)
+    full = OSError(28, "No space left on device", "c.json")
+    monkeypatch.setattr("judgepanel.words.outputs.os.replace", Mock(side_effect=full))
     before = sorted(tmp_path.iterdir())
     assert "No space left on device" in refused("curve", votes, *FEW, "--out", tmp_path / "c.json")
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_votes_too_large_for_memory_are_one_line(cli, votes, monkeypatch):
-    def no_room(*_arguments, **_options):
-        raise MemoryError
-
-    monkeypatch.setattr("judgepanel.cli.reading.load_votes", no_room)
+    monkeypatch.setattr("judgepanel.cli.reading.load_votes", Mock(side_effect=MemoryError))
     ran = cli("inspect", votes)
     assert (ran.status, ran.error) == (2, "judgepanel: there is not enough memory for this.")
 

@@ -102,8 +102,7 @@ def test_votes_for_grades_are_refused_and_the_remedy_reads_them_as_grades(panel,
 
 
 def test_a_judge_that_does_not_vote_needs_no_grades(panel):
-    silent = next(iter(panel.thresholds))
-    column = NEW.judges.index(silent)
+    column = NEW.judges.index(next(iter(panel.thresholds)))
     grades, votes, thresholds = NEW.grades.copy(), NEW.votes.copy(), NEW.thresholds.copy()
     grades[:, column], votes[:, column], thresholds[column] = np.nan, MISSING, np.nan
     scored = score(panel, replace(NEW, votes=votes, grades=grades, thresholds=thresholds))

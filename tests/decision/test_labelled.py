@@ -37,8 +37,7 @@ def test_only_the_labels_that_the_figures_use_say_whether_they_are_alike():
 
 
 def test_without_wrong_answers_the_panels_own_probabilities_give_the_spread():
-    p = np.full(20, 0.98)
-    figures = figures_of(np.ones(20), p)
+    figures = figures_of(np.ones(20), np.full(20, 0.98))
     own = 0.98 * 0.02 * np.log(0.98 / 0.02) ** 2
     reach = stats.t.ppf(0.975, 19) * np.sqrt(own / 20)
     assert figures.figures.nll.hi == pytest.approx(-np.log(0.98) + reach)

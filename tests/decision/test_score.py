@@ -134,8 +134,7 @@ def test_too_few_labels_make_full_sets_and_say_how_many_are_needed():
 
 
 def test_without_a_share_sets_stay_blank(result):
-    plain = RecommendSpec(settings=Settings(splits=2))
-    panel = panel_of(OLD, result, plain)
+    panel = panel_of(OLD, result, RecommendSpec(settings=Settings(splits=2)))
     assert panel.content["conformal"] is None
     scored = score(panel, NEW)
     assert set(scored.sets[0]) == set(scored.sets[1]) == {""}
@@ -145,8 +144,7 @@ def test_without_a_share_sets_stay_blank(result):
 def test_new_labels_give_an_nll_with_interval_and_null(panel):
     scored = score(panel, renamed(NEW))
     figures = scored.labelled.figures
-    p_true = np.where(NEW.labels == 1, scored.p, 1 - scored.p)
-    losses = -np.log(p_true)
+    losses = -np.log(np.where(NEW.labels == 1, scored.p, 1 - scored.p))
     assert figures.nll.value == pytest.approx(losses.mean())
     own = np.mean(scored.p * (1 - scored.p) * np.log(scored.p / (1 - scored.p)) ** 2)
     spread = max(losses.var(ddof=1), own)

@@ -71,8 +71,7 @@ def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
 @pytest.mark.parametrize("value", [(0.005, 0.002, 0.01), (-0.01, -0.018, -0.002)])
 def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth(value):
     judge = with_judge(value=Interval.single(*value))
-    name = judge.judges[0].judge
-    rows = statuses(judge, {name: "below chance", "gone": "always 1"})
+    rows = statuses(judge, {judge.judges[0].judge: "below chance", "gone": "always 1"})
     assert rows[0].status == "fails a check"
     assert rows[0].reason == "It fails the checks: below chance."
     assert (rows[-1].judge, rows[-1].status) == ("gone", "fails a check")

@@ -228,8 +228,7 @@ def annotations_one_per_row() -> Case:
             empty = world.some(0.04)
             said = "" if empty else ("left" if vote else "right")
             when = f"2026-04-{1 + i % 28:02}T08:00:00Z"
-            lead = round(3 + 40 * world.rng.random(), 2)
-            about = [9000 + 7 * i + j, when, lead]
+            about = [9000 + 7 * i + j, when, round(3 + 40 * world.rng.random(), 2)]
             row = [*texts, 1 if label else 2, 500 + i, said, 31 + j, *about]
             rows += [row, row] if world.some(0.05) else [row]
             seen[i, j] = MISSING if empty else vote

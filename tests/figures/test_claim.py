@@ -53,11 +53,9 @@ def test_limits_of_joint_and_one_coin_lie_inside_the_axis():
 
 
 def test_ticks_name_the_panels_compared_and_all():
-    axis = protocol(result(), "honest").layout.xaxis
-    assert axis.ticktext == ("1", "3", "5", "all 9")
+    assert protocol(result(), "honest").layout.xaxis.ticktext == ("1", "3", "5", "all 9")
     alone = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
-    figure = protocol(alone, "one_class")
-    assert figure.layout.xaxis.ticktext == ("all 1",)
+    assert protocol(alone, "one_class").layout.xaxis.ticktext == ("all 1",)
 
 
 def test_the_papers_map_falls_in_the_figure_and_a_constant_is_lifted():

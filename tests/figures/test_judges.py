@@ -22,8 +22,7 @@ def table_of(n_judges=6, *, silent=None):
 
 def test_right_wrong_and_missing_fill_every_bar():
     figure = coverage_strip(table_of(silent=2))
-    total = np.sum([bar.y for bar in figure.data], axis=0)
-    assert total == pytest.approx(np.ones(6))
+    assert np.sum([bar.y for bar in figure.data], axis=0) == pytest.approx(np.ones(6))
     assert [bar.name for bar in figure.data] == ["correct", "incorrect", "missing"]
 
 

@@ -86,8 +86,7 @@ def test_no_name_gets_into_a_template_where_it_would_be_filled_in():
 
 
 def test_a_single_judge_is_one_marker():
-    curve = curve_of(n_judges=1)
-    figure = panel_curve(curve, "beta")
+    figure = panel_curve(curve_of(n_judges=1), "beta")
     assert named(figure, "calibrated").mode == "markers"
     assert list(named(figure, "all 1").x) == [1]
 

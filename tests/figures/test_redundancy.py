@@ -60,8 +60,7 @@ def test_the_hover_names_both_judges_and_the_value(result):
 
 
 def test_names_stand_at_the_side_only_where_they_fit(result):
-    few = correlation_map(result).layout.yaxis.ticktext
-    assert sorted(few) == sorted(result.judges)
+    assert sorted(correlation_map(result).layout.yaxis.ticktext) == sorted(result.judges)
     many = found_of(codes=[j % 3 for j in range(NAMED_JUDGES + 3)])
     ticks = correlation_map(many).layout.yaxis.ticktext
     assert set(ticks) <= {str(label) for label in range(1, many.n_clusters + 1)}
@@ -89,6 +88,5 @@ def test_the_card_ranks_a_judge_on_every_scale_that_is_known(result):
 
 
 def test_a_card_of_one_judge_can_be_drawn():
-    alone = found_of(codes=[0])
-    figure = judge_card(alone, "judge00")
+    figure = judge_card(found_of(codes=[0]), "judge00")
     assert figure.data[-1].x[0] == 0.5

@@ -53,8 +53,7 @@ def test_statuses_can_be_given_and_are_counted_in_the_legend():
 
 
 def test_the_curve_of_removal_starts_at_all_judges():
-    figure = removal_figure(result())
-    points = [trace for trace in figure.data if trace.mode == "markers"]
+    points = [trace for trace in removal_figure(result()).data if trace.mode == "markers"]
     assert sum(len(trace.x) for trace in points) == len(result().removal) + 1
     assert len({trace.marker.symbol for trace in points}) == len(points)
     (first,) = (trace for trace in points if 0 in trace.x)

@@ -234,11 +234,6 @@ def nested(depth: int) -> bytes:
     return b'{"item_id":' + b"[" * depth + b"]" * depth + b"}\n"
 
 
-def long_cell(size: int) -> bytes:
-    """One cell that is nearly the whole file."""
-    return b"item_id,label,judge\nq1,1," + b"x" * size + b"\n"
-
-
 def outputs_of(text: str) -> bytes:
     """A file of outputs with one output."""
     row = {"item_id": "q1", "judge": "j", "order": "AB", "label": 1, "text": text}
@@ -319,7 +314,8 @@ ATTACKS: MappingProxyType[str, Callable[[], bytes]] = MappingProxyType(
         "empty-members.csv.gz": lambda: empty_members(5 * MIB),
         "many-members.zip": lambda: many_members(50_000),
         "nested.jsonl": lambda: nested(2_000_000),
-        "long-cell.csv": lambda: long_cell(190 * MIB),
+        # One cell that is nearly the whole file.
+        "long-cell.csv": lambda: b"item_id,label,judge\nq1,1," + b"x" * (190 * MIB) + b"\n",
         "winwin.jsonl": lambda: outputs_of("win" * (5 * MIB // 3)),
         "better.jsonl": lambda: outputs_of("better" * (5 * MIB // 6)),
     }

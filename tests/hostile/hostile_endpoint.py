@@ -113,11 +113,8 @@ def _reset(caller: socket.socket, _here: Any, _request: Any) -> None:
 
 
 def _redirect(caller: socket.socket, here: HostileEndpoint, _request: Any) -> None:
-    caller.sendall(_redirected("307 Temporary Redirect", here.elsewhere))
-
-
-def _redirected(status: str, place: str) -> bytes:
-    return sized(b"", f"location: {place}/chat/completions", status=status)
+    location = f"location: {here.elsewhere}/chat/completions"
+    caller.sendall(sized(b"", location, status="307 Temporary Redirect"))
 
 
 def _echo(status: str, caller: socket.socket, _here: Any, request: Request) -> None:

@@ -267,7 +267,8 @@ def _change_a_value(draw: st.DrawFn, document: Any) -> None:
     """Go down a few levels; there, replace, double or take out a value."""
     place = document
     for _ in range(draw(st.integers(0, 6))):
-        inner = [value for value in _values(place) if isinstance(value, dict | list) and value]
+        values = place.values() if isinstance(place, dict) else place
+        inner = [value for value in values if isinstance(value, dict | list) and value]
         if not inner:
             break
         place = draw(st.sampled_from(inner))
@@ -281,10 +282,6 @@ def _change_a_value(draw: st.DrawFn, document: Any) -> None:
             place.append(place[key])
         case _:
             place[key] = copy.deepcopy(draw(_SCALARS))
-
-
-def _values(place: Any) -> list[Any]:
-    return list(place.values() if isinstance(place, dict) else place)
 
 
 def is_read(target: Target, data: bytes) -> bool:

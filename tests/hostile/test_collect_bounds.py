@@ -38,8 +38,7 @@ def test_a_count_of_tokens_is_a_whole_number_up_to_the_most():
 def test_a_judge_that_reports_more_than_it_may_takes_nothing_from_others(tmp_path, here, capsys):
     prices = {"price_in": 1, "price_out": 10, "max_tokens": 100, "concurrency": 1}
     judges = [judge(here.url, name, **prices) for name in ("usage-too-many", "fine")]
-    run = prepared(tmp_path, *judges, items=30)
-    assert main([*run, "--max-cost", "1"]) == 1
+    assert main([*prepared(tmp_path, *judges, items=30), "--max-cost", "1"]) == 1
     printed = capsys.readouterr().out
     assert here.asked("usage-too-many") == 1
     assert "reports 100 tokens in and 900,000 out" in printed

@@ -82,10 +82,6 @@ async def opened(server):
     return visitor
 
 
-def alive(pid):
-    return Path(f"/proc/{pid}/status").exists()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 @pytest.mark.parametrize("leaves", ["the server", "the visitor"])
 def test_a_reader_ends_with_its_server_and_with_the_visitor_for_whom_it_reads(tmp_path, leaves):
@@ -98,7 +94,7 @@ def test_a_reader_ends_with_its_server_and_with_the_visitor_for_whom_it_reads(tm
             process.wait(ENDS_SECONDS)
         else:
             await visitor.close()
-        until(lambda: not alive(reader))
+        until(lambda: not Path(f"/proc/{reader}/status").exists())
         assert (process.poll() is None) == (leaves == "the visitor")
         await visitor.close()
 

@@ -33,8 +33,7 @@ def test_it_is_its_array_functions():
 
 
 def test_it_clones_and_keeps_its_parameters():
-    model = SplitConformal(level=0.8, mondrian="stratum", symmetric=True)
-    copy = clone(model)
+    copy = clone(SplitConformal(level=0.8, mondrian="stratum", symmetric=True))
     assert copy.get_params() == {"level": 0.8, "mondrian": "stratum", "symmetric": True}
     with pytest.raises(NotFittedError):
         copy.predict_sets([0.5], strata=["a"])

@@ -324,8 +324,7 @@ def test_it_scores_items_on_which_too_much_weight_is_missing():
     votes = np.array([[1, 1, 1], [-1, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, -1]], np.int8)
     assert RULE.present(votes).tolist() == [1.0, 0.5, 0.25, 0.5, 0.0]
     assert RULE.scores(votes).tolist() == [False, False, True, False, True]
-    logits = [2 / 3, 0.0, -1 / 1.5, 2 / 2, 0.0]
-    assert RULE.logits(votes) == pytest.approx(logits)
+    assert RULE.logits(votes) == pytest.approx([2 / 3, 0.0, -1 / 1.5, 2 / 2, 0.0])
 
 
 def test_a_panel_uses_it_for_those_items_alone():

@@ -20,8 +20,7 @@ def finished():
 def test_the_answer_the_sections_the_commands_and_the_next_step_are_there():
     app = finished()
     assert re.match(r"When it says \d+ %( or more)?, it is right \d+ % \[", driver.answer_of(app))
-    headers = [header.value for header in app.main.get("header")]
-    assert headers == ["Reliability"]
+    assert [header.value for header in app.main.get("header")] == ["Reliability"]
     sections = [section.label.partition("**")[2].partition("**")[0] for section in app.expander]
     wanted = ["Selective prediction", "Conformal sets", "Items and difficulty"]
     assert [name for name in sections if name] == wanted
@@ -34,8 +33,7 @@ def test_the_answer_the_sections_the_commands_and_the_next_step_are_there():
 
 def test_other_bins_levels_strata_and_items_are_shown_without_new_work():
     app = finished()
-    bins = driver.displayed(app.dataframe[0])
-    assert bins["says"].tolist()[-1] == "90-100 %"
+    assert driver.displayed(app.dataframe[0])["says"].tolist()[-1] == "90-100 %"
     app = driver.open_app(driver.CONFIDENCE, analysis=analysis(), bins="15", **OPENED)
     assert driver.displayed(app.dataframe[0])["says"].tolist()[-1] == "93-100 %"
     assert not app.get("progress")

@@ -43,8 +43,7 @@ def test_rates_come_by_the_first_feature_with_differences_and_a_command():
 
 
 def test_without_the_file_a_command_draws_the_items_with_their_texts():
-    app = finished()
-    (command,) = [c.value for c in app.code if "--draw=" in c.value]
+    (command,) = [c.value for c in finished().code if "--draw=" in c.value]
     assert " estimate llmbar_votes.csv " in command
     assert "--draw=50 --draw-to=items_to_label.csv" in command
 

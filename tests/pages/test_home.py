@@ -129,8 +129,7 @@ def test_an_analysis_is_renamed_and_stays_where_it_was():
 )
 def test_a_name_that_does_not_fit_is_refused_in_a_sentence(name, sentence):
     key = analysis("old name")
-    app = renamed(open_app(), key, name)
-    assert htmls(app, "jp-problem") == [sentence]
+    assert htmls(renamed(open_app(), key, name), "jp-problem") == [sentence]
     assert workspace().open(key).name == "old name"
 
 
@@ -205,8 +204,7 @@ def test_two_are_chosen_and_go_into_the_url():
 def test_names_that_read_alike_can_be_told_apart_in_the_lists():
     for _ in range(3):
         analysis("same")
-    options = open_app().selectbox[0].options
-    assert len(set(options)) == 3
+    assert len(set(open_app().selectbox[0].options)) == 3
 
 
 def test_more_judges_on_the_same_items_get_a_difference_with_its_interval():
@@ -228,8 +226,7 @@ def test_a_recommendation_that_fails_does_not_hold_up_the_next():
     lines = ["item_id,label,ann,bob", *(f"q{i},{i % 2},{i // 2 % 2},{i % 2}" for i in range(40))]
     costs = b"judge,cost\nann,free\nbob,1\n"
     bad = created("\n".join(lines).encode(), 2, judge_table=costs)
-    good = analysis("good", judges(3))
-    app = open_app(analysis=bad, compare=good)
+    app = open_app(analysis=bad, compare=analysis("good", judges(3)))
     until(app, lambda: "Panel in use (Best): " in text_of(app))
     assert "cost" in "".join(htmls(app, "jp-problem"))
 
@@ -270,8 +267,7 @@ def test_another_owners_analysis_is_not_there():
 
 def test_a_reader_sees_nothing_of_it():
     first, other = analysis("one"), analysis("not for readers")
-    token = workspace().share(first)
-    app = open_app(share=token, compare=other)
+    app = open_app(share=workspace().share(first), compare=other)
     assert answer_of(app).startswith("300 items")
     assert not app.selectbox
     assert not [button for button in app.button if button.label in ("Rename", "Delete", "Compare")]

@@ -21,8 +21,7 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters():
     app = until_done(open_app(JUDGES, analysis=with_families("hard_panel")))
     assert answer_of(app).startswith("30 judges are worth about ")
     assert "independent ones" in answer_of(app)
-    heads = htmls(app, "<h3>")
-    assert heads == ["Map of all pairs", "All judges"]
+    assert htmls(app, "<h3>") == ["Map of all pairs", "All judges"]
     assert "Clusters against given families" in [section.label for section in app.expander]
     assert "One judge" in [head.value for head in app.subheader]
     assert "adjusted Rand index" in text_of(app)
@@ -48,8 +47,7 @@ def test_the_judge_in_the_link_is_on_the_card():
 
 @pytest.mark.parametrize("forged", ["nobody", "", "<b>x</b>", "x" * 5000])
 def test_a_judge_that_is_not_in_the_panel_gives_the_most_accurate_one(forged):
-    analysis = prepared("clean_pairwise")
-    app = until_done(open_app(JUDGES, analysis=analysis, judge=forged))
+    app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise"), judge=forged))
     best = app.selectbox(key="judge").options[0]
     assert app.selectbox(key="judge").value == best
     assert any(text.startswith(f"{best} is right on") for text in htmls(app))

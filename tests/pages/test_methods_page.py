@@ -70,6 +70,5 @@ def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings():
         label = i % 2
         rows.append(f"i{i},{label},{label},{label if i % 3 else 1 - label},{i % 4 // 2}")
     app = finished(driver.created("\n".join(rows).encode(), splits=2))
-    notices = " ".join(driver.htmls(app, "Note:"))
-    assert "Only 6 labels calibrate" in notices
+    assert "Only 6 labels calibrate" in " ".join(driver.htmls(app, "Note:"))
     assert "nan" not in driver.text_of(app).lower().replace("dominan", "")

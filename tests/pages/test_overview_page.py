@@ -39,8 +39,7 @@ def test_a_panel_in_doubt_is_said_first():
     rng = np.random.default_rng(1)
     rows = "".join(f"q{i},{','.join(map(str, rng.integers(0, 2, 5)))}\n" for i in range(60))
     analysis = driver.created(f"item_id,label,a,b,c,d\n{rows}".encode())
-    app = finished(driver.open_app(OVERVIEW, analysis=analysis))
-    answer = driver.answer_of(app)
+    answer = driver.answer_of(finished(driver.open_app(OVERVIEW, analysis=analysis)))
     assert answer.startswith("No panel is shown to beat the base rate")
     assert answer == driver.answer_of(driver.open_app(driver.RECOMMENDED, analysis=analysis))
 

@@ -4,6 +4,7 @@ import html
 import re
 import threading
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -107,8 +108,7 @@ def test_an_unknown_analysis_gives_one_sentence_and_a_way_on(page, forged):
 @pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
 def test_a_click_on_a_sample_makes_an_analysis_with_its_own_link(name):
     app = sample(name)
-    analysis = analysis_in(app)
-    opened = session.workspace().open(analysis)
+    opened = session.workspace().open(analysis_in(app))
     votes = session.workspace().votes(opened.votes_sha256)
     assert answer_of(app).startswith(f"{votes.n_items} items, {votes.n_judges} judges")
     assert links(app) == ["Next: what do we do?"]
@@ -132,8 +132,7 @@ def test_a_sample_leads_to_an_answer_a_table_and_downloads():
 
 def test_the_same_link_shows_the_same_answer_to_another_visitor():
     app = until_done(turn_to(sample("clean_pairwise"), CURVE))
-    analysis = analysis_in(app)
-    other = open_app(CURVE, analysis=analysis)
+    other = open_app(CURVE, analysis=analysis_in(app))
     assert not other.get("progress")
     assert answer_of(other) == answer_of(app)
 
@@ -214,9 +213,7 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch):
 def test_pages_run_without_being_parsed_into_a_tree_first(monkeypatch):
     """Two threads that parse at once are a SystemError in Python up to 3.11.7."""
 
-    def parsed(*_):
-        raise AssertionError("a page is parsed by Streamlit's magic")
-
+    parsed = Mock(side_effect=AssertionError("a page is parsed by Streamlit's magic"))
     monkeypatch.setattr("streamlit.runtime.scriptrunner.magic.add_magic", parsed)
     assert "A hard panel" in {button.label for button in open_app().button}
 
@@ -252,8 +249,7 @@ def test_the_recommended_panel_opens_with_two_cards_and_can_be_taken_away():
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
     files = ("panel.json", "Python scorer", "weights (CSV)", "report (HTML)")
     assert downloads_of(app)[:4] == [f"Download {file}" for file in files]
-    cards = htmls(app, "jp-badge")
-    assert sum("Recommended" in card for card in cards) == 1
+    assert sum("Recommended" in card for card in htmls(app, "jp-badge")) == 1
     uses = [text for text in htmls(app) if "of new items; at least 90 % sure on " in text]
     assert len(uses) in (1, 2)
     sections = [section.label for section in app.get("expander")]
@@ -365,9 +361,7 @@ def test_another_preference_or_candidate_is_read_from_the_same_run(monkeypatch):
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
 
-    def started(*_):
-        raise AssertionError("a change of preference starts no work")
-
+    started = Mock(side_effect=AssertionError("a change of preference starts no work"))
     monkeypatch.setattr(type(session.workspace()), "submit", started)
     why = {"why-this-panel": "true"}
     app = checked(open_app(RECOMMENDED, analysis=analysis, prefer="fewest judges", **why))
@@ -426,9 +420,7 @@ def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(mo
     app = open_app(PAPER_PAGE.file, analysis=prepared("clean_pairwise", splits=4))
     until(app, lambda: downloads_of(app))
 
-    def away(*_):
-        raise ServerProblem("The database server does not answer.")
-
+    away = Mock(side_effect=ServerProblem("The database server does not answer."))
     monkeypatch.setattr(paper, "show_result", away)
     checked(app.run())
     assert "The database server does not answer." in text_of(app)

@@ -43,8 +43,7 @@ def notes(app):
 
 @pytest.mark.parametrize("page", [*PIPELINED, CURVE])
 def test_where_nothing_is_recommended_pages_say_what_they_show(page):
-    app = open_app(page, analysis=analysis_of(NOT_ASKED, "paper"))
-    assert notes(app) == [DEFAULT]
+    assert notes(open_app(page, analysis=analysis_of(NOT_ASKED, "paper"))) == [DEFAULT]
 
 
 @pytest.mark.parametrize("page", PIPELINED)

@@ -141,8 +141,7 @@ class Old:
 def test_results_of_an_older_version_are_left_out_and_named() -> None:
     opened = workspace().open(prepared("one_class"))
     report = reporting.collected(Old(reliability.RELIABILITY.name), opened)  # type: ignore[arg-type]
-    assert report.findings == ()
-    assert report.outdated == (reliability.RELIABILITY.name,)
+    assert (report.findings, report.outdated) == ((), (reliability.RELIABILITY.name,))
     assert reliability.RELIABILITY.name not in report.missing
 
 

@@ -24,8 +24,7 @@ def finished(name, **parameters):
 
 def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them():
     app = finished("hard_panel")
-    headers = [header.value for header in app.main.get("header")]
-    assert headers == ["Easy and hard items"]
+    assert [header.value for header in app.main.get("header")] == ["Easy and hard items"]
     assert "cost NLL on the others" in driver.answer_of(app)
     assert driver.answer_of(app) not in driver.htmls(app, "jp-text")
     commands = [code.value for code in app.code if " study " in code.value]

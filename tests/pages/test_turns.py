@@ -65,8 +65,7 @@ def test_the_page_that_is_open_goes_first_and_the_one_that_was_left_goes_on_late
         grid.go.set()  # The chunk under way when the page was left is finished, and kept.
         until(app, lambda: state_of(METHOD_GRID.name).done == 2)
         assert answer_of(app).startswith("So far")
-        assert state_of(METHOD_GRID.name).ahead == 1
-        assert state_of(JUDGES_STUDY.name).ahead == 0
+        assert [state_of(name).ahead for name in (METHOD_GRID.name, JUDGES_STUDY.name)] == [1, 0]
         turn_to(app, METHODS)
         until(app, lambda: state_of(METHOD_GRID.name).status == "done")
         assert grid.started == list(range(len(grid.started)))

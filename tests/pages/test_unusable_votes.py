@@ -71,8 +71,7 @@ def test_names_of_columns_are_no_markdown_where_forms_of_verdicts_are_listed():
 
 
 def test_settings_that_the_form_does_not_show_are_kept():
-    key = prepared("clean_pairwise", 2)
-    opened = session.workspace().open(key)
+    opened = session.workspace().open(prepared("clean_pairwise", 2))
     many = replace(opened.settings, protocol="paper", splits=2_000)
     app = open_app(analysis=session.workspace().with_settings(opened, many).id)
     before = analysis_in(app)

@@ -79,8 +79,7 @@ def test_all_judges_come_first_and_every_dot_is_where_the_result_says():
     *dots, base_rate = ablation_figure(result((3, 5))).data
     assert [trace.name for trace in dots] == ["all 8", "top-5", "top-3"]
     for row, trace in zip((-1, 1, 0), dots, strict=True):
-        ends = tuple(result((3, 5)).nll[row])
-        np.testing.assert_allclose(drawn(trace), ends, rtol=1e-12)
+        np.testing.assert_allclose(drawn(trace), tuple(result((3, 5)).nll[row]), rtol=1e-12)
     assert len({trace.marker.symbol for trace in dots}) == 3, "they differ without colour too"
     assert base_rate.name == "base rate"
 

@@ -52,8 +52,7 @@ def test_a_wrong_label_is_the_first_in_doubt():
 
 
 def test_labels_of_one_class_have_none_in_doubt_and_say_what_they_measure():
-    votes = make_votes(3, 60, 4, one_class=True)
-    result = result_of(votes, AgreementSpec())
+    result = result_of(make_votes(3, 60, 4, one_class=True), AgreementSpec())
     assert result.orientation == "symmetric"
     np.testing.assert_allclose(result.base_rate, 0.5)
     assert not result.doubt

@@ -139,8 +139,7 @@ def test_tables_mark_every_row_of_one_class_coding():
 
 
 def test_the_papers_figures_stand_beside_ours():
-    bench = claim.DATA_SETS[1]
-    table = Table(claim.published_table(result(), bench)).texts()
+    table = Table(claim.published_table(result(), claim.DATA_SETS[1])).texts()
     assert len(table) == len(list(claim.published_of("RewardBench"))) == 9
     row = table[(table["recipe"] == "beta (clipped)") & (table["panel"] == "top-5")].iloc[0]
     assert row["the paper, 104 judges"] == "0.007"

@@ -173,8 +173,7 @@ def test_by_default_every_level_and_every_grouping_of_sets_is_presented():
 
 def test_strata_that_hold_the_label_say_so_and_items_are_listed_unless_the_page_does():
     blocks = blocks_of(3)
-    notes = [block.text for block in blocks if isinstance(block, Paragraph)]
-    (note,) = notes
+    (note,) = [block.text for block in blocks if isinstance(block, Paragraph)]
     assert note.startswith("These strata are defined by the label")
     strata = ["By difficulty.", "By judges that erred."]
     assert captions(blocks) == [*strata, "Worst misses.", "Most contested."]

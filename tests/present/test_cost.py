@@ -61,8 +61,7 @@ def test_amounts_have_their_unit():
 
 def test_the_least_budget_without_loss_is_the_answer():
     band = Interval.single(0.0, -0.001, 0.001)
-    points = with_points(band=band, margin=0.01, verdict="undecided")
-    sentence = cost.cost_sentence(points)
+    sentence = cost.cost_sentence(with_points(band=band, margin=0.01, verdict="undecided"))
     assert sentence.startswith(
         "0.0500 USD an item is about as good as all 7 judges (1.65 USD) at 97 % less: NLL changes"
     )
@@ -173,8 +172,7 @@ def test_axes_say_the_unit_and_are_logarithmic_where_costs_differ_much():
     counted = cost.cost_figure(frontier(costs=None))
     assert "every judge costs 1" in counted.layout.xaxis.title.text
     assert counted.layout.xaxis.type is None
-    free = cost.cost_figure(frontier(costs=(0.0,) * 7))
-    assert free.layout.xaxis.type is None
+    assert cost.cost_figure(frontier(costs=(0.0,) * 7)).layout.xaxis.type is None
 
 
 def test_names_and_units_are_inert():

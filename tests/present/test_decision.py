@@ -87,8 +87,7 @@ def test_no_row_of_the_table_beats_the_decision_without_the_sentence_that_says_w
     alone = outcome.members[0] if not outcome.averages else None
     leading = [row for row in leading if row != alone]
     if leading:
-        best = min(leading, key=lambda row: float(row.nll.value))
-        assert outcome.runner_up == best
+        assert outcome.runner_up == min(leading, key=lambda row: float(row.nll.value))
         assert "Its figure is flattered" in recommend.rival_sentence(outcome)
     else:
         assert "flattered" not in recommend.rival_sentence(outcome)

@@ -92,8 +92,7 @@ def test_names_that_do_not_fit_are_counted_and_stand_in_the_table():
 
 def test_long_names_take_more_room_and_are_cut():
     names = tuple(f"{n:03d} {'x' * 100}" for n in range(100))
-    lists = judges(report(left_out=names, set_aside=()))
-    long = lists["Leave out 100 judges"]
+    long = judges(report(left_out=names, set_aside=()))["Leave out 100 judges"]
     assert len(long.names) == (LINES - 6) // 2
     assert {len(name) for name in long.names} == {40}
 

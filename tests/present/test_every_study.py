@@ -61,8 +61,7 @@ def page_of_blocks():
 def words(text):
     """Text without marks, entities and runs of spaces, as a reader takes it in."""
     inside = re.sub(r"</?span[^>]*>", "", text)
-    plain = html.unescape(re.sub(r"<[^>]+>", " ", inside))
-    return " ".join(plain.split())
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", inside)).split())
 
 
 @EVERY
@@ -85,16 +84,13 @@ def sentences(text):
     return re.split(r"(?<=[.!?])\s+(?=[A-Z0-9])", plain)
 
 
-def is_list_of_counts(block):
-    return isinstance(block, Paragraph) and block.quiet and block.text.count(": ") > 1
-
-
 @pytest.mark.parametrize("one_class", [False, True], ids=["two classes", "one class"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in PAPER])
 def test_sentences_are_short_and_have_few_numbers(name, one_class):
     """Those of the paper's appendix are for readers of the paper."""
     for block in flat(blocks_of(name, one_class=one_class)):
-        if type(block) in MOST_WORDS and not is_list_of_counts(block):
+        counts = isinstance(block, Paragraph) and block.quiet and block.text.count(": ") > 1
+        if type(block) in MOST_WORDS and not counts:
             for sentence in sentences(block.text):
                 n_words = len(re.findall(r"\w[\w.,/+-]*", sentence))
                 assert n_words <= MOST_WORDS[type(block)], sentence
@@ -108,8 +104,7 @@ def test_an_answer_from_labels_of_one_class_says_that_it_measures_the_coding(nam
     result = result_of(name)
     if hasattr(result, "measures_coding"):
         result = replace(result, measures_coding=True)
-        answer = study_blocks(PRESENTATIONS[name], result, spec_of(name))[0]
-        assert CODING in answer.text
+        assert CODING in study_blocks(PRESENTATIONS[name], result, spec_of(name))[0].text
 
 
 @EVERY
@@ -203,6 +198,5 @@ def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():
 
 
 def test_every_study_has_its_place_on_a_page():
-    placed = [entry.name for page in PAGES for entry in entries_of(page)]
-    assert placed == list(NAMES)
+    assert [entry.name for page in PAGES for entry in entries_of(page)] == list(NAMES)
     assert len({entry.study.title for entry in PRESENTATIONS.values()}) == len(NAMES)

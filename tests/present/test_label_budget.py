@@ -202,17 +202,14 @@ def test_the_table_has_a_row_a_budget_and_marks_prices_beyond_the_data():
     assert "difference" not in budget_table(result(), "beta", None)
 
 
-def texts_of(blocks):
-    return [block.text for block in blocks if isinstance(block, Answer | Paragraph)]
-
-
 def test_by_default_every_calibrator_and_panel_is_presented():
     blocks = present(result(), SPEC)
     first, second = (budget_sentence(result(), name) for name in ("beta", "temperature"))
     assert Answer(first) in blocks
     assert Answer(f"Under one-coin + temperature, {second[0].lower()}{second[1:]}") in blocks
+    texts = [block.text for block in blocks if isinstance(block, Answer | Paragraph)]
     for calibrator in ("beta", "temperature"):
-        assert joint_sentence(result(), calibrator, "top-3") in texts_of(blocks)
+        assert joint_sentence(result(), calibrator, "top-3") in texts
     captions = [block.caption for block in blocks if isinstance(block, Table)]
     assert captions.count("Every budget.") == 2
     assert len(needed_table(result())["labels"]) == 8
@@ -284,8 +281,7 @@ def test_a_curve_that_misses_the_last_level_is_not_drawn_beyond_it():
 
 
 def test_bands_hold_their_lines():
-    figure = label_budget(result(), "beta", ("top-3",))
-    band = named(figure, "95 % interval")
+    band = named(label_budget(result(), "beta", ("top-3",)), "95 % interval")
     np.testing.assert_array_equal(band.y[:4], result().nll.hi[0, 1])
     np.testing.assert_array_equal(band.y[4:], result().nll.lo[0, 1][::-1])
 

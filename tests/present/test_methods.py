@@ -259,8 +259,7 @@ def design(orientation="auto"):
 def test_lines_come_in_the_order_asked_for_and_unknown_ones_are_left_out():
     lines = pipeline.design_figure(design(), ("beta", "no such", "none")).data
     assert [line.name for line in lines] == [CALIBRATOR_NAMES[name] for name in ("beta", "none")]
-    row = design().calibrators.index("beta")
-    assert list(lines[0].y) == design().shape[row].tolist()
+    assert list(lines[0].y) == design().shape[design().calibrators.index("beta")].tolist()
 
 
 def test_every_line_is_drawn_over_all_scores_in_order():

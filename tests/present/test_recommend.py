@@ -68,8 +68,7 @@ def test_a_row_that_leads_the_table_is_explained(outcome):
 
 def test_other_advice_has_its_price(outcome):
     all_judges, fewer = outcome.best(all_judges=True), outcome.best(all_judges=False)
-    apart = replace(outcome, runner_up=outcome.candidates[0])
-    sentence = prices_sentence(apart)
+    sentence = prices_sentence(replace(outcome, runner_up=outcome.candidates[0]))
     for row in (all_judges, fewer):
         assert with_interval(*row.behind, sign=True) in sentence
     assert "With all judges, the best single pipeline is" in sentence
@@ -106,8 +105,7 @@ def test_candidates_stand_against_their_number_of_judges_until_costs_are_known(o
     assert (panel.x[0], panel.y[0]) == (len(outcome.model.judges), outcome.nll.value)
     assert figure.layout.xaxis.title.text == "number of judges"
     candidates = tuple(replace(row, cost=0.25 * row.k) for row in outcome.candidates)
-    priced = replace(outcome, cost=1.5, candidates=candidates)
-    figure = candidate_rows.pareto_figure(priced)
+    figure = candidate_rows.pareto_figure(replace(outcome, cost=1.5, candidates=candidates))
     assert (figure.data[2].x[0], figure.layout.xaxis.title.text) == (1.5, "cost of an item")
     assert figure.data[1].x.tolist() == [0.25 * k for k in line.x]
 

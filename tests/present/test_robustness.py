@@ -111,8 +111,7 @@ def test_the_way_that_is_shown_to_fail_is_told_though_the_other_looks_worse():
 
 
 def test_an_interval_that_excludes_0_alone_is_put_beside_what_holm_says():
-    quiet = replace(failing(), p_holm=np.full((1, 3, 3, 2), 0.06))
-    text = words.transfer_sentence(quiet, "beta")
+    text = words.transfer_sentence(replace(failing(), p_holm=np.full((1, 3, 3, 2), 0.06)), "beta")
     assert "not shown to cost NLL" in text
     assert text.endswith(
         "Each interval is for one direction alone; corrected for testing both (Holm), p = .060."
@@ -232,8 +231,7 @@ def test_absent_judges_of_the_recommended_panel_are_the_worst_where_they_cost_mo
 
 
 def test_figures_that_measure_the_coding_say_so_and_are_no_finding():
-    coded = replace(failing(), measures_coding=True)
-    finding = words.worst_finding(coded, "beta")
+    finding = words.worst_finding(replace(failing(), measures_coding=True), "beta")
     assert "measure the coding, not the judges" in finding.sentence
     assert finding.tone == "open"
 

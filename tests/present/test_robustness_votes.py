@@ -216,8 +216,7 @@ def test_every_correlation_is_a_line_and_the_panel_at_hand_is_placed():
 def test_errors_too_small_for_the_axis_are_left_out():
     result = jury()
     tiny = replace(result, independent=Interval.full(len(result.k), theory.FLOOR / 10, "share"))
-    alone = named(theory.jury_figure(tiny), "majority, if independent")
-    assert np.isnan(alone.y).all()
+    assert np.isnan(named(theory.jury_figure(tiny), "majority, if independent").y).all()
     figure = theory.jury_figure(result)
     np.testing.assert_array_equal(named(figure, "majority, observed").y, result.majority.value)
     np.testing.assert_array_equal(named(figure, "one-coin, observed").x, result.k)

@@ -75,8 +75,7 @@ def test_removal_says_how_many_can_go_and_where_it_hurts():
 
 def test_shapley_says_what_stands_in():
     assert "too slow" not in value.shapley_sentence(result())
-    outcome = replace(result(), aggregator="joint", calibrator="none")
-    sentence = value.shapley_sentence(outcome)
+    sentence = value.shapley_sentence(replace(result(), aggregator="joint", calibrator="none"))
     assert "compared under one-coin + temperature" in sentence
     assert "refitting joint thousands of times would be too slow" in sentence
 

@@ -90,8 +90,7 @@ def test_the_interval_is_drawn_at_the_judges_share():
 def test_discriminations_over_many_decades_have_few_ticks():
     spread = np.geomspace(0.001, 10.0, 7)
     wide = replace(result(), discrimination=Interval(spread, spread / 2, spread * 2))
-    figure = theory.ability_figure(wide)
-    assert 4 <= len(figure.layout.yaxis.tickvals) <= 10
+    assert 4 <= len(theory.ability_figure(wide).layout.yaxis.tickvals) <= 10
 
 
 def test_limits_of_many_judges_are_paler_than_their_points():

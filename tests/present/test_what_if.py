@@ -81,8 +81,7 @@ def test_the_pipeline_of_both_panels_is_named():
     assert under == "Both panels are under one-coin + temperature."
     averaged = value.compared_sentence(replace(result(), aggregator="average", calibrator="none"))
     assert averaged.startswith("Each panel is what is recommended from its judges, an average")
-    blocks = value.present_what_if(result(), WhatIfSpec(Settings(splits=3)))
-    assert Paragraph(under) in blocks
+    assert Paragraph(under) in value.present_what_if(result(), WhatIfSpec(Settings(splits=3)))
 
 
 def test_an_average_has_no_constant_score():

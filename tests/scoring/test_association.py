@@ -64,8 +64,7 @@ def test_every_slice_is_tested_with_every_judge_at_once():
 
 
 def test_unit_means_leave_out_what_is_not_known():
-    values = np.array([1.0, np.nan, 3.0, np.nan])
-    means = unit_means(values, np.array([0, 0, 2, 1]))
+    means = unit_means(np.array([1.0, np.nan, 3.0, np.nan]), np.array([0, 0, 2, 1]))
     np.testing.assert_array_equal(means, [1.0, np.nan, 3.0])
 
 

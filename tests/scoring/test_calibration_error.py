@@ -37,8 +37,7 @@ def test_chance_errors_are_those_of_labels_drawn_from_the_probabilities():
     n = 200
     p = rng.uniform(0.02, 0.98, n)
     confidence = np.maximum(p, 1 - p)
-    edges = metrics.equal_width_edges(10)
-    cells = metrics.bin_of(confidence, edges)
+    cells = metrics.bin_of(confidence, metrics.equal_width_edges(10))
     errors = metrics.chance_errors(
         p, cells, np.arange(n), np.full(n, 1 / n), n_cells=5, draws=2_000, seed=0
     )
@@ -51,8 +50,7 @@ def test_chance_errors_are_those_of_labels_drawn_from_the_probabilities():
 
 
 def test_evaluations_of_one_item_share_its_luck():
-    rng = np.random.default_rng(3)
-    p = np.tile(rng.uniform(0.6, 0.9, 50), 20)
+    p = np.tile(np.random.default_rng(3).uniform(0.6, 0.9, 50), 20)
     item = np.tile(np.arange(50), 20)
     cells, weights = np.zeros(1000, dtype=int), np.full(1000, 1 / 1000)
     shared = metrics.chance_errors(p, cells, item, weights, n_cells=1, draws=400, seed=0).mean()

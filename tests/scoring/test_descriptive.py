@@ -32,8 +32,7 @@ def test_p_is_that_of_all_flips_within_monte_carlo_error(m):
 
 
 def test_p_is_uniform_where_nothing_differs():
-    rng = np.random.default_rng(1)
-    _, p = sign_flip(rng.normal(size=(2000, 60)), seed=3, flips=1000)
+    _, p = sign_flip(np.random.default_rng(1).normal(size=(2000, 60)), seed=3, flips=1000)
     for level in (0.05, 0.25, 0.5, 0.75):
         assert abs(np.mean(p <= level) - level) < 4 * np.sqrt(level * (1 - level) / 2000)
 
@@ -139,8 +138,7 @@ def test_the_p_value_is_the_larger_of_two_one_sided_tests():
 
 
 def test_equivalent_means_that_the_90_percent_interval_lies_inside_the_margin():
-    values = np.random.default_rng(1).normal(0.0, 1.0, (200, 40))
-    result = equivalence(estimate_of(values), 0.35)
+    result = equivalence(estimate_of(np.random.default_rng(1).normal(0.0, 1.0, (200, 40))), 0.35)
     inside = (result.lo > -0.35) & (result.hi < 0.35)
     assert 20 < inside.sum() < 180
     assert [outcome == "equivalent" for outcome in result.outcomes] == inside.tolist()

@@ -129,8 +129,7 @@ def test_values_do_not_depend_on_their_neighbours():
 
 
 def test_intervals_cover_a_mean_as_often_as_they_say_with_twenty_items():
-    rng = np.random.default_rng(4)
-    items = rng.normal(0.0, 1.0, (4000, 20))
+    items = np.random.default_rng(4).normal(0.0, 1.0, (4000, 20))
     flat = np.tile(items.mean(axis=1), (3, 1))  # a fixed panel: no variance over splits
     interval = inference.estimate(items, flat, np.arange(20), 10, 10, joint=False)
     covered = np.mean((interval.lo < 0) & (interval.hi > 0))
@@ -138,8 +137,7 @@ def test_intervals_cover_a_mean_as_often_as_they_say_with_twenty_items():
 
 
 def fixed(correlation, df, se=1.0):
-    n = len(correlation)
-    ones = np.ones(n)
+    ones = np.ones(len(correlation))
     return inference.Estimate(
         0 * ones, se * ones, df * ones, -ones, ones, ones, se**2 * np.asarray(correlation)
     )
@@ -162,8 +160,7 @@ def test_one_value_and_copies_of_it_get_students_quantile():
 
 
 def test_values_without_spread_do_not_widen_the_band():
-    correlation = np.eye(2)
-    result = fixed(correlation, 1e7)
+    result = fixed(np.eye(2), 1e7)
     result.se[1] = 0.0
     assert inference.simultaneous_reach(result, seed=0) == pytest.approx(1.96, abs=0.04)
     result.se[0] = 0.0

@@ -69,8 +69,7 @@ def test_a_goal_between_two_budgets_is_read_on_the_log_scale():
 
 def test_the_first_time_counts_though_the_score_rises_again():
     n = np.array([10.0, 40.0, 160.0, 640.0])
-    values = np.array([[0.6, 0.4, 0.5, 0.3]])
-    assert first_reached(n, values, np.array([0.45]))[0] < 40
+    assert first_reached(n, np.array([[0.6, 0.4, 0.5, 0.3]]), np.array([0.45]))[0] < 40
 
 
 def test_floor_and_exponent_are_hardly_told_apart_but_the_price_of_labels_is():

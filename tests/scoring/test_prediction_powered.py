@@ -64,8 +64,7 @@ def test_the_estimate_is_its_formula_in_every_group():
     proxy, labels, _ = world(400, 90, seed=3)
     groups = np.arange(400) % 3
     groups[:10] = -1
-    sample = Sample.of(labels, groups)
-    rates = estimate_rates(proxy, sample)
+    rates = estimate_rates(proxy, Sample.of(labels, groups))
     for g in range(3):
         used = rates.tuning[g] * proxy
         inside, known = groups == g, (groups == g) & np.isfinite(labels)
@@ -271,8 +270,7 @@ def test_intervals_hold_where_one_stratum_is_labelled_and_the_other_hardly():
 def test_few_prompts_on_which_systems_agree_leave_their_difference_open():
     labels = np.full(200, np.nan)
     labels[:8] = labels[100:108] = [1, 0, 1, 1, 0, 1, 0, 1]
-    units = np.tile(np.arange(100), 2)
-    sample = Sample.of(labels, np.repeat([0, 1], 100), units)
+    sample = Sample.of(labels, np.repeat([0, 1], 100), np.tile(np.arange(100), 2))
     gap = differences(estimate_rates(np.zeros(200), sample), PAIR)[0]
     assert float(gap.value[0]) == pytest.approx(0.0)
     assert float(gap.hi[0]) > 0.15

@@ -210,8 +210,7 @@ def test_where_few_large_groups_decide_what_splits_share_all_counts_as_single_it
     """Else rows of large groups, which move panels little, stand for all rows: 84 % or less."""
     units = np.concatenate([np.arange(200) // 20, 10 + np.arange(200)])
     evaluated = evaluated_in(100, units)
-    rng = np.random.default_rng(13)
-    a, b = rng.standard_normal((2, 1_000, 400))
+    a, b = np.random.default_rng(13).standard_normal((2, 1_000, 400))
     b *= np.where(units < 10, 0.5, 5.0)
     inside = evaluated.astype(float)
     panels = b @ (1.0 - inside).T / (1.0 - inside).sum(axis=1)

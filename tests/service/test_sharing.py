@@ -170,8 +170,7 @@ def test_a_reader_reads_the_decisions_of_the_shared_analysis_and_of_no_other(spa
     first = space.decide(left.id, "keep all", "Ann", "<b>why</b>")
     second = space.decide(left.id, "keep all 4", "Bob", "why not")
     space.decide(other.id, "drop one", "Eve", "secret")
-    token = space.share(left.id)
-    reader = space.for_readers(token)
+    reader = space.for_readers(space.share(left.id))
     assert reader.decisions(left.id) == (first, second) == space.decisions(left.id)
     for visitor in (reader, space.owned_by("eve")):
         with pytest.raises(NotFound):

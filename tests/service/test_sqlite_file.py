@@ -4,6 +4,7 @@ import os
 import sqlite3
 import threading
 from contextlib import closing
+from unittest.mock import Mock
 
 import pytest
 
@@ -241,11 +242,7 @@ def test_tables_of_sqlite_itself_do_not_make_a_backup_foreign(file, tmp_path):
 
 
 def test_a_restore_that_fails_half_way_leaves_what_was_there(file, target, monkeypatch):
-
-    def fails(*_):
-        raise OSError("no room left")
-
-    monkeypatch.setattr(database_module, "_number_of", fails)
+    monkeypatch.setattr(database_module, "_number_of", Mock(side_effect=OSError("no room left")))
     with pytest.raises(OSError, match="no room left"):
         restore(target, file)
     assert names(file) == ["first"]

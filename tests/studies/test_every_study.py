@@ -30,8 +30,7 @@ def rows(result):
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
 def test_the_order_of_judges_changes_no_figure(name):
-    turned = votes().with_judges(votes().judges[::-1])
-    other = run(STUDIES[name], turned, spec_of(name), jobs=1)
+    other = run(STUDIES[name], votes().with_judges(votes().judges[::-1]), spec_of(name), jobs=1)
     pd.testing.assert_frame_equal(rows(result_of(name)), rows(other), rtol=1e-9, atol=1e-9)
 
 
@@ -119,7 +118,6 @@ def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits():
 
 
 def test_there_are_no_more_workers_than_a_limit_allows(monkeypatch):
-    available = default_jobs()
-    assert available >= 1
+    assert default_jobs() >= 1
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
     assert default_jobs() == 1

@@ -73,8 +73,7 @@ def test_a_chunk_ends_at_every_look_and_every_split_is_in_one(looks, n, size, fi
 def test_most_votes_are_looked_at_from_20_splits_on_and_very_many_items_from_4():
     assert looking.looks(VOTES, OPEN, 100) == (20, 30, 50, 70, 100)
     assert (looking.looks(VOTES, OPEN, 25), looking.looks(VOTES, OPEN, 20)) == ((20, 25), (20,))
-    many = make_votes(1, 2 * MANY, 2)
-    assert looking.looks(many, OPEN, 100) == looking.LOOKS
+    assert looking.looks(make_votes(1, 2 * MANY, 2), OPEN, 100) == looking.LOOKS
     assert (looking.FEWEST, looking.FEWEST_OF_MANY) == (20, 4)
 
 
@@ -98,8 +97,7 @@ def test_the_result_is_that_of_as_many_splits_to_the_bit(backend, jobs):
 def test_progress_counts_what_is_known_to_be_needed():
     states = list(runner.steps(settled_after(30), VOTES, CURVE, jobs=1))
     totals = [state.result().planned_splits for state in states]
-    n_splits = [state.result().n_splits for state in states]
-    assert n_splits == [4, 7, 10, 15, 20, 25, 30]
+    assert [state.result().n_splits for state in states] == [4, 7, 10, 15, 20, 25, 30]
     assert totals == [20, 20, 20, 20, 30, 30, 30]
     assert [state.over for state in states] == [False] * 6 + [True]
 
@@ -139,15 +137,13 @@ def test_a_verdict_that_may_flip_is_not_settled():
     ids=["panel_curve", "recommend"],
 )
 def test_clear_votes_settle_at_the_first_look(study, spec):
-    votes = make_votes(3, 400, 3, low=0.6, high=0.95)
-    result = runner.run(study, votes, spec, jobs=2)
+    result = runner.run(study, make_votes(3, 400, 3, low=0.6, high=0.95), spec, jobs=2)
     assert result.n_splits == looking.FEWEST
     assert not result.partial
 
 
 def test_the_monte_carlo_error_is_the_spread_of_other_splits_of_the_same_items():
-    spec = replace(CURVE, settings=looking.Settings(splits=240))
-    pieces = kept_of(PANEL_CURVE, VOTES, spec)
+    pieces = kept_of(PANEL_CURVE, VOTES, replace(CURVE, settings=looking.Settings(splits=240)))
     numbers = range(0, len(pieces), 4)
     runs = [reduce(results.combine, [pieces[n + k] for k in range(4)]) for n in numbers]
     assert {len(run.numbers) for run in runs} == {20}

@@ -46,8 +46,7 @@ def test_groups_of_items_are_counted_once():
 
 
 def test_a_judge_below_chance_is_turned_round_first():
-    opposed = votes_with(77)
-    assert len(few_errors(prepare(opposed, Settings(orientation="as_given")))) == 1
+    assert len(few_errors(prepare(votes_with(77), Settings(orientation="as_given")))) == 1
 
 
 def test_the_limit_travels_with_the_result():
@@ -88,8 +87,7 @@ def test_panels_with_enough_wrong_decisions_keep_every_bit():
     votes, settings = simulated(0.7), Settings(splits=3)
     prepared = prepare(votes, settings)
     assert not errs_rarely(prepare(votes_with(FEW_ERRORS), settings))
-    spec = PanelCurveSpec(settings, calibrators=("temperature",))
-    tally = run_chunk(votes, spec, Chunk(0, 0, 3))
+    tally = run_chunk(votes, PanelCurveSpec(settings, calibrators=("temperature",)), Chunk(0, 0, 3))
     estimated = Estimator.of(tally, prepared.ballots.units)
     plain, rare = (grid_estimates(tally, estimated, rare=rare)["nll"] for rare in (False, True))
     items = tally.item_means()[0][0, 0]

@@ -166,8 +166,7 @@ def test_an_upload_that_has_to_wait_says_so():
         assert uploads._places().enter(ticket, 0)
         true_empty, st.empty = st.empty, Line
         try:
-            upload = uploads.Upload("votes.csv", sample_bytes("one_class"))
-            answer = uploads.read_uploads(upload)
+            answer = uploads.read_uploads(uploads.Upload("votes.csv", sample_bytes("one_class")))
         finally:
             st.empty = true_empty
         assert threading.current_thread() is not None

@@ -83,8 +83,7 @@ def test_votes_that_differ_in_a_file_of_labels_are_counted_and_not_read():
 def test_names_of_models_and_ones_and_twos_are_labels():
     votes = "item_id,model_a,model_b,x,z1\nq1,m,n,m,n\nq2,n,m,m,m\nq3,m,n,n,n\nq4,n,m,n,m\n"
     labels = "item_id,winner\nq1,m\nq2,m\nq3,n\nq4,n\n"
-    loaded = read(votes, labels, label_column="winner")
-    assert loaded.votes.labels.tolist() == [1, 0, 0, 1]
+    assert read(votes, labels, label_column="winner").votes.labels.tolist() == [1, 0, 0, 1]
     ones_and_twos = read(WIDE.replace("0", "2"), GOLD.replace("0", "2")).votes
     assert ones_and_twos.labels.tolist() == [1, 0, 1, 0]
 

@@ -135,8 +135,7 @@ def test_a_dataset_that_cannot_be_read_as_one_table_is_refused(tmp_path):
 
 
 def test_a_dataset_names_no_file_outside_its_folder(tmp_path):
-    part = arrow(FRAME, stream=True)
-    inside = dataset(tmp_path / "b" / "c", {"x.arrow": part})
+    inside = dataset(tmp_path / "b" / "c", {"x.arrow": arrow(FRAME, stream=True)})
     (tmp_path / "b" / "secret.arrow").write_bytes(arrow(FRAME.head(1), stream=True))
     (inside / "state.json").write_text('{"_data_files": [{"filename": "../secret.arrow"}]}')
     assert open_table(inside).n_rows == len(FRAME)

@@ -62,6 +62,5 @@ def test_long_texts_are_cut_and_empty_ones_are_blank():
     frame = wide()
     frame.loc[0, "question"] = "long " * 10_000
     frame.loc[1, "question"] = ""
-    texts = read(frame, "i0", "i1").texts
-    first, second = texts["question"]
+    first, second = read(frame, "i0", "i1").texts["question"]
     assert (len(first), first[-1], second) == (20_000, "…", "")

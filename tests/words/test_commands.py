@@ -103,8 +103,7 @@ def test_a_recommend_command_reads_back_to_its_spec(file, shared, candidates, ta
         shared.orientation, "honest", shared.judges, shared.splits, shared.fraction, shared.seed
     )
     spec = RecommendSpec(honest, candidates)
-    command = sentences.recommend_command(file, spec, task=task, columns=columns)
-    options = parsed(command)
+    options = parsed(sentences.recommend_command(file, spec, task=task, columns=columns))
     assert (str(options.votes), str(options.out)) == (file, "panel.json")
     assert columns_of(options) == pairs(columns)
     assert spec_of(options) == spec

@@ -35,8 +35,7 @@ def test_judges_come_most_accurate_first_with_harmless_names():
 @given(st.lists(st.tuples(CELLS, st.floats(allow_infinity=False), st.integers()), min_size=1))
 def test_a_csv_reads_back_cell_by_cell(rows):
     frame = pd.DataFrame(rows, columns=["text", "number", "whole"]).astype({"whole": object})
-    content = tables.csv_text(frame)
-    head, *read = csv.reader(io.StringIO(content, newline=""))
+    head, *read = csv.reader(io.StringIO(tables.csv_text(frame), newline=""))
     assert head == ["text", "number", "whole"]
     assert len(read) == len(rows)
     for (name, number, whole), (cell, figure, count) in zip(rows, read, strict=True):

@@ -61,8 +61,7 @@ def test_a_batch_is_its_problems_one_by_one(monkeypatch, symmetric, block):
     monkeypatch.setattr(em, "BLOCK", block)
     votes, labels = panel_votes(5, 80, 7)
     labels[40:] = 0
-    rng = np.random.default_rng(0)
-    panels = rng.random((7, 12)) < 0.6
+    panels = np.random.default_rng(0).random((7, 12)) < 0.6
     rules = Rules(symmetric=symmetric)
     for clamp in (None, labels):
         batch = fit_many(votes, panels, labels=clamp, rules=rules)

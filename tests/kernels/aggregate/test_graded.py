@@ -98,8 +98,7 @@ def test_weights_rise_with_the_margin_and_fall_below_chance(turn):
 def test_bands_that_differ_by_chance_alone_weigh_alike():
     voted = np.full((MOST_BANDS, 1), 25.0)
     correct = np.array([[18.0], [17.0], [19.0], [18.0]])
-    weights = level_weights(correct, voted, np.array([MOST_BANDS]))
-    assert np.ptp(weights) < 1e-4
+    assert np.ptp(level_weights(correct, voted, np.array([MOST_BANDS]))) < 1e-4
 
 
 @pytest.mark.parametrize("groups", [0, 12])
@@ -161,15 +160,13 @@ def test_judges_may_come_in_any_order(name):
 def test_the_panel_of_all_judges_scores_as_the_kernel_does():
     ballots = with_grades(7)
     rows = all_rows(ballots)
-    fit = prefixes.Fit(rows, rows, rows % 5)
-    (panel,) = graded_panels(ballots, [fit], 6)
+    (panel,) = graded_panels(ballots, [prefixes.Fit(rows, rows, rows % 5)], 6)
     assert panel.weights.shape == (MOST_BANDS, 6)
     ungraded = np.isin(panel.judges, (4, 5))
     assert np.ptp(panel.weights[:, ungraded], axis=0).max() == 0.0
     graded = panel.weights[:, ~ungraded]
     assert (graded[2] > graded[0]).all()
-    silent = panel.logits(np.zeros((1, 6), np.int8), np.zeros((1, 6)))
-    assert silent.tolist() == [0.0]
+    assert panel.logits(np.zeros((1, 6), np.int8), np.zeros((1, 6))).tolist() == [0.0]
 
 
 @pytest.mark.simulation

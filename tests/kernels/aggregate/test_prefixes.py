@@ -167,8 +167,7 @@ def test_whoever_is_among_the_first_of_some_case_is_a_leader(depth):
 
 def test_most_judges_are_not_leaders_once_labels_tell_them_apart():
     ballots = make_ballots(1, 600, 40)
-    accuracy = np.linspace(0.5, 0.95, 40)
-    right = np.random.default_rng(0).random((600, 40)) < accuracy
+    right = np.random.default_rng(0).random((600, 40)) < np.linspace(0.5, 0.95, 40)
     own, all_rows = ballots.signs[:, None], np.arange(600)
     ballots = replace(ballots, votes=np.where(right, own, -own))
     whole = prefixes.counts(ballots, all_rows)

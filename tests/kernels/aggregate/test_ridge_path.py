@@ -289,8 +289,7 @@ def test_no_vote_counts_against_what_it_says_whoever_else_is_there(form):
     (free,) = replace(form, monotone=False).panels(ballots, [fit], 8)
     (panel,) = form.panels(ballots, [fit], 8)
     assert (free.weights < -0.05).any()
-    rng = np.random.default_rng(0)
-    others = rng.choice(np.array([-1, 0, 1], np.int8), (500, 8))
+    others = np.random.default_rng(0).choice(np.array([-1, 0, 1], np.int8), (500, 8))
     for judge in range(8):
         yes, no = others.copy(), others.copy()
         yes[:, judge], no[:, judge] = 1, -1

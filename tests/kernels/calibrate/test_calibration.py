@@ -315,8 +315,7 @@ def test_every_column_ends_at_the_lowest_point_of_the_box():
     assert (y >= LOW).all()
     assert (y <= HIGH).all()
     for own in zip(y, x, slope, hessian, lasso, strict=True):
-        expected = lowest(*own[1:])
-        assert value(*own) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert value(*own) == pytest.approx(lowest(*own[1:]), rel=1e-9, abs=1e-9)
 
 
 def test_a_column_moves_no_bit_of_another():
@@ -370,5 +369,4 @@ def test_only_columns_of_one_class_are_replaced_by_temperature():
     ]
     both = fits["isotonic"](np.tile(logits, (3, 1))), fits["temperature"](np.tile(logits, (3, 1)))
     np.testing.assert_array_equal(both[0][1:], both[1][1:])
-    alone = fit_isotonic(logits, signs)
-    np.testing.assert_array_equal(both[0][0], alone(logits))
+    np.testing.assert_array_equal(both[0][0], fit_isotonic(logits, signs)(logits))

@@ -31,8 +31,7 @@ def draws(seed=0, n=400, n_features=3, *, gamma=None, slope=0.6, level=0.4, symm
     logits, x = 3.0 * rng.normal(size=n), rng.normal(size=(n, n_features))
     gamma = np.linspace(-0.8, 0.8, n_features) if gamma is None else gamma
     own = logits * (slope + x @ gamma) if symmetric else slope * logits + x @ gamma + level
-    signs = np.where(rng.random(n) < sigmoid(own), 1.0, -1.0)
-    return logits, signs, x
+    return logits, np.where(rng.random(n) < sigmoid(own), 1.0, -1.0), x
 
 
 NONE = np.zeros((400, 0))
@@ -268,8 +267,7 @@ def encoded(features, n, new=None, n_new=None):
 
 class TestNumbers:
     def test_they_are_standardised_by_the_fit_rows(self):
-        features = columns(length=[1.0, 2.0, 3.0, 6.0])
-        encoder, result = encoded(features, 4)
+        encoder, result = encoded(columns(length=[1.0, 2.0, 3.0, 6.0]), 4)
         assert encoder.columns == ("length",)
         np.testing.assert_allclose(result.mean(axis=0), 0.0, atol=1e-15)
         np.testing.assert_allclose(result.std(axis=0), 1.0)

@@ -16,8 +16,7 @@ from judgepanel.kernels.cross_proxies import (
 def panel(n=120, n_judges=8, seed=0):
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < 0.5).astype(float)
-    skill = np.linspace(0.55, 0.9, n_judges)
-    right = rng.random((n, n_judges)) < skill
+    right = rng.random((n, n_judges)) < np.linspace(0.55, 0.9, n_judges)
     votes = np.where(right, 2 * truth[:, None] - 1, 1 - 2 * truth[:, None])
     votes[rng.random(votes.shape) < 0.1] = 0
     return votes.astype(np.int8), truth

@@ -60,8 +60,7 @@ def test_a_target_is_scored_alike_whatever_the_other_target_is():
 
 def test_strata_are_quantiles_of_the_source_and_hold_whatever_lies_beyond():
     values = np.array([0.0, 0.1, 0.2, 0.3, 0.9, -1.0])
-    strata = transfer.strata_of(values, np.arange(4), 2)
-    assert strata.tolist() == [0, 0, 1, 1, 1, 0]
+    assert transfer.strata_of(values, np.arange(4), 2).tolist() == [0, 0, 1, 1, 1, 0]
     assert transfer.strata_of(np.zeros(6), np.arange(4), 3).max() == 0
 
 

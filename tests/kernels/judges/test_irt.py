@@ -233,10 +233,6 @@ def test_a_degenerate_judge_stays_finite_and_is_named_in_the_warnings(kind):
     assert any("1 of 8 judges were right on every item" in line for line in fit.warnings)
 
 
-def coin_tosses():
-    return np.where(np.random.default_rng(0).random((100, 6)) < 0.5, 1, -1)
-
-
 PANELS = {
     "one judge": lambda: simulated(0, 80, 1)[0],
     "one judge, always right": lambda: np.ones((30, 1)),
@@ -248,7 +244,7 @@ PANELS = {
     "two opposite judges": lambda: simulated(0, 80, 1)[0] * np.array([1, -1]),
     "perfectly ordered": lambda: np.where(8 * np.arange(10) > np.arange(80)[:, None], 1, -1),
     "no votes": lambda: np.zeros((5, 3)),
-    "coin tosses": coin_tosses,
+    "coin tosses": lambda: np.where(np.random.default_rng(0).random((100, 6)) < 0.5, 1, -1),
 }
 
 

@@ -105,8 +105,7 @@ def test_a_tiny_file_is_refused_with_what_it_takes():
 
 
 def test_groups_stay_whole():
-    grouped = make_votes(6, 200, 6, groups=25)
-    sweep = swept(grouped, shares=(0.1, 0.5))
+    sweep = swept(make_votes(6, 200, 6, groups=25), shares=(0.1, 0.5))
     assert sweep.shares.tolist() == [0.5]
     assert any("10 groups of items" in sentence for sentence in sweep.warnings)
 

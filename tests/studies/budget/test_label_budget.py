@@ -72,8 +72,7 @@ def test_the_largest_budget_is_the_panel_curve():
 
 def test_a_budget_sees_its_own_labels_only():
     wanted = spec(budgets=(20, 30), settings=Settings(splits=2))
-    prepared = prepare(votes(), wanted.settings)
-    ballots, ks = prepared.ballots, wanted.sizes(9)
+    ballots, ks = prepare(votes(), wanted.settings).ballots, wanted.sizes(9)
     budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
     nulls, levels = [], []
     for number in range(2):
@@ -188,16 +187,14 @@ def test_a_budget_that_cannot_be_kept_says_what_it_needs(n_items, base_rate, bud
 
 
 def test_the_rarer_class_is_no_matter_where_items_are_used_with_their_swap():
-    coded = make_votes(4, 120, 6, one_class=True)
-    budget = budgeted(coded, budgets=(20,))
+    budget = budgeted(make_votes(4, 120, 6, one_class=True), budgets=(20,))
     assert budget.budgets.tolist() == [20, 60]
     np.testing.assert_allclose(budget.null_nll, np.log(2))
     assert budget.nll.value.min() > 0.15
 
 
 def test_few_groups_leave_small_budgets_out():
-    grouped = make_votes(6, 200, 6, groups=25)
-    budget = budgeted(grouped, budgets=(20, 90))
+    budget = budgeted(make_votes(6, 200, 6, groups=25), budgets=(20, 90))
     assert budget.budgets.tolist() == [90, 100]
     assert any("10 groups of items" in sentence for sentence in budget.warnings)
     assert abs(budget.labels[0] - 90) < 5
@@ -208,8 +205,7 @@ def test_few_groups_leave_small_budgets_out():
 )
 def test_any_aggregator_can_be_asked_on_few_labels(aggregator):
     few = {"budgets": (20,), "settings": Settings(splits=2), "calibrators": ("temperature",)}
-    wanted = spec(aggregator=aggregator, **few)
-    budget = run(label_budget.LABEL_BUDGET, votes(), wanted, jobs=1)
+    budget = run(label_budget.LABEL_BUDGET, votes(), spec(aggregator=aggregator, **few), jobs=1)
     assert np.isfinite(budget.nll.value).all()
     assert budget.nll.value[0, -1, -1] < budget.null_nll[-1]
 
@@ -250,8 +246,7 @@ def test_no_price_is_read_below_the_smallest_budget():
 def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw():
     budget = result()
     assert (budget.paper_p <= budget.joint_p).all()
-    frame = budget.frame()
-    of_paper = [name for name in frame if name.startswith("paper_")]
+    of_paper = [name for name in budget.frame() if name.startswith("paper_")]
     assert of_paper == ["paper_joint_t", "paper_joint_p"]
     for entry in budget.summary()["joint"]:
         assert entry["paper_note"].startswith("invalid")

@@ -93,8 +93,7 @@ def test_the_honest_row_is_the_curve_by_default(given_votes):
 
 def test_swapped_items_change_no_figure_of_one_class_coding():
     flip = np.random.default_rng(0).random(120) < 0.5
-    spec = ClaimSpec(SETTINGS, joint=False)
-    other = run(CLAIM, flip_items(votes(), flip), spec, jobs=1)
+    other = run(CLAIM, flip_items(votes(), flip), ClaimSpec(SETTINGS, joint=False), jobs=1)
     for step in other.steps_for("one_class"):
         np.testing.assert_array_equal(level(other, step.name), level(result(), step.name))
 
@@ -158,8 +157,7 @@ def test_a_drawn_map_is_the_formula_of_the_paper():
 
 
 def test_maps_see_the_scores_that_the_paper_calibrates():
-    outcome = codings(flattering(), SETTINGS)
-    maps = fitted_maps(outcome)
+    maps = fitted_maps(codings(flattering(), SETTINGS))
     assert maps.shape == (len(MAP_NAMES), 3)
     assert maps[3, 0] == -maps[3, 1]  # each pair with its swap: no map can tell the two apart
 
@@ -328,7 +326,6 @@ def test_the_reversal_is_not_there_with_honest_labels(real_votes):
 
 def test_it_is_there_where_votes_are_seen_jointly(real_votes):
     result = claim(real_votes("llmbar_votes.csv"), joint=True, splits=5)
-    joint = result.reversal("joint", 5)
-    assert joint.delta.value > 0.05
+    assert result.reversal("joint", 5).delta.value > 0.05
     assert result.nll.value[result.row("joint"), -1] < 0.26
     assert result.change[result.row("joint"), -1].below()

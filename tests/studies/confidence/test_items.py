@@ -76,8 +76,7 @@ def test_difficulty_is_blind_to_labels_and_to_the_order_of_responses():
 
 
 def test_what_is_shown_is_as_the_file_has_it_even_where_items_were_turned_round():
-    settings = Settings(splits=12, orientation="randomized")
-    items = run(ITEMS, votes(), ItemsSpec(settings), jobs=1)
+    items = run(ITEMS, votes(), ItemsSpec(Settings(splits=12, orientation="randomized")), jobs=1)
     np.testing.assert_array_equal(items.labels, votes().labels)
     np.testing.assert_array_equal(items.for_1, (votes().votes == 1).sum(axis=1))
     sentence = np.where(items.labels == 1, items.p.value, 1.0 - items.p.value)

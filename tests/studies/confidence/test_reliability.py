@@ -71,8 +71,7 @@ def test_under_symmetric_there_is_no_intercept_and_that_is_said():
 
 def test_a_slope_that_cannot_be_fitted_is_said():
     coded = make_votes(2, 100, 8, one_class=True)
-    spec = ReliabilitySpec(Settings(splits=4, protocol="paper"))
-    outcome = run(RELIABILITY, coded, spec, jobs=1)
+    outcome = run(RELIABILITY, coded, ReliabilitySpec(Settings(splits=4, protocol="paper")), jobs=1)
     assert np.isnan(outcome.slope.value).all()
     assert any("No slope of the calibrated probabilities" in note for note in outcome.warnings)
     assert outcome.measures_coding
@@ -113,8 +112,7 @@ def test_a_calibrated_panel_is_rarely_called_worse_than_chance():
     p = np.array([reliability.errors(of, 0)["ece_p"][1, 0] for of in simulated()[:40]])
     assert np.mean(p < 0.05) <= 0.15
     assert np.mean(p < 0.5) >= 0.25
-    extreme = reliability.errors(simulated()[0], 0)
-    assert extreme["ece_p"][0, 0] < 0.05
+    assert reliability.errors(simulated()[0], 0)["ece_p"][0, 0] < 0.05
 
 
 def test_the_corrected_error_is_nearer_to_the_truth_of_none():

@@ -101,12 +101,10 @@ def test_the_reading_never_rises_and_only_reads():
 def test_labels_of_evaluation_rows_move_no_choice():
     made, wanted = votes(), spec(2, aggregator="stacking")
     tally = run_chunk(made, wanted, Chunk(0, 0, 1))
-    prepared = prepare(made, Settings(splits=2))
-    held = split(prepared.ballots.units, 0).evaluation
+    held = split(prepare(made, Settings(splits=2)).ballots.units, 0).evaluation
     labels = made.labels.copy()
     labels[held] = 1 - labels[held]
-    turned = replace(made, labels=labels)
-    other = run_chunk(turned, wanted, Chunk(0, 0, 1))
+    other = run_chunk(replace(made, labels=labels), wanted, Chunk(0, 0, 1))
     np.testing.assert_array_equal(tally.chosen, other.chosen)
     assert (tally.scores.split_means != other.scores.split_means).any()
 

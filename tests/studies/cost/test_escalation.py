@@ -116,8 +116,7 @@ def test_the_threshold_is_the_lowest_within_the_tolerance_where_it_was_chosen():
     for promised, picked in zip(escalation.promised, escalation.picked, strict=True):
         within = promised <= promised[-1] * 1.05 + 1e-12
         assert picked == np.flatnonzero(within)[0]
-    lax = run_chunk(made, spec(tolerance=9.0), Chunk(0, 0, 3))
-    assert (lax.picked == 0).all()
+    assert (run_chunk(made, spec(tolerance=9.0), Chunk(0, 0, 3)).picked == 0).all()
     outcome = result()
     assert sum(row.chosen_share for row in outcome.rows) == pytest.approx(1.0)
     promised = outcome.recommended.promised - outcome.full.promised
@@ -155,8 +154,7 @@ def test_without_costs_judges_are_counted_and_odd_panels_are_said():
     whole_panel = escalated(votes(), 2, cheapest=99)
     assert whole_panel.alone.delta.value == 0.0
     assert any("nothing to escalate to" in line for line in whole_panel.warnings)
-    free = escalated(votes((0.0,) * 7), 2, cheapest=2)
-    assert free.recommended.cost.value == 0.0
+    assert escalated(votes((0.0,) * 7), 2, cheapest=2).recommended.cost.value == 0.0
 
 
 def test_a_judge_that_does_not_take_part_is_refused():

@@ -32,8 +32,7 @@ def panel(n=600, n_labels=90, seed=0, rates=(0.5, 0.75), features=None):
     rng = np.random.default_rng(seed)
     system = np.arange(n) % len(rates)
     truth = (rng.random(n) < np.array(rates)[system]).astype(np.int8)
-    skill = np.where(truth[:, None] == 1, 0.9, 0.65)
-    right = rng.random((n, 8)) < skill
+    right = rng.random((n, 8)) < np.where(truth[:, None] == 1, 0.9, 0.65)
     labels = np.full(n, MISSING, dtype=np.int8)
     shown = rng.choice(n, n_labels, replace=False)
     labels[shown] = truth[shown]
@@ -67,8 +66,7 @@ def test_the_table_has_the_whole_file_first_then_its_groups(result):
 
 def test_rates_are_those_of_the_estimator_on_the_studys_proxies(file, result):
     votes, _ = file
-    spec = EstimateSpec(by="system")
-    proxies = ESTIMATE.run_chunk(votes, spec, contract.Chunk(0, 0, 1))
+    proxies = ESTIMATE.run_chunk(votes, EstimateSpec(by="system"), contract.Chunk(0, 0, 1))
     groups = slices.groups_of(votes, "system").codes
     rates = estimate_rates(proxies.panel, Sample.of(votes.labels, groups)).rate
     for ours, theirs in zip(result.rate[1:], rates, strict=True):
@@ -153,8 +151,7 @@ def test_a_judge_who_knows_every_label_is_left_out(file):
 def test_labels_of_easy_items_are_no_fair_sample():
     votes, truth = panel()
     agreed = np.abs(votes.votes.mean(axis=1) - 0.5) > 0.4
-    labels = np.where(agreed, truth, MISSING).astype(np.int8)
-    result = estimated(replace(votes, labels=labels))
+    result = estimated(replace(votes, labels=np.where(agreed, truth, MISSING).astype(np.int8)))
     assert "agreement of judges" in result.fair.differing
     assert "not a fair sample" in result.warnings[0]
 
@@ -443,8 +440,7 @@ def test_a_group_without_labels_gets_some():
     first = (votes.features["system"] == votes.features["system"].iloc[0]).to_numpy()
     none = replace(votes, labels=np.where(first, -1, votes.labels).astype(np.int8))
     spec = EstimateSpec(by="system")
-    result = run(ESTIMATE, none, spec, jobs=1)
-    drawn = items_to_label(none, spec, result, 40)
+    drawn = items_to_label(none, spec, run(ESTIMATE, none, spec, jobs=1), 40)
     assert (drawn["system"] == votes.features["system"].iloc[0]).sum() >= 20
 
 
@@ -487,8 +483,7 @@ def test_sizes_are_a_short_grid_up_to_all_judges(n_judges, sizes):
 
 
 def test_all_judges_are_those_of_the_estimate(worth):
-    votes = panel()[0]
-    estimates = run(ESTIMATE, votes, EstimateSpec(by="system"), jobs=1)
+    estimates = run(ESTIMATE, panel()[0], EstimateSpec(by="system"), jobs=1)
     assert list(worth.rate[-1]) == list(estimates.rate[0])
     assert worth.worth[-1] == estimates.worth[0]
 

@@ -153,8 +153,7 @@ def test_judges_without_items_in_common_are_said_to_be_unknown():
     cells = np.full((40, 4), -1, np.int8)
     for i in range(40):
         cells[i, i % 4] = (i // 4) % 2
-    votes = replace(make_votes(0, 40, 4), votes=cells)
-    result = study(votes)
+    result = study(replace(make_votes(0, 40, 4), votes=cells))
     assert np.isnan(result.effective.value)
     assert result.known_pairs == 0
     assert len(result.order) == 0
@@ -162,8 +161,7 @@ def test_judges_without_items_in_common_are_said_to_be_unknown():
 
 
 def test_few_labels_sparse_pairs_and_chance_clusters_are_warned_of():
-    few = " ".join(study(family_votes(n_items=30)).warnings)
-    assert "Only 30 items are labelled" in few
+    assert "Only 30 items are labelled" in " ".join(study(family_votes(n_items=30)).warnings)
     sparse = study(family_votes(1, 120, missing=0.93, codes=list(range(12))))
     text = " ".join(sparse.warnings)
     assert sparse.stable_clusters == 0
@@ -227,8 +225,7 @@ def test_llmbar_evaluators_cluster_by_model(real_votes):
     assert result.families.rand > 0.9
     assert 2.5 < result.effective.value < 3.2
     assert result.effective.lo < result.effective.value < result.effective.hi
-    prepared = contract.prepare(votes, SPEC.settings)
-    assert result.judges == prepared.judges
+    assert result.judges == contract.prepare(votes, SPEC.settings).judges
 
 
 def test_abilities_are_those_of_the_two_parameter_model(judges_result):

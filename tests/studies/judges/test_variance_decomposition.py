@@ -93,8 +93,7 @@ def test_groups_widen_the_interval_and_are_counted():
 
 def test_the_table_has_a_row_a_judge_ablest_first():
     votes = panel(10, 150, 9)
-    result = decomposed(votes)
-    frame = result.frame()
+    frame = decomposed(votes).frame()
     assert sorted(frame["judge"]) == sorted(votes.judges)
     assert frame["ability"].is_monotonic_decreasing
     for name in ("ability", "discrimination"):
@@ -131,8 +130,7 @@ def test_one_judge_and_judges_that_are_always_right_give_finite_figures():
 
 
 def test_without_votes_on_labelled_items_nothing_can_be_said():
-    votes = panel(15, 20, 3)
-    empty = replace(votes, votes=np.full((20, 3), -1, np.int8))
+    empty = replace(panel(15, 20, 3), votes=np.full((20, 3), -1, np.int8))
     with pytest.raises(InputError, match="no judge has voted on a labelled item"):
         decomposed(empty)
 

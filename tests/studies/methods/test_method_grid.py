@@ -64,8 +64,7 @@ def test_the_best_cell_is_tied_with_itself_and_far_cells_are_not(result):
     assert (
         not result.tied[result.aggregators.index("majority"), 0] or result.delta.value.max() < 0.01
     )
-    far = result.delta.above()
-    np.testing.assert_array_equal(result.tied, ~far)
+    np.testing.assert_array_equal(result.tied, ~result.delta.above())
     assert (result.delta.value >= 0).all()
 
 
@@ -86,8 +85,7 @@ def test_what_coincides_under_symmetric_is_shown_once():
 
 def test_equal_cells_are_tied():
     votes = make_votes(5, 80, 1)  # one judge: every aggregator with a free slope is the same
-    cells = run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1)
-    assert cells.tied.all()
+    assert run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1).tied.all()
 
 
 def test_judges_who_are_always_right_wrong_or_constant_leave_every_figure_finite():

@@ -93,8 +93,7 @@ class TestNumbers:
         assert (result.size.value[1] >= result.size.value[0]).all()
 
     def test_all_judges_are_the_last_panel_whatever_sizes_are_asked_for(self, votes):
-        outcome = ablation(votes, spec_of(splits=5, panels=(50, 3, 8, 2)))
-        assert outcome.k.tolist() == [2, 3, 8]
+        assert ablation(votes, spec_of(splits=5, panels=(50, 3, 8, 2))).k.tolist() == [2, 3, 8]
 
     def test_a_judge_alone_is_a_panel(self):
         outcome = ablation(make_votes(2, 60, 1), spec_of(splits=5))

@@ -47,8 +47,7 @@ def test_few_judges_get_the_best_of_every_panel_that_the_budget_pays_for(seed, b
 
 
 def test_without_a_limit_it_finds_what_the_exhaustive_search_finds():
-    ballots = make_ballots(4, 60, 6)
-    seen = evidence(ballots, costs(6))
+    seen = evidence(make_ballots(4, 60, 6), costs(6))
     every = exhaustive(seen.comparison(), np.eye(6, dtype=bool))
     assert curated.best_under_budget(seen).nll == pytest.approx(every.nll, abs=1e-9)
 

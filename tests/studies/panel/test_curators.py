@@ -169,8 +169,7 @@ def test_the_selector_takes_a_table_where_judges_interact_and_sums_where_they_ad
     interact = Ballots(cast, signs, np.arange(400))
     choose = CURATORS[SELECTOR].choose
     assert choose(evidence(interact, np.arange(300))).table
-    additive = make_ballots(3, 200, 6, missing=0.0)
-    assert not choose(evidence(additive, np.arange(200))).table
+    assert not choose(evidence(make_ballots(3, 200, 6, missing=0.0), np.arange(200))).table
     one_split = split(interact.units, 0)
     seen = evidence(interact, one_split.calibration)
     outcome = curated(interact, one_split, CURATORS[SELECTOR], seen, "one_coin")
@@ -210,15 +209,13 @@ def test_a_curator_that_keeps_everybody_ties_with_all_judges():
 
 def test_every_curator_has_its_figures():
     curators = result()
-    names = [figures.curator for figures in curators.curators]
-    assert names == [*NAMES, "looked_best"]
+    assert [figures.curator for figures in curators.curators] == [*NAMES, "looked_best"]
     assert (curators.everyone.verdict, curators.everyone.size) == ("tie", 7)
     for curator in curators.curators[:-1]:
         assert curator.nll.lo < curator.nll.value < curator.nll.hi
         if curator.deployable:
             assert curator.optimism.value == pytest.approx(curator.nll.value - curator.seen)
-        shares = curators.shares(curator.curator)
-        assert shares.sum() == pytest.approx(curator.size)
+        assert curators.shares(curator.curator).sum() == pytest.approx(curator.size)
     seen = [curator_figures.seen for curator_figures in curators.deployable[:-1]]
     assert curators.curators[-1].seen <= min(seen) + 1e-12
 
@@ -229,8 +226,7 @@ def test_the_oracle_is_marked_and_never_looks_best():
     assert curator.note == "not deployable: chosen on the evaluation rows"
     assert np.isnan(curator.seen)
     assert curator.looked_best_share == 0.0
-    accuracy = result().named("accuracy")
-    assert curator.nll.value <= accuracy.nll.value + 1e-12
+    assert curator.nll.value <= result().named("accuracy").nll.value + 1e-12
 
 
 def test_chosen_judges_can_be_refitted_jointly():
@@ -251,8 +247,7 @@ def test_chosen_judges_can_be_refitted_jointly():
 
 
 def test_what_is_missing_is_said():
-    bare = replace(votes(), judge_table=None)
-    curators = curated_by(bare, 2)
+    curators = curated_by(replace(votes(), judge_table=None), 2)
     assert curators.named("cheapest") is None
     assert curators.named("one_per_family") is None
     join = " ".join(curators.warnings)

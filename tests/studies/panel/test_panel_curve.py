@@ -112,8 +112,7 @@ class TestInvariance:
 
     def test_ties_are_broken_by_name_whatever_the_order_of_the_columns(self):
         same = replace(VOTES, votes=np.tile(VOTES.votes[:, :1], (1, 8)))
-        shuffled = same.with_judges(same.judges[::-1])
-        assert curve(shuffled).ranking == tuple(sorted(VOTES.judges))
+        assert curve(same.with_judges(same.judges[::-1])).ranking == tuple(sorted(VOTES.judges))
 
     def test_swapping_responses_does_change_what_is_taken_as_given(self):
         flip = np.random.default_rng(0).random(VOTES.n_items) < 0.5
@@ -193,8 +192,7 @@ class TestSizes:
             PanelCurveSpec(ks=ks, compare=compare).panel_sizes(5)
 
     def test_a_grid_is_a_slice_of_the_full_curve(self, result):
-        spec = replace(spec_of(calibrators=ALL), ks=(2, 5))
-        outcome = curve(VOTES, spec)
+        outcome = curve(VOTES, replace(spec_of(calibrators=ALL), ks=(2, 5)))
         wanted = result.nll.value[:, outcome.k - 1]
         np.testing.assert_allclose(outcome.nll.value, wanted, rtol=0, atol=1e-11)
 

@@ -99,8 +99,7 @@ def test_the_panel_compared_with_need_not_be_everybody(votes):
 
 def test_costs_are_summed_where_they_are_known(votes):
     table = pd.DataFrame({"cost": np.arange(8.0)}, index=list(votes.judges))
-    priced = replace(votes, judge_table=table)
-    result = found_for(priced)
+    result = found_for(replace(votes, judge_table=table))
     assert result.kept.cost == sum(table.loc[list(FEW), "cost"])
     assert found_for(votes).kept.cost is None
 

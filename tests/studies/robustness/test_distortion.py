@@ -72,8 +72,7 @@ def test_a_turned_score_is_repaired_by_a_map_of_free_sign_alone(orientation):
 
 
 def test_nothing_can_be_learnt_from_shuffled_scores_whatever_the_coding():
-    entry = votes(one_class=True)
-    distortion = run(DISTORTION, entry, DistortionSpec(SETTINGS), jobs=1)
+    distortion = run(DISTORTION, votes(one_class=True), DistortionSpec(SETTINGS), jobs=1)
     for name in distortion.calibrators[1:]:
         assert cell(distortion, "shuffle", name) > 0.97 * np.log(2)
     assert distortion.null_nll == pytest.approx(np.log(2))

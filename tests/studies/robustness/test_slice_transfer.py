@@ -59,8 +59,7 @@ def test_the_recommended_panel_is_recommended_on_the_labels_of_every_source():
 
 
 def test_without_features_the_study_says_so_and_finds_nothing():
-    plain = make_votes(1, 100, 5)
-    transfer = sliced(plain)
+    transfer = sliced(make_votes(1, 100, 5))
     assert transfer.feature is None
     assert (transfer.slices, transfer.warnings) == ((), (NO_FEATURES,))
     assert transfer.frame().empty
@@ -121,8 +120,7 @@ def test_both_panels_have_as_many_labels_and_none_of_the_scored_items():
 
 
 def test_a_group_that_straddles_slices_gives_no_labels_where_it_is_scored():
-    grouped = featured(make_votes(3, 180, 5, groups=60), kind=kinds(180))
-    prepared = prepare(grouped, SETTINGS)
+    prepared = prepare(featured(make_votes(3, 180, 5, groups=60), kind=kinds(180)), SETTINGS)
     units = prepared.ballots.units
     rows = slices_of(prepared, None, 4).rows[1]
     fitted_on, scored = slice_transfer.panels(prepared, SETTINGS, rows, 0, 1)

@@ -98,8 +98,7 @@ def test_a_judge_whose_threshold_loses_what_its_grades_tell_is_named_with_the_re
 
 
 def test_grades_in_reverse_order_are_named_though_votes_show_nothing():
-    ballots = graded((-0.5, 2.5), (0.6, 5.0))
-    assert not legible(ballots).below.any()
+    assert not legible(graded((-0.5, 2.5), (0.6, 5.0))).below.any()
     check = checked((-0.5, 2.5), (0.6, 5.0))
     assert check.outcome == "review"
     assert "In reverse order: the grades of 'judge0' order" in check.why

@@ -93,8 +93,7 @@ def test_the_label_is_no_covariate_where_the_order_is_arbitrary():
 
 
 def test_difficulty_leaves_the_judge_itself_out():
-    votes = make_votes(6, 40, 4, missing=0.2)
-    ballots = prepare(votes, AS_GIVEN).ballots
+    ballots = prepare(make_votes(6, 40, 4, missing=0.2), AS_GIVEN).ballots
     total, terms = relative_ease(ballots.votes, ballots.signs)
     for i, j in ((0, 0), (7, 2), (31, 3)):
         by_hand = 0.0

@@ -34,8 +34,7 @@ def of(votes, given):
 
 
 def small():
-    table = pd.DataFrame({"family": FAMILIES})
-    return replace(make_votes(2, 80, 6), judge_table=table)
+    return replace(make_votes(2, 80, 6), judge_table=pd.DataFrame({"family": FAMILIES}))
 
 
 @cache
@@ -195,8 +194,7 @@ def test_families_are_valued_whole_and_as_players():
 
 
 def test_the_least_valuable_go_first():
-    inner = np.array([0.3, -0.1, 0.2, -0.1])
-    left = value_study.left_after(inner, (1, 2, 3))
+    left = value_study.left_after(np.array([0.3, -0.1, 0.2, -0.1]), (1, 2, 3))
     np.testing.assert_array_equal(
         left, [[True, False, True, True], [True, False, True, False], [True, False, False, False]]
     )

@@ -220,8 +220,7 @@ def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path, capsys):
     assert main(["import", "rewardbench", str(data), "--out", str(out)]) == 0
     note = "Left out, files that are something else: 1 ('data/eval-set-scores/summary.json')."
     assert note in capsys.readouterr().out
-    loaded = load_votes(out)
-    votes = loaded.votes
+    votes = load_votes(out).votes
     labels = votes.labels
     assert labels.tolist() == [int(not turned(item)) for item in votes.item_ids]
     assert 0.25 < labels.mean() < 0.75
