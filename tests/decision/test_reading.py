@@ -6,18 +6,16 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from judgepanel.decision import recommend
-from judgepanel.decision.lean import PRICE, PRICES
+from judgepanel.decision import lean, recommend
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend_result import PREFERENCES, Recommendation, shared_run
 from judgepanel.models.panel import fit_panel, mixture_of
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.contract import Settings, prepare
+from judgepanel.studies import codec, contract
 from judgepanel.studies.runner import run, steps
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
-SPEC = recommend.RecommendSpec(settings=Settings(splits=2), folds=3)
+SPEC = recommend.RecommendSpec(settings=contract.Settings(splits=2), folds=3)
 TAKEN = "top-3, one_coin, temperature"
 
 
@@ -71,19 +69,19 @@ def general():
 
 @pytest.mark.parametrize(
     ("prefer", "price"),
-    [*((p, PRICE) for p in PREFERENCES if p != "robust"), ("lean", min(PRICES))],
+    [*((p, lean.PRICE) for p in PREFERENCES if p != "robust"), ("lean", min(lean.PRICES))],
 )
 def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(general, prefer, price):
     spec = replace(SPEC, prefer=prefer, price=price)
     asked = run(recommend.RECOMMEND, PRICED, spec, jobs=1)
     read = recommend.preferring(PRICED, spec, general, prefer)
     assert (read.prefer, read.price) == (prefer, price if prefer == "lean" else None)
-    assert json.dumps(to_plain(recommend.with_absence(PRICED, spec, read))) == json.dumps(
-        to_plain(asked)
+    assert json.dumps(codec.to_plain(recommend.with_absence(PRICED, spec, read))) == json.dumps(
+        codec.to_plain(asked)
     )
-    stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(general))))
+    stored = codec.from_plain(Recommendation, json.loads(json.dumps(codec.to_plain(general))))
     again = recommend.preferring(PRICED, spec, stored, prefer)
-    assert json.dumps(to_plain(again)) == json.dumps(to_plain(read))
+    assert json.dumps(codec.to_plain(again)) == json.dumps(codec.to_plain(read))
 
 
 def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates():
@@ -102,8 +100,8 @@ def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates():
     }
     assert monotone == {"joint_monotone", "stacking_monotone"}
     assert "robust" not in {reading.prefer for reading in others.readings}
-    stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(result))))
-    assert to_plain(recommend.as_asked(related, spec, stored)) == to_plain(result)
+    stored = codec.from_plain(Recommendation, json.loads(json.dumps(codec.to_plain(result))))
+    assert codec.to_plain(recommend.as_asked(related, spec, stored)) == codec.to_plain(result)
 
 
 @pytest.mark.parametrize("families", [None, ["a"] * 6, [""] * 6])
@@ -142,7 +140,7 @@ def test_finished_splits_serve_every_preference():
         recommend.run_chunk(VOTES, replace(SPEC, prefer=prefer), chunk)
         for prefer in ("nll", "fewest")
     )
-    assert to_plain(first) == to_plain(other)
+    assert codec.to_plain(first) == codec.to_plain(other)
 
 
 @pytest.mark.parametrize("prefer", ["nll", "single"])
@@ -150,7 +148,7 @@ def test_another_candidate_is_taken_as_if_it_had_been_asked_for(general, prefer)
     spec = replace(SPEC, prefer=prefer, candidate=TAKEN)
     asked = run(recommend.RECOMMEND, PRICED, spec, jobs=1)
     read = recommend.with_absence(PRICED, spec, recommend.as_asked(PRICED, spec, general))
-    assert json.dumps(to_plain(read)) == json.dumps(to_plain(asked))
+    assert json.dumps(codec.to_plain(read)) == json.dumps(codec.to_plain(asked))
 
 
 def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_recommended(general):
@@ -160,7 +158,7 @@ def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_r
     assert (read.nll, read.delta, read.cost) == (row.nll, row.delta, row.cost)
     assert read.recommended.name == general.chosen.name
     assert row.behind.value == pytest.approx(row.nll.value - read.recommended.nll.value, abs=1e-11)
-    prepared = prepare(PRICED, Settings())
+    prepared = contract.prepare(PRICED, contract.Settings())
     fitted = fit_panel(
         prepared.ballots, prepared.judges, 3, aggregator="one_coin", calibrator="temperature"
     )

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.statuses import JudgeStatus, failures_of, reasons_of, statuses
-from judgepanel.scoring.inference import labels_to_settle
-from judgepanel.scoring.interval import Interval
+from judgepanel.scoring import inference, interval
 from judgepanel.studies.contract import Settings, prepare
 from judgepanel.studies.decide.value import VALUE, ValueSpec
 from judgepanel.studies.runner import run
@@ -31,12 +30,12 @@ def result():
 def with_judge(goes=1, **changes):
     """The result with figures of the first judge changed; nothing shown unless said."""
     plain = {
-        "value": Interval.single(0.001, -0.01, 0.012),
-        "shapley": Interval.single(0.01, -0.01, 0.03),
+        "value": interval.Interval.single(0.001, -0.01, 0.012),
+        "shapley": interval.Interval.single(0.01, -0.01, 0.03),
         "droppable": False,
     }
     first = replace(result().judges[0], **(plain | changes))
-    row = replace(result().removal[0], m=goes, delta=Interval.single(0.0, -0.001, 0.002))
+    row = replace(result().removal[0], m=goes, delta=interval.Interval.single(0.0, -0.001, 0.002))
     judges, measured = (first, *result().judges[1:]), {"margin": 0.004, "n_items": 100}
     return replace(result(), judges=judges, removal=(row,), droppable=goes, **measured)
 
@@ -46,10 +45,10 @@ def status(**changes):
 
 
 def test_a_judge_that_is_missed_or_helps_over_panels_of_all_sizes_is_kept():
-    outcome = status(value=Interval.single(0.01, 0.002, 0.018))
+    outcome = status(value=interval.Interval.single(0.01, 0.002, 0.018))
     assert (outcome.status, outcome.labels) == ("helps", None)
     assert outcome.reason == "Without it NLL rises by +0.0100 [+0.0020, +0.0180]."
-    over_sizes = status(shapley=Interval.single(0.01, 0.002, 0.03))
+    over_sizes = status(shapley=interval.Interval.single(0.01, 0.002, 0.03))
     assert over_sizes.status == "helps"
     assert "+0.0100 [+0.0020, +0.0300]" in over_sizes.reason
 
@@ -62,15 +61,15 @@ def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
     assert judge_status.status == "could go"
     assert "one of the 3 judges worth least" in judge_status.reason
     assert "+0.0000 [-0.0010, +0.0020]" in judge_status.reason
-    missed = replace(out.judges[0], value=Interval.single(0.001, 0.001, 0.012))
+    missed = replace(out.judges[0], value=interval.Interval.single(0.001, 0.001, 0.012))
     assert statuses(replace(out, judges=(missed, *out.judges[1:])))[0].status == "helps"
-    liked = replace(out.judges[0], shapley=Interval.single(0.01, 0.001, 0.03))
+    liked = replace(out.judges[0], shapley=interval.Interval.single(0.01, 0.001, 0.03))
     assert statuses(replace(out, judges=(liked, *out.judges[1:])))[0].status == "could go"
 
 
 @pytest.mark.parametrize("value", [(0.005, 0.002, 0.01), (-0.01, -0.018, -0.002)])
 def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth(value):
-    judge = with_judge(value=Interval.single(*value))
+    judge = with_judge(value=interval.Interval.single(*value))
     rows = statuses(judge, {judge.judges[0].judge: "below chance", "gone": "always 1"})
     assert rows[0].status == "fails a check"
     assert rows[0].reason == "It fails the checks: below chance."
@@ -79,7 +78,7 @@ def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth(value):
 
 
 def test_what_is_not_settled_says_how_many_labels_would_do():
-    outcome = status(value=Interval.single(0.004, -0.007, 0.015))
+    outcome = status(value=interval.Interval.single(0.004, -0.007, 0.015))
     assert outcome.status == "unsettled"
     assert outcome.labels == math.ceil(100 * (0.011 / 0.004) ** 2) == 757
     assert "about 757 labelled items would settle it" in outcome.reason
@@ -87,16 +86,16 @@ def test_what_is_not_settled_says_how_many_labels_would_do():
 
 @pytest.mark.parametrize("value", [0.004, -0.004])
 def test_at_that_many_labels_a_judge_to_watch_is_kept_or_dropped(value):
-    outcome = status(value=Interval.single(value, value - 0.011, value + 0.011))
+    outcome = status(value=interval.Interval.single(value, value - 0.011, value + 0.011))
     assert outcome.labels is not None
     half = 0.011 * math.sqrt(100 / (outcome.labels + 1))
-    later = status(value=Interval.single(value, value - half, value + half))
+    later = status(value=interval.Interval.single(value, value - half, value + half))
     assert later.status == ("helps" if value > 0 else "could go")
 
 
 @pytest.mark.parametrize(("value", "half"), [(0.0, 0.008), (0.001, 0.011), (-0.001, 0.011)])
 def test_a_value_too_close_to_0_is_not_promised_an_end(value, half):
-    outcome = status(value=Interval.single(value, value - half, value + half))
+    outcome = status(value=interval.Interval.single(value, value - half, value + half))
     assert outcome.labels is None
     assert "more than 2,000 labelled items would be needed" in outcome.reason
 
@@ -106,28 +105,28 @@ def test_a_value_too_close_to_0_is_not_promised_an_end(value, half):
     [(0.0, 0.008, 400), (0.004, 0.016, 400), (-0.004, 0.016, 400), (0.0, 0.003, 100)],
 )
 def test_labels_go_with_the_square_of_the_width(value, half, labels):
-    assert labels_to_settle(value, half, 0.004, 100) == labels
+    assert inference.labels_to_settle(value, half, 0.004, 100) == labels
 
 
 @pytest.mark.parametrize("value", [0.0, -0.001])
 def test_a_judge_hardly_missed_alone_is_called_so(value):
-    outcome = status(value=Interval.single(value, value - 0.002, value + 0.002))
+    outcome = status(value=interval.Interval.single(value, value - 0.002, value + 0.002))
     assert (outcome.status, outcome.labels) == ("unsettled", 400 if value else None)
     assert "hardly missed" in outcome.reason
 
 
 def test_a_judge_that_may_be_missed_by_more_than_the_margin_is_not_called_hardly_missed():
-    outcome = status(value=Interval.single(0.02, -0.001, 0.041))
+    outcome = status(value=interval.Interval.single(0.02, -0.001, 0.041))
     assert (outcome.status, outcome.labels) == ("unsettled", 111)
     assert "hardly missed" not in outcome.reason
     assert outcome.reason.startswith("Keeping it costs no more than 2 %")
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"shapley": Interval.single(0.01, 0.002, 0.03)}, {"droppable": True}]
+    "more", [{}, {"shapley": interval.Interval.single(0.01, 0.002, 0.03)}, {"droppable": True}]
 )
 def test_a_judge_the_panel_is_better_without_is_dropped(more):
-    outcome = status(value=Interval.single(-0.01, -0.018, -0.002), **more)
+    outcome = status(value=interval.Interval.single(-0.01, -0.018, -0.002), **more)
     assert (outcome.status, outcome.labels) == ("could go", None)
     assert outcome.reason.startswith("NLL falls without it: -0.0100 [-0.0180, -0.0020].")
     assert ("alone" in outcome.reason) == ("droppable" not in more)
@@ -147,7 +146,7 @@ def test_nobody_shown_to_harm_the_hard_panel_is_said_to_help():
 
 def test_nothing_is_said_from_a_single_split():
     unknown = float("nan")
-    value, shapley = (Interval.single(at, unknown, unknown) for at in (0.001, 0.01))
+    value, shapley = (interval.Interval.single(at, unknown, unknown) for at in (0.001, 0.01))
     outcome = status(value=value, shapley=shapley)
     assert (outcome.status, outcome.labels) == ("unsettled", None)
     assert outcome.reason == "Not enough splits yet to say."

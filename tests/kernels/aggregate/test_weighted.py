@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels import ballots as vote_cells
-from judgepanel.kernels import prefixes
+from judgepanel.kernels import joint, prefixes
 from judgepanel.kernels.ballots import dense_of
 from judgepanel.kernels.dawid_skene import design_of
-from judgepanel.kernels.joint import copies
 from judgepanel.scoring.splits import Split, split
 from tests.helpers import make_ballots
 
@@ -123,9 +122,9 @@ def test_near_copies_are_found_in_sparse_votes(monkeypatch):
     votes = np.where(rng.random((400, 3)) < 0.3, -signs[:, None], signs[:, None])
     votes[:, 1] = votes[:, 0]
     votes = votes.astype(np.int8)
-    pairs = copies(votes, signs)
+    pairs = joint.copies(votes, signs)
     monkeypatch.setattr(vote_cells, "SPARSE_CELLS", 0)
     monkeypatch.setattr(vote_cells, "SPARSE_DENSITY", 2.0)
-    np.testing.assert_array_equal(copies(vote_cells.cells_of(votes), signs), pairs)
+    np.testing.assert_array_equal(joint.copies(vote_cells.cells_of(votes), signs), pairs)
     assert pairs[0, 1]
     assert not pairs[0, 2]

@@ -14,9 +14,8 @@ from judgepanel.studies.contract import Settings, prepare, split_chunks
 from judgepanel.studies.panel.recommended import AVERAGE
 from judgepanel.studies.results import combine
 from judgepanel.studies.runner import run
-from judgepanel.studies.trust import probabilities
+from judgepanel.studies.trust import probabilities, selective
 from judgepanel.studies.trust.reliability import RELIABILITY, ReliabilitySpec
-from judgepanel.studies.trust.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.understand.judge_table import wilson
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -110,11 +109,11 @@ def uncomputable(*_, **__):
 
 def test_a_panel_that_one_study_evaluated_is_not_evaluated_for_the_next(monkeypatch):
     settings = Settings(splits=17, seed=991)
-    alone = run(SELECTIVE, VOTES, SelectiveSpec(settings), jobs=1)
+    alone = run(selective.SELECTIVE, VOTES, selective.SelectiveSpec(settings), jobs=1)
     SHARED.clear()
     run(RELIABILITY, VOTES, ReliabilitySpec(settings), jobs=2, backend="loky")
     monkeypatch.setattr(probabilities, "evaluate_split", uncomputable)
-    shared = run(SELECTIVE, VOTES, SelectiveSpec(settings), jobs=1)
+    shared = run(selective.SELECTIVE, VOTES, selective.SelectiveSpec(settings), jobs=1)
     pd.testing.assert_frame_equal(shared.frame(), alone.frame(), check_exact=True)
     # They are the same splits, however many are asked for.
     probabilities.run_chunk(
@@ -127,7 +126,7 @@ def test_another_panel_is_evaluated(monkeypatch):
     run(RELIABILITY, VOTES, ReliabilitySpec(settings))
     monkeypatch.setattr(probabilities, "evaluate_split", uncomputable)
     with pytest.raises(AssertionError, match="computed before"):
-        run(SELECTIVE, VOTES, SelectiveSpec(settings, panel=3))
+        run(selective.SELECTIVE, VOTES, selective.SelectiveSpec(settings, panel=3))
 
 
 def test_the_splits_that_a_recommendation_left_are_those_of_the_panel():

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.kernels import prefixes, threads
-from judgepanel.kernels.aggregation import Graded
+from judgepanel.kernels import aggregation, prefixes, threads
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.metrics import item_scores
@@ -254,7 +253,7 @@ def test_members_are_everyone_and_the_better_half_under_several_pipelines_and_a_
         if prior > 0.0
     }
     whole_panel = {(*pipeline, k) for *pipeline, k in members if k == 40}
-    on_votes = set(recommended.MEMBERS) - set(get_args(Graded))
+    on_votes = set(recommended.MEMBERS) - set(get_args(aggregation.Graded))
     assert {aggregator for aggregator, _, _ in whole_panel} == on_votes
     at_every_size = {"majority", "one_coin", "joint", "accuracy_weighted"}
     halves = {(*pipeline, 20) for *pipeline, _ in whole_panel if pipeline[0] in at_every_size}
