@@ -54,13 +54,6 @@ def options_of(parser):
     return {option for action in parser._actions for option in action.option_strings}
 
 
-def shared_options(command):
-    """Options of a command; of ``study``, those that all studies take."""
-    if command != "study":
-        return options_of(subcommands()[command])
-    return set.intersection(*map(options_of, below(subcommands()["study"]).values()))
-
-
 STUDY_OPTIONS = set().union(*map(options_of, below(subcommands()["study"]).values()))
 OPTIONS = STUDY_OPTIONS.union(*(options_of(parser) for parser in subcommands().values()))
 KNOBS = {option.flag for study in STUDIES.values() for option in spec_options_of(study.spec)}
@@ -101,7 +94,10 @@ def test_the_option_table_says_which_commands_take_an_option():
         wanted = set(subcommands()) - listed if commands.startswith("all but") else listed
         for option in re.findall(r"--[a-z-]+", names):
             for command in wanted & set(subcommands()):
-                assert option in shared_options(command), (option, command)
+                # Of ``study``, those that all studies take.
+                takers = below(subcommands()["study"]).values() if command == "study" else ()
+                taken = set.intersection(*map(options_of, takers or [subcommands()[command]]))
+                assert option in taken, (option, command)
 
 
 def test_the_page_of_studies_is_what_the_studies_say():
@@ -139,16 +135,14 @@ def ran(tmp_path_factory):
     """All examples, one after the other in one folder beside the samples, each run once."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(ROOT / "sample_data", folder / "sample_data")
-    return [run_in(folder, words) for words in EXAMPLES]
-
-
-def run_in(folder, words):
-    out = io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out):
-        code = main(words)
-    scored = folder / "scored.csv"
-    written = scored.read_text("utf-8") if scored.exists() else None
-    return Ran(words, code, out.getvalue(), folder, written)
+    scored, runs = folder / "scored.csv", []
+    for words in EXAMPLES:
+        out = io.StringIO()
+        with contextlib.chdir(folder), contextlib.redirect_stdout(out):
+            code = main(words)
+        written = scored.read_text("utf-8") if scored.exists() else None
+        runs.append(Ran(words, code, out.getvalue(), folder, written))
+    return runs
 
 
 def test_the_examples_run_one_after_the_other(ran):

@@ -38,8 +38,7 @@ def named(page: Path) -> str:
 def anchors(page: Path) -> set[str]:
     """Anchors of a page's headings, made the way code hosts make them."""
     headings = re.findall(r"^#+ (.+)$", IN_FENCE.sub("", text_of(page)), re.MULTILINE)
-    plain = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
-    return {heading.strip().replace(" ", "-") for heading in plain}
+    return {re.sub(r"[^\w\- ]", "", name.lower()).strip().replace(" ", "-") for name in headings}
 
 
 def test_the_readme_lists_every_page_of_the_dashboard_with_its_question() -> None:

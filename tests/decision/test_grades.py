@@ -38,13 +38,6 @@ def panel(request, recommended):
     return load_panel(panel_json(export_panel(replace(recommended, model=model), OLD, SPEC, ())))
 
 
-def frame_of(votes):
-    """A table with a grade or a vote in every cell, blank where there is none."""
-    cast = np.where(votes.votes == MISSING, np.nan, votes.votes)
-    cells = np.where(np.isnan(votes.thresholds), cast, votes.grades)
-    return pd.DataFrame(cells, columns=list(votes.judges)).assign(item=list(votes.item_ids))
-
-
 def refusal(panel, votes):
     with pytest.raises(InputError) as refused:
         score(panel, votes)
@@ -56,9 +49,13 @@ def test_grades_reach_the_score_through_file_and_table(panel, tmp_path):
     assert score(panel, NEW).p.tolist() == wanted
     (tmp_path / "panel.json").write_text(panel_json(panel.content), encoding="utf-8")
     loaded = jp.load_panel(tmp_path / "panel.json")
+    # A grade or a vote in every cell, blank where there is none.
+    cast = np.where(NEW.votes == MISSING, np.nan, NEW.votes)
+    cells = np.where(np.isnan(NEW.thresholds), cast, NEW.grades)
+    frame = pd.DataFrame(cells, columns=list(NEW.judges)).assign(item=list(NEW.item_ids))
     with warnings.catch_warnings(record=True) as sentences:
         warnings.simplefilter("always")
-        assert loaded.score(frame_of(NEW), item_id="item")["p"].tolist() == wanted
+        assert loaded.score(frame, item_id="item")["p"].tolist() == wanted
     assert any("grades of the panel cut at 0.5" in str(entry.message) for entry in sentences)
 
 

@@ -49,9 +49,8 @@ def assert_same_bits(entry, other):
     assert entry.evaluation.keys() == other.evaluation.keys()
     for name in entry.evaluation:
         for field in ITEM_FIELDS:
-            np.testing.assert_array_equal(
-                getattr(entry.evaluation[name], field), getattr(other.evaluation[name], field)
-            )
+            ours, theirs = (getattr(side.evaluation[name], field) for side in (entry, other))
+            np.testing.assert_array_equal(ours, theirs)
         assert entry.replaced[name] == other.replaced[name]
         assert entry.constant_nll[name] == other.constant_nll[name]
     assert entry.null_nll == other.null_nll

@@ -235,11 +235,6 @@ def test_work_that_finds_the_database_away_goes_on_when_it_is_back(tmp_path, vot
     space.close()
 
 
-def length_of(votes: VoteMatrix, spec: CountSpec, partial: NDArray[np.uint8]) -> Count:
-    """A study learns from these types what its partial results are."""
-    return Count(len(partial), spec.settings.splits)
-
-
 def test_a_disk_that_is_full_fails_the_work_with_its_sentence(tmp_path, votes, monkeypatch):
     monkeypatch.setattr("judgepanel.studies.runner.default_jobs", lambda: 1)
     space = SqlWorkspace(f"sqlite:///{tmp_path / 'x.db'}")
@@ -253,6 +248,11 @@ def test_a_disk_that_is_full_fails_the_work_with_its_sentence(tmp_path, votes, m
     event.listen(engine, "checkout", fill)
     counter, spec = Counter(), CountSpec()
     noise = np.frombuffer(os.urandom(100_000), np.uint8)
+
+    # A study learns from these types what its partial results are.
+    def length_of(votes: VoteMatrix, spec: CountSpec, partial: NDArray[np.uint8]) -> Count:
+        return Count(len(partial), spec.settings.splits)
+
     large = replace(counter.study, merge=length_of, run_chunk=lambda *_: noise)
     space.submit(large, votes, spec)
     assert finish(space, large, votes, spec).message.startswith("There is no room left")
