@@ -182,11 +182,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         if (row.panel, row.aggregator, row.calibrator) == recommend.REFERENCE
     }
     behind = Interval.stacked(row.behind for row in rows)
-    recommendation = {
-        place: "recommended"
-        for place, row in enumerate(rows)
-        if row.name == result.recommended.name
-    }
+    best = [place for place, row in enumerate(rows) if row.name == result.recommended.name]
     return {
         "panel": text([_AVERAGED if row.panel == AVERAGE else row.panel for row in rows]),
         "judges": numbers([row.k for row in rows], "whole"),
@@ -196,7 +192,9 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         "calibrator": text(["" if row.panel == AVERAGE else _calibrator(row) for row in rows]),
         "NLL": numbers(nll.value),
         "NLL 95 %": ends(nll, 3, of="nll"),
-        "against the recommended": differences(behind, recommendation, of="behind"),
+        "against the recommended": differences(
+            behind, dict.fromkeys(best, "recommended"), of="behind"
+        ),
         "skill": numbers([row.skill for row in rows], "share"),
         "difference": Column(delta.value, "signed", reference, "delta"),
         "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),
@@ -461,9 +459,8 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     if view.votes is not None:
         order = "by what each is worth" if view.worth else "most accurate first"
     alike = ("in the average",) * (len(set(result.model.shares)) == 1)
-    table = weights_table(result, view)
     return Table(
-        table,
+        weights_table(result, view),
         f"{txt.capital(order)}.{_turned(result)}",
         height=420,
         help={"weight": weight_note(result)},

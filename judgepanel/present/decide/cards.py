@@ -123,9 +123,8 @@ def alone_words(
 
 def sure_words(result: recommend_result.Recommendation, card: recommend_result.Card) -> str:
     """Say only how often a panel is sure, and then right; empty where :func:`use_words` is."""
-    return (
-        f"{txt.capital(_sure(card.reading, ' of new items'))}." if use_words(result, card) else ""
-    )
+    words = f"{txt.capital(_sure(card.reading, ' of new items'))}."
+    return words if use_words(result, card) else ""
 
 
 def _sure(reading: recommend_result.Reading, items: str = "") -> str:
@@ -164,8 +163,7 @@ def no_smaller_sentence(cards: recommend_result.Cards) -> str:
 
 def rule_sentence(cards: recommend_result.Cards) -> str:
     """Say which card is recommended, and by which rule."""
-    price = price_text(cards.price)
-    accepted = f"the {price} accepted"
+    accepted = f"the {price_text(cards.price)} accepted"
     if cards.lean is None:
         return no_smaller_sentence(cards)
     if cards.marked == "Lean":

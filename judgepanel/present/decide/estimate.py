@@ -26,7 +26,7 @@ from judgepanel.studies.results import Declared, column, derived, frozen
 from judgepanel.studies.slices import SYSTEM, groups_of, usual_feature
 from judgepanel.votes import InputError, VoteMatrix, cells, matrix
 from judgepanel.words import text as txt
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import CODING, with_coding
 from judgepanel.words.tables import Column, differences, levels, numbers, result_table, text
 
 _STEPS = (1, 2, 3, 5)
@@ -518,8 +518,7 @@ def _better(result: Estimates, old: str, new: str) -> bool:
 
 def panel_worth_sentence(result: PanelWorth) -> str:
     """Return the size that answers narrowest beside that of lowest NLL."""
-    sentence = _sentence(result)
-    return f"{sentence} {CODING}" if result.measures_coding else sentence
+    return with_coding(_sentence(result), result.measures_coding)
 
 
 def _sentence(result: PanelWorth) -> str:

@@ -190,7 +190,7 @@ def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
     else:
         text = _verdict_sentence(curve, arm)
     text = sentences.if_positions_mean_nothing(curve.position(calibrator), text)
-    return f"{text} {sentences.CODING}" if curve.measures_coding else text
+    return sentences.with_coding(text, curve.measures_coding)
 
 
 def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:

@@ -48,6 +48,7 @@ from judgepanel.words.sentences import (
     CALIBRATOR_NAMES,
     CODING,
     pipeline_name,
+    with_coding,
 )
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
 
@@ -241,7 +242,7 @@ def ablation_sentence(result: pipeline_ablation.PipelineAblation) -> str:
         for i, level in enumerate(result.levels)
     )
     text += f"Of the labels of held-out items, {held}."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def _change(result: pipeline_ablation.PipelineAblation, step: str, words: str) -> str:
@@ -287,9 +288,8 @@ def ablation_table(result: pipeline_ablation.PipelineAblation) -> dict[str, Colu
 
 def ablation_figure(result: pipeline_ablation.PipelineAblation) -> go.Figure:
     """Draw NLL after each step, for all judges and the largest smaller panels."""
-    steps = [
-        f"{step.replace('-', '–')}: {pipeline_ablation.STEP_WORDS[step]}" for step in result.steps
-    ]
+    words = pipeline_ablation.STEP_WORDS
+    steps = [f"{step.replace('-', '–')}: {words[step]}" for step in result.steps]
     panels = list(reversed(range(len(result.k))))[:MOST_PANELS]
     return dots(steps, {_panel_name(result, p): result.nll[p] for p in panels}, result.null_nll)
 
@@ -477,7 +477,7 @@ def design_sentence(result: CalibratorDesign) -> str:
         if "none" in result.calibrators:
             text += f". The raw score has {txt.level(*nll[result.calibrators.index('none')])}"
     text += f". The base rate alone has {txt.fixed(result.null_nll, 3)}."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def design_table(result: CalibratorDesign) -> dict[str, Column]:
@@ -534,9 +534,7 @@ def _marked(logit: Floats, phase: float) -> Bools:
 
 
 def present_design(
-    result: CalibratorDesign,
-    spec: CalibratorDesignSpec,
-    view: CalibratorsView = CalibratorsView(),
+    result: CalibratorDesign, spec: CalibratorDesignSpec, view: CalibratorsView = CalibratorsView()
 ) -> list[Block]:
     """Present every calibrator as a curve, and its figures on all judges and on smaller panels."""
     return [
@@ -595,7 +593,7 @@ def distortion_sentence(result: distortion.Distortion) -> str:
         f"Of {len(result.distortions) - 1} distortions {'; '.join(parts)}. Repaired means: shown "
         "to lie within 2 % of the NLL without distortion."
     )
-    return f"{answer} {CODING}" if result.measures_coding else answer
+    return with_coding(answer, result.measures_coding)
 
 
 def distortion_table(result: distortion.Distortion) -> dict[str, Column]:

@@ -36,9 +36,9 @@ from judgepanel.words import text as txt
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
-    CODING,
     check_numbers,
     check_sentences,
+    with_coding,
 )
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 
@@ -80,7 +80,7 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
         first = f"{with_some}. The first: " if len(raised) > 1 else f"{with_some}: "
         start = "Not yet: " if blocking else first
         text = f"{start}{headline(result, (blocking or raised)[0])}."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
@@ -117,7 +117,7 @@ def preliminary_sentence(result: Scope) -> str:
         first = "the first: " if len(raised) > 1 else ""
         counts = txt.counted(len(raised), "reservation")
         text = f"Safe so far, with {counts}; {first}{headline(result, raised[0])}."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def kept_sentence(
@@ -368,9 +368,12 @@ def switch_table(result: Scope) -> dict[str, Column]:
         "base rate": numbers(np.full(len(arms), result.null_nll)),
     }
     if np.isfinite(arms[0].partly.value):
+        advice = {"keep all": "keep them", "curate": "leave them out"}
+        verdicts = [arm.partly_verdict or "n/a" for arm in arms]
+        words = [advice.get(verdict, txt.capital(verdict)) for verdict in verdicts]
         columns |= {
             "leaving out those that miss votes": differences(arm.partly for arm in arms),
-            "verdict on them": text([_verdict_words(arm.partly_verdict) for arm in arms]),
+            "verdict on them": text(words),
         }
     return columns
 
@@ -395,12 +398,6 @@ def missing_table(result: Scope) -> dict[str, Column]:
         "Holm": numbers([test.p_adjusted for test in tests], "p"),
         "votes missing": numbers([test.n_missing for test in tests], "whole"),
     }
-
-
-def _verdict_words(verdict: str) -> str:
-    return {"keep all": "keep them", "curate": "leave them out"}.get(
-        verdict, txt.capital(verdict or "n/a")
-    )
 
 
 def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[blocks.Block]:

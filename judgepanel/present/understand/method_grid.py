@@ -61,7 +61,7 @@ def grid_sentence(result: MethodGrid) -> str:
             text = f"Nothing here is shown to beat the base rate (NLL {null}). The lowest is {best}"
             text += f", {level(*nll)}"
         text += f". {capital(_ties(result))}." if result.tied.size > 1 else "."
-    return f"{text} {sentences.CODING}" if result.measures_coding else text
+    return sentences.with_coding(text, result.measures_coding)
 
 
 def _ties(result: MethodGrid) -> str:
