@@ -117,9 +117,8 @@ def pareto(
     ):
         names_of = [style.escaped(names[row]) for row in rows.tolist()]
         hover = "%{text}<br>%{x:.4g}: NLL %{y:.3f}"
-        style.add_series(
-            figure, size[rows], values, replace(drawn, size=8), name, hover, text=names_of
-        )
+        spots = replace(drawn, size=8)
+        style.add_series(figure, size[rows], values, spots, name, hover, text=names_of)
     place, level, name = chosen
     style.mark(figure, look, place, level, name, f"{style.escaped(name)}: NLL %{{y:.3f}}")
     ends = [float(size.min()), float(size.max())]

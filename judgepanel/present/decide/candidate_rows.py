@@ -183,6 +183,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
     }
     behind = Interval.stacked(row.behind for row in rows)
     best = [place for place, row in enumerate(rows) if row.name == result.recommended.name]
+    recommended = dict.fromkeys(best, "recommended")
     return {
         "panel": text([_AVERAGED if row.panel == AVERAGE else row.panel for row in rows]),
         "judges": numbers([row.k for row in rows], "whole"),
@@ -192,9 +193,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         "calibrator": text(["" if row.panel == AVERAGE else _calibrator(row) for row in rows]),
         "NLL": numbers(nll.value),
         "NLL 95 %": ends(nll, 3, of="nll"),
-        "against the recommended": differences(
-            behind, dict.fromkeys(best, "recommended"), of="behind"
-        ),
+        "against the recommended": differences(behind, recommended, of="behind"),
         "skill": numbers([row.skill for row in rows], "share"),
         "difference": Column(delta.value, "signed", reference, "delta"),
         "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),

@@ -166,15 +166,13 @@ def rule_sentence(cards: recommend_result.Cards) -> str:
     accepted = f"the {price_text(cards.price)} accepted"
     if cards.lean is None:
         return no_smaller_sentence(cards)
+    saves = _share_saved(cards)
     if cards.marked == "Lean":
-        return (
-            f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."
-        )
+        return f"Lean is recommended: it saves {saves}, and loses less than {accepted}."
     if recommend_result.saved(cards.best, cards.lean) < recommend_result.SAVES:
         return "Best is recommended: Lean saves less than a third of judges or cost."
     return (
-        f"Best is recommended: Lean saves {_share_saved(cards)}, but is not shown to lose less "
-        f"than {accepted}."
+        f"Best is recommended: Lean saves {saves}, but is not shown to lose less than {accepted}."
     )
 
 

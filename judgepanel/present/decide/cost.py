@@ -56,9 +56,8 @@ def _curators_answer(result: curators.Curators) -> str:
     if best.band.hi < -best.margin:
         return f"Choosing pays: {best.title} {change}, all curators taken together."
     worse = sum(row.band.lo > row.margin for row in rivals)
-    rest = (
-        f" {worse} of {txt.counted(len(rivals), 'curator')} are shown to cost NLL." if worse else ""
-    )
+    compared = txt.counted(len(rivals), "curator")
+    rest = f" {worse} of {compared} are shown to cost NLL." if worse else ""
     return (
         f"No curator is shown to beat {txt.all_judges(result.n_judges)}. The best of them, "
         f"{best.title}, {change}.{rest}"
@@ -281,9 +280,8 @@ def _answer(result: Cost) -> str:
             f"{amount(float(enough.cost.value), result.unit)} an item is about as good as "
             f"{whole} at {less} less: NLL changes by {_change(enough, band=True)}, {together}."
         )
-    cheaper = [
-        point for point in result.points if point.cost.value < result.full_cost * (1.0 - 1e-9)
-    ]
+    limit = result.full_cost * (1.0 - 1e-9)
+    cheaper = [point for point in result.points if point.cost.value < limit]
     if not cheaper:
         return f"Every budget pays for {whole}."
     nearest = min(cheaper, key=lambda point: point.figures.band.hi - point.figures.margin)
@@ -441,17 +439,15 @@ def cost_figure(result: Cost) -> go.Figure:
     }
     style.add_series(figure, cost, nll, look, "best panel found, 95 %", hover, **marks)
     hover = "all judges: cost %{x:.3g}, NLL %{y:.3f}"
-    style.mark_all_judges(
-        figure, full, float(result.everyone.figures.nll.value), "all judges", hover
-    )
+    whole = float(result.everyone.figures.nll.value)
+    style.mark_all_judges(figure, full, whole, "all judges", hover)
     style.add_base_rate(figure, [least, most], [result.null_nll, result.null_nll])
     if budget is not None:
         heights = [float(np.nanmin([*nll.lo, *nll.value])), result.null_nll]
         look = style.stroke(style.CURATE_LINE, width=1.5)
         style.add_series(figure, [budget, budget], heights, look, "budget", "budget %{x:.3g}")
-    style.laid_out(
-        figure, x=cost_axis(result.unit, counted=result.counted), y="NLL (nats per item)"
-    )
+    axis = cost_axis(result.unit, counted=result.counted)
+    style.laid_out(figure, x=axis, y="NLL (nats per item)")
     if least > 0.0 and full > _LOG_FROM * least and (budget is None or budget > 0.0):
         ticks = _ticks(min(least, budget or least), most)
         figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:.10g}" for tick in ticks])

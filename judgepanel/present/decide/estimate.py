@@ -490,9 +490,8 @@ def failures(result: Estimates, under: float | None, pair: tuple[str, str] | Non
     """
     sentences = []
     if under is not None and result.rate[0].below(under):
-        sentences.append(
-            f"the rate is {txt.share_level(*result.rate[0])}, below {txt.percent(under, 3)}."
-        )
+        rate = txt.share_level(*result.rate[0])
+        sentences.append(f"the rate is {rate}, below {txt.percent(under, 3)}.")
     if pair is not None and not _better(result, *pair):
         old, new = (txt.one_line(name, _NAME) for name in pair)
         sentences.append(f"{new} is not shown to be better than {old}.")
@@ -529,10 +528,8 @@ def _sentence(result: PanelWorth) -> str:
         return "Every item has a label, so the votes add nothing to the labels."
     if result.worth[place] < LITTLE:
         return "No panel helps: labels alone give as narrow an interval."
-    labels = txt.counted(result.n_labels, "label")
-    most = (
-        f"{labels} are worth most with {_panel(result, place)}, {result.worth_labels[place]:,.0f}"
-    )
+    labels, panel = txt.counted(result.n_labels, "label"), _panel(result, place)
+    most = f"{labels} are worth most with {panel}, {result.worth_labels[place]:,.0f}"
     if result.lowest < 0:
         return f"{most}."
     if result.lowest == place:

@@ -425,9 +425,8 @@ def _fit_sentence(result: WhatIf) -> str:
             "Candidates are compared, and the weights of their average learned, on those labels "
             "alone."
         )
-    return (
-        f"A constant score through the same calibrator gives NLL {fixed(result.constant_nll, 3)}."
-    )
+    constant = fixed(result.constant_nll, 3)
+    return f"A constant score through the same calibrator gives NLL {constant}."
 
 
 _LEFT_OUT = "every judge left out would need recommendations of its own"

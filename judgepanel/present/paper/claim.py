@@ -163,9 +163,8 @@ def fitted_maps(result: claim.Claim) -> go.Figure:
         hovertemplate="a constant one half becomes %{y:.3f}<extra></extra>",
     )
     laid_out(figure, x="raw probability of label 1", y="after the map")
-    figure.update_xaxes(
-        tickvals=_odds(np.array(_P_TICKS)).tolist(), ticktext=[f"{p:g}" for p in _P_TICKS]
-    )
+    ticks = _odds(np.array(_P_TICKS)).tolist()
+    figure.update_xaxes(tickvals=ticks, ticktext=[f"{p:g}" for p in _P_TICKS])
     figure.update_yaxes(range=[-0.03, 1.03])
     return figure
 

@@ -261,15 +261,14 @@ def ablation_table(result: pipeline_ablation.PipelineAblation) -> dict[str, Colu
     with_sets = np.array(result.steps) == "1-4"
     panels = [_panel_name(result, p) for p in reversed(range(n_panels))]
     nll = result.nll[::-1].reshape(-1)
+    change = result.delta.where(np.arange(n_steps) > 0)[::-1].reshape(-1)
     columns = {
         "panel": text([panel for panel in panels for _ in result.steps]),
         "steps": text(result.steps * n_panels),
         "what": text([pipeline_ablation.STEP_WORDS[step] for step in result.steps] * n_panels),
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
-        "against what it builds on": differences(
-            result.delta.where(np.arange(n_steps) > 0)[::-1].reshape(-1)
-        ),
+        "against what it builds on": differences(change),
         "Brier": numbers(result.brier.value[::-1].ravel()),
         "ECE": numbers(result.ece.value[::-1].ravel()),
         "accuracy": numbers(result.accuracy.value[::-1].ravel(), "share"),
@@ -537,11 +536,10 @@ def present_design(
     result: CalibratorDesign, spec: CalibratorDesignSpec, view: CalibratorsView = CalibratorsView()
 ) -> list[Block]:
     """Present every calibrator as a curve, and its figures on all judges and on smaller panels."""
+    shows = "what each calibrator makes of a raw score"
     return [
         Answer(design_sentence(result)),
-        drawing(
-            "what each calibrator makes of a raw score", design_figure, result, view.calibrators
-        ),
+        drawing(shows, design_figure, result, view.calibrators),
         Table(design_table(result)),
         Method(
             "The lines are fitted to all labelled items, with scores that do not know their own "
@@ -604,9 +602,8 @@ def distortion_table(result: distortion.Distortion) -> dict[str, Column]:
             f"NLL, {CALIBRATOR_NAMES[name]}": levels(result.nll[:, c], of="nll"),
             CALIBRATOR_NAMES[name]: text([row[c] for row in result.outcomes], of="outcome"),
         }
-    return columns | {
-        "base rate": numbers(np.full(len(result.distortions), result.null_nll), of="null_nll")
-    }
+    null = np.full(len(result.distortions), result.null_nll)
+    return columns | {"base rate": numbers(null, of="null_nll")}
 
 
 def distortion_figure(result: distortion.Distortion, drawn: tuple[str, ...]) -> go.Figure:

@@ -358,9 +358,8 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
     last = float(result.labels[-1])
     beyond = np.geomspace(last, max(float(result.have), last) + NEXT, 30)
     figure = go.Figure()
-    style.add_base_rate(
-        figure, result.labels, result.null_nll, "base rate of %{x:.0f} labels: %{y:.3f}"
-    )
+    hover = "base rate of %{x:.0f} labels: %{y:.3f}"
+    style.add_base_rate(figure, result.labels, result.null_nll, hover)
     for p in (*map(result.arms.index, panels), whole_panel):
         name, look = result.arms[p], style.ALL_JUDGES if p == whole_panel else look_of(result, p)
         what, listed = "%{x:.0f} labels", p == whole_panel
@@ -466,9 +465,8 @@ def _arms(result: LabelBudget, panel: int | None) -> list[str]:
     second = [] if result.beside is None else arms[:1]
     smaller = arms[len(second) :]
     if panel is not None:
-        smaller = [
-            arm for arm in smaller if arm == recommended.compared_name(panel, result.aggregator)
-        ]
+        name = recommended.compared_name(panel, result.aggregator)
+        smaller = [arm for arm in smaller if arm == name]
     return [*smaller, *second]
 
 

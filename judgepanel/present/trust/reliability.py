@@ -269,15 +269,9 @@ def reliability_figure(result: reliability.Reliability, name: str) -> go.Figure:
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, row_heights=list(_HEIGHTS), vertical_spacing=0.06
     )
+    ends = [0.5, 1.0]
     figure.add_scatter(
-        x=[0.5, 1.0],
-        y=[0.5, 1.0],
-        mode="lines",
-        line=DOTTED,
-        name="as stated",
-        hoverinfo="skip",
-        row=1,
-        col=1,
+        x=ends, y=ends, mode="lines", line=DOTTED, name="as stated", hoverinfo="skip", row=1, col=1
     )
     if result.calibrator == "none":
         stages = [BEFORE]

@@ -218,9 +218,8 @@ def _gaps(result: Scope) -> str:
         return "judges that miss votes cost NLL"
     if better:
         best = min(better, key=lambda arm: arm.switch.value)
-        return (
-            f"{AGGREGATOR_NAMES[best.aggregator]} would save {txt.with_interval(*-best.switch)} NLL"
-        )
+        saved = txt.with_interval(*-best.switch)
+        return f"{AGGREGATOR_NAMES[best.aggregator]} would save {saved} NLL"
     if result.missing.n_related:
         return "votes are not missing at random"
     return ""
@@ -249,9 +248,8 @@ def curve_note(result: Scope) -> str:
     if result.aggregator == AVERAGE:
         text += " At every point the panel is recommended again, from the judges kept."
     if abs(result.constant_nll - result.null_nll) > 0.001:
-        text += (
-            f" A constant score through the same calibrator: {txt.fixed(result.constant_nll, 3)}."
-        )
+        constant = txt.fixed(result.constant_nll, 3)
+        text += f" A constant score through the same calibrator: {constant}."
     return text
 
 
