@@ -91,12 +91,9 @@ def rivals_figure(result: Recommendation) -> go.Figure:
     """Draw NLL out of sample with intervals: the recommended panel, then its rivals, best first."""
     best = result.recommended
     alone = not (result.averages or result.instead_of)
-    top = candidates.ForestRow(
-        f"Recommended: {_row_name(result.members[0] if alone else best)}",
-        best.nll if result.instead_of else result.nll,
-        "recommended",
-        _size(result.members[0] if alone else best),
-    )
+    first = result.members[0] if alone else best
+    nll = best.nll if result.instead_of else result.nll
+    top = candidates.ForestRow(f"Recommended: {_row_name(first)}", nll, "recommended", _size(first))
     rows = [_forest_row(result, row) for row in rivals(result)]
     return candidates.forest([top, *rows], result.null_nll)
 

@@ -501,11 +501,8 @@ def failures(result: Estimates, under: float | None, pair: tuple[str, str] | Non
 def _better(result: Estimates, old: str, new: str) -> bool:
     for name in (old, new):
         if name not in result.group[1:]:
-            raise InputError(
-                "there is no such group",
-                value=name,
-                allowed=", ".join(result.group[1:]) or "none: say by which feature to group",
-            )
+            allowed = ", ".join(result.group[1:]) or "none: say by which feature to group"
+            raise InputError("there is no such group", value=name, allowed=allowed)
     places = [result.group.index(name) for name in (old, new)]
     for first, second, gap, decided in zip(
         result.first, result.second, result.difference.value, result.decided, strict=True

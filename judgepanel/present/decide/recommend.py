@@ -277,15 +277,12 @@ def present(
 ) -> list[blocks.Block]:
     """Present the verdict, the judges, losses under absence, and all candidates."""
     members = "Pipelines that are averaged, heaviest first."
+    worth = statuses_sentence(view.statuses)
     return [
         blocks.Answer(recommendation_sentence(result)),
         cards_block(result, spec.price, "" if view.votes is None else prices_of(view.votes)[1]),
         _evidence(result, view),
-        *blocks.paragraphs(
-            *_certainty(result),
-            statuses_sentence(view.statuses),
-            candidate_rows.way_sentence(result),
-        ),
+        *blocks.paragraphs(*_certainty(result), worth, candidate_rows.way_sentence(result)),
         blocks.Heading("The panel", 3),
         *([] if view.votes is None else [_judges(result, view.votes)]),
         *([blocks.Table(candidate_rows.members_table(result), members)] if result.averages else []),

@@ -386,12 +386,8 @@ def weighting_figure(result: reliability_weighting.ReliabilityWeighting) -> go.F
     n = len(result.signals)
     names = [signal_name(result, i) for i in range(n)]
     rows = np.arange(n)[::-1]
-    figure.add_vrect(
-        x0=-result.margin,
-        x1=result.margin,
-        fillcolor=style.with_opacity(style.NEUTRAL, style.BAND_OPACITY),
-        line={"width": 0},
-    )
+    fill = style.with_opacity(style.NEUTRAL, style.BAND_OPACITY)
+    figure.add_vrect(x0=-result.margin, x1=result.margin, fillcolor=fill, line={"width": 0})
     figure.add_vline(x=0.0, line=style.DOTTED)
     look, hover = style.spot(style.INCLUDE, "circle"), "%{text}: %{x:+.4f}"
     more = {"text": [style.escaped(name) for name in names], "showlegend": False}

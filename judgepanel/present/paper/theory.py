@@ -269,12 +269,9 @@ def jury_figure(result: Jury) -> go.Figure:
         style.add_series(figure, result.k, above_floor(bound), look, name, _HOVER.format(name))
     style.laid_out(figure, x="judges, best first", y="share of wrong decisions")
     style.rank_axis(figure, int(result.k[-1]))
-    figure.update_yaxes(
-        type="log",
-        tickvals=_TICKS,
-        ticktext=[f"{100 * tick:g} %" for tick in _TICKS],
-        range=[np.log10(FLOOR), np.log10(0.9)],
-    )
+    texts = [f"{100 * tick:g} %" for tick in _TICKS]
+    span = [np.log10(FLOOR), np.log10(0.9)]
+    figure.update_yaxes(type="log", tickvals=_TICKS, ticktext=texts, range=span)
     return figure
 
 

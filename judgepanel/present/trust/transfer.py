@@ -401,15 +401,9 @@ def slice_figure(result: SliceTransfer) -> go.Figure:
         rows = np.flatnonzero(chosen)
         if not len(rows):
             continue
-        style.add_series(
-            figure,
-            band[rows],
-            rows,
-            replace(look, dash="", size=11),
-            name,
-            "%{text}",
-            text=[_slice_hover(result, int(g)) for g in order[rows]],
-        )
+        spots = replace(look, dash="", size=11)
+        hover = [_slice_hover(result, int(g)) for g in order[rows]]
+        style.add_series(figure, band[rows], rows, spots, name, "%{text}", text=hover)
     style.laid_out(figure, x="loss of NLL without own labels", y="", height=110 + _SLICE_ROW * n)
     labels, span = [style.escaped(result.slices[g], _LABEL) for g in order], [n - 0.4, -0.6]
     figure.update_yaxes(tickvals=list(range(n)), ticktext=labels, range=span, title=None)
