@@ -166,7 +166,11 @@ def rule_sentence(cards: recommend_result.Cards) -> str:
     accepted = f"the {price_text(cards.price)} accepted"
     if cards.lean is None:
         return no_smaller_sentence(cards)
-    saves = _share_saved(cards)
+    cheaper = recommend_result.saved_cost(cards.best, cards.lean)
+    best, lean = len(cards.best.reading.judges), len(cards.lean.reading.judges)
+    saves = f"{best - lean} of {best} judges"
+    if cheaper > 1.0 - lean / best:
+        saves = f"{txt.percent(cheaper)} of the cost"
     if cards.marked == "Lean":
         return f"Lean is recommended: it saves {saves}, and loses less than {accepted}."
     if recommend_result.saved(cards.best, cards.lean) < recommend_result.SAVES:
@@ -174,16 +178,6 @@ def rule_sentence(cards: recommend_result.Cards) -> str:
     return (
         f"Best is recommended: Lean saves {saves}, but is not shown to lose less than {accepted}."
     )
-
-
-def _share_saved(cards: recommend_result.Cards) -> str:
-    if cards.lean is None:
-        return ""
-    cheaper = recommend_result.saved_cost(cards.best, cards.lean)
-    best, lean = len(cards.best.reading.judges), len(cards.lean.reading.judges)
-    if cheaper > 1.0 - lean / best:
-        return f"{txt.percent(cheaper)} of the cost"
-    return f"{best - lean} of {best} judges"
 
 
 def ways_table(result: recommend_result.Recommendation, price: float = PRICE) -> Table:

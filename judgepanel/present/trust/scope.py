@@ -47,18 +47,6 @@ _OF_VOTES = ("P0", "P1")
 """Checks whose outcome does not depend on the pipeline."""
 
 
-def scope_reasons(
-    result: Scope, recommendation: Recommendation | None, filtered: group_change.GroupChange | None
-) -> str:
-    """Say below the answer what else is wrong, and how that goes with the decision.
-
-    ``filtered`` is the panel with and without the judges that the filter drops, if known. Where
-    leaving them out is not shown to save NLL, that they fail P1 is a reservation only.
-    """
-    checks = checks_sentence(result, harmless=does_no_harm(filtered))
-    return f"{checks} {kept_sentence(result, recommendation, filtered)}".strip()
-
-
 def does_no_harm(filtered: group_change.GroupChange | None) -> bool:
     """Whether it is known that leaving out what the filter drops is not shown to save NLL."""
     return filtered is not None and "curate" not in filtered.verdicts[:1]
@@ -400,9 +388,12 @@ def missing_table(result: Scope) -> dict[str, Column]:
 
 def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[blocks.Block]:
     """Present the checks in order, and the judges that the filter would drop."""
+    # Where leaving out what the filter drops is not shown to save NLL, failing P1 is a reservation.
+    harmless = does_no_harm(view.filtered)
+    kept = kept_sentence(result, view.recommendation, view.filtered)
     content: list[blocks.Block] = [
-        blocks.Answer(scope_sentence(result, harmless=does_no_harm(view.filtered))),
-        *blocks.paragraphs(scope_reasons(result, view.recommendation, view.filtered)),
+        blocks.Answer(scope_sentence(result, harmless=harmless)),
+        *blocks.paragraphs(f"{checks_sentence(result, harmless=harmless)} {kept}".strip()),
     ]
     if view.sentences or view.figures:
         content += blocks.paragraphs(scope_decision(result, view.recommendation))
