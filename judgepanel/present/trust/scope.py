@@ -390,10 +390,10 @@ def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> li
     """Present the checks in order, and the judges that the filter would drop."""
     # Where leaving out what the filter drops is not shown to save NLL, failing P1 is a reservation.
     harmless = does_no_harm(view.filtered)
-    kept = kept_sentence(result, view.recommendation, view.filtered)
+    of_filter = kept_sentence(result, view.recommendation, view.filtered)
     content: list[blocks.Block] = [
         blocks.Answer(scope_sentence(result, harmless=harmless)),
-        *blocks.paragraphs(f"{checks_sentence(result, harmless=harmless)} {kept}".strip()),
+        *blocks.paragraphs(f"{checks_sentence(result, harmless=harmless)} {of_filter}".strip()),
     ]
     if view.sentences or view.figures:
         content += blocks.paragraphs(scope_decision(result, view.recommendation))
