@@ -58,8 +58,7 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
         nll = Interval.stacked(rows[place].nll for place in of)
         hover = [_hover(rows[place]) for place in of]
         mark_of = replace(look, dash="", size=size)
-        bars = style.error_bars(nll, look.fill)
-        more = {"text": hover, "error_x": bars}
+        more = {"text": hover, "error_x": style.error_bars(nll, look.fill)}
         style.add_series(figure, nll.value, places[of], mark_of, standing, "%{text}", **more)
     style.add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
     style.laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
@@ -118,9 +117,8 @@ def pareto(
     ):
         names_of = [style.escaped(names[row]) for row in rows.tolist()]
         hover = "%{text}<br>%{x:.4g}: NLL %{y:.3f}"
-        style.add_series(
-            figure, size[rows], values, replace(drawn, size=8), name, hover, text=names_of
-        )
+        spots = replace(drawn, size=8)
+        style.add_series(figure, size[rows], values, spots, name, hover, text=names_of)
     place, level, name = chosen
     style.mark(figure, look, place, level, name, f"{style.escaped(name)}: NLL %{{y:.3f}}")
     ends = [float(size.min()), float(size.max())]

@@ -233,6 +233,7 @@ def judge_card(result: Judges, judge: str, names: Mapping[str, str] | None = Non
     figure = go.Figure()
     rows = list(range(len(scales), 0, -1))
     places, hover = [], []
+    line = {"color": style.with_opacity(style.NEUTRAL, 0.6), "width": 1}
     for row, (name, scale) in zip(rows, scales.items(), strict=True):
         own, values = scale[j], scale[np.isfinite(scale)]
         places.append(float(_placed(values, own)))
@@ -242,11 +243,7 @@ def judge_card(result: Judges, judge: str, names: Mapping[str, str] | None = Non
             x=_placed(values, values),
             y=np.full(len(values), row),
             mode="markers",
-            marker={
-                "symbol": "line-ns",
-                "size": 12,
-                "line": {"color": style.with_opacity(style.NEUTRAL, 0.6), "width": 1},
-            },
+            marker={"symbol": "line-ns", "size": 12, "line": line},
             hovertemplate=f"{style.escaped(name)}: %{{text}}<extra></extra>",
             text=[f"{value:.3g}" for value in values],
             showlegend=False,

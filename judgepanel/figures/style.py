@@ -229,9 +229,8 @@ def add_kinds(
         if len(rows):
             more = {} if customdata is None else {"customdata": customdata[rows]}
             texts = [escaped(names[row]) for row in rows.tolist()]
-            add_series(
-                figure, x[rows], y[rows], look, f"{name} ({len(rows)})", hover, text=texts, **more
-            )
+            title = f"{name} ({len(rows)})"
+            add_series(figure, x[rows], y[rows], look, title, hover, text=texts, **more)
 
 
 def hatched(colour: str, shape: str, line: str = CURATE_LINE, **more: object) -> dict[str, Any]:

@@ -86,9 +86,8 @@ class AnalysisReport:
 
     def of(self, study: Study[Any, Any, Any]) -> Finding | None:
         """Return the result of this study."""
-        return next(
-            (finding for finding in self.findings if finding.study.name == study.name), None
-        )
+        of_study = (finding for finding in self.findings if finding.study.name == study.name)
+        return next(of_study, None)
 
 
 def analysis_document(report: AnalysisReport) -> blocks.Document:
@@ -124,22 +123,20 @@ def _sheet(report: AnalysisReport) -> tuple[tuple[blocks.Block, ...], list[block
         return empty_sheet(answer, report.votes, seed=report.settings.seed), []
     first, _ = blocks.opening(_blocks(report, finding))
     command = _command(report, finding)
+    # The questions that Overview answers, and the answers that are known.
+    answers = [
+        (page.question, at_a_glance(_blocks(report, known))[0])
+        for page in SUMMARIZED
+        if (known := report.of(entries_of(page)[0].study)) is not None
+    ]
     sheet, rest = decision_sheet(
-        first, finding.result, report.votes, command=command, answers=list(_answers(report))
+        first, finding.result, report.votes, command=command, answers=answers
     )
     others = blocks.Paragraph(
         f"{other_way_sentence(finding.result)} Sections below that show another pipeline say so; "
         "their advice to keep or leave out judges holds under that pipeline."
     )
     return sheet, [*rest, others]
-
-
-def _answers(report: AnalysisReport) -> Iterator[tuple[str, str]]:
-    """Yield the questions that Overview answers, and the answers that are known."""
-    for page in SUMMARIZED:
-        finding = report.of(entries_of(page)[0].study)
-        if finding is not None:
-            yield page.question, at_a_glance(_blocks(report, finding))[0]
 
 
 def _gaps(report: AnalysisReport) -> Iterator[blocks.Block]:
@@ -173,9 +170,8 @@ def _decisions(report: AnalysisReport) -> Iterator[blocks.Block]:
 def _rests_on(report: AnalysisReport) -> Iterator[blocks.Block]:
     votes, settings = report.votes, report.settings
     yield blocks.Heading("What it rests on")
-    yield blocks.Paragraph(
-        sentences.votes_sentence(votes, group_duplicates=settings.group_duplicates)
-    )
+    described = sentences.votes_sentence(votes, group_duplicates=settings.group_duplicates)
+    yield blocks.Paragraph(described)
     labelled = int(votes.labelled.sum())
     judges = text.counted(votes.n_judges, "judge")
     if settings.judges is not None:
@@ -211,11 +207,8 @@ def _checks(report: AnalysisReport) -> Iterator[blocks.Block]:
     yield blocks.Heading("Checks")
     finding = report.of(scope.SCOPE)
     order, repeats = item_checks(report.votes, group_duplicates=report.settings.group_duplicates)
-    checks: tuple[Check, ...] = (order,)
-    if finding is not None:
-        checks = finding.result.checks
-    checks = (*checks[:1], repeats, *checks[1:])
-    for check in checks:
+    checks: tuple[Check, ...] = (order,) if finding is None else finding.result.checks
+    for check in (*checks[:1], repeats, *checks[1:]):
         yield blocks.Paragraph(sentences.check_sentences(check))
         yield blocks.note(sentences.check_numbers(check))
     command = sentences.inspect_command(
@@ -235,10 +228,8 @@ def _sections(report: AnalysisReport) -> Iterator[blocks.Block]:
         yield blocks.Heading(finding.study.title)
         yield blocks.note(finding.study.question)
         if recommended is not None:
-            pipeline, apart = (
-                pipeline_of(recommended.result),
-                ", which is not the recommended pipeline",
-            )
+            pipeline = pipeline_of(recommended.result)
+            apart = ", which is not the recommended pipeline"
             other = other_pipeline(finding.spec, pipeline, entry.single, apart)
             yield from blocks.paragraphs(other and f"Under {other}.")
         content = _blocks(report, finding, known)
@@ -249,24 +240,15 @@ def _sections(report: AnalysisReport) -> Iterator[blocks.Block]:
 def _blocks(
     report: AnalysisReport, finding: Finding, known: Collection[str] = ()
 ) -> list[blocks.Block]:
-    name = finding.study.name
-    return study_blocks(
-        PRESENTATIONS[name],
-        finding.result,
-        finding.spec,
-        _view(report, name),
-        command=_command(report, finding),
-        known=known,
-    )
+    entry, view = PRESENTATIONS[finding.study.name], _view(report, finding.study.name)
+    command = _command(report, finding)
+    return study_blocks(entry, finding.result, finding.spec, view, command=command, known=known)
 
 
 def _command(report: AnalysisReport, finding: Finding) -> str:
+    task, columns = report.votes.task, report.columns
     return sentences.study_command(
-        finding.study.name,
-        report.file,
-        finding.spec,
-        task=report.votes.task,
-        columns=report.columns,
+        finding.study.name, report.file, finding.spec, task=task, columns=columns
     )
 
 

@@ -107,7 +107,9 @@ def decision_sheet(
     ``opening`` are the recommendation's blocks before its first heading; ``command`` reproduces it.
     ``answers`` are other questions with their answers.
     """
-    content = list(_one_by_one(opening))
+    content = list[blocks.Block]()
+    for block in opening:  # Those side by side on a page follow one another.
+        content += block.blocks if isinstance(block, blocks.Row) else (block,)
     first = [block for block in content if isinstance(block, blocks.Answer)]
     figures = [_low(block) for block in content if isinstance(block, blocks.Figure)]
     notes, more_notes = _fitting([block for block in content if isinstance(block, blocks.Caveat)])
@@ -132,12 +134,6 @@ def decision_sheet(
 def empty_sheet(answer: str, votes: VoteMatrix, *, seed: int) -> tuple[blocks.Block, ...]:
     """Return the sheet of an analysis without a recommendation."""
     return (blocks.Answer(answer), blocks.Facts(tuple(_identity(votes, seed=seed))))
-
-
-def _one_by_one(content: Iterable[blocks.Block]) -> Iterator[blocks.Block]:
-    """Yield blocks that are side by side on a page one after the other."""
-    for block in content:
-        yield from block.blocks if isinstance(block, blocks.Row) else (block,)
 
 
 def _with_every_judge(content: Iterable[blocks.Block]) -> Iterator[blocks.Block]:

@@ -62,8 +62,7 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
     if recommendation is None:
         return Pipeline()
     main = recommendation.model.main
-    is_whole = len(main.judges) == recommendation.n_judges
-    panel = None if is_whole else len(main.judges)
+    panel = None if len(main.judges) == recommendation.n_judges else len(main.judges)
     return Pipeline(
         aggregation.of_votes(main.aggregator),
         main.calibrator,

@@ -43,11 +43,11 @@ _CONTENTS = 4
 
 def html_text(document: blocks.Document) -> str:
     """Return one HTML file that needs no network, with interactive figures."""
-    has_figures = any(
-        isinstance(block, blocks.Figure)
-        for block in blocks.flat((*document.sheet, *document.blocks))
-    )
-    scripts = [_one_newline(get_plotlyjs()), DRAW] if has_figures else []
+    content = blocks.flat((*document.sheet, *document.blocks))
+    scripts: list[str] = []
+    if any(isinstance(block, blocks.Figure) for block in content):
+        # Line ends as a browser normalises them before it computes the hash.
+        scripts = [get_plotlyjs().replace("\r\n", "\n").replace("\r", "\n"), DRAW]
     title = in_html(document.title, 200)
     parts = [block_html(block, f"s{i}") for i, block in enumerate(document.blocks)]
     first = next((i for i, block in enumerate(document.blocks) if _in_contents(block)), 0)
@@ -101,11 +101,6 @@ def _policy(scripts: list[str]) -> str:
         "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; "
         f"img-src data: blob:; script-src {known or repr('none')}"
     )
-
-
-def _one_newline(script: str) -> str:
-    """Normalise line ends as a browser does before it computes the hash."""
-    return script.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _in_contents(block: blocks.Block) -> bool:

@@ -113,11 +113,8 @@ def check_output(path: Path, *, inputs: Sequence[Path] = (), kinds: Sequence[str
     if _is_special(path):
         return
     if kinds and not path.name.lower().endswith(tuple(kinds)):
-        raise InputError(
-            "cannot write this kind of file",
-            file=name,
-            allowed=f"a name that ends in {' or '.join(kinds)}",
-        )
+        allowed = f"a name that ends in {' or '.join(kinds)}"
+        raise InputError("cannot write this kind of file", file=name, allowed=allowed)
     for source in inputs:
         if path.exists() and source.exists() and path.samefile(source):
             raise InputError(
@@ -173,11 +170,9 @@ def labelled_sentence(labelled: Labelled) -> str:
             )
         return "There are too few labelled new items for an NLL."
     figures = labelled.figures
-    which = (
-        "that the panel has not seen"
-        if labelled.checked
-        else "(it is not known whether they are new)"
-    )
+    which = "(it is not known whether they are new)"
+    if labelled.checked:
+        which = "that the panel has not seen"
     text = (
         f"On {counted(labelled.n, 'labelled item')} {which}: NLL {with_interval(*figures.nll)}, "
         f"the base rate alone {sig(figures.null_nll)} (skill {percent(figures.skill)}), accuracy "
@@ -186,9 +181,8 @@ def labelled_sentence(labelled: Labelled) -> str:
     if figures.n_wrong < _FEW_WRONG:
         text += f" It rests on {counted(figures.n_wrong, 'wrong answer')}, so take it as rough."
     if labelled.n_seen:
-        text += (
-            f" {counted(labelled.n_seen, 'labelled item')} that took part in making it left out."
-        )
+        seen = counted(labelled.n_seen, "labelled item")
+        text += f" {seen} that took part in making it left out."
     if labelled.measures_coding:
         text += " Nearly all labels are alike: this measures the coding, not the judges."
     return text

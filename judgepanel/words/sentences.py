@@ -24,7 +24,7 @@ from judgepanel.words.text import capital, counted, fixed, interval, level, perc
 
 if TYPE_CHECKING:
     from judgepanel.decision.recommend_result import RecommendSpec
-    from judgepanel.models.panel import Member, Mixture
+    from judgepanel.models.panel import Mixture
     from judgepanel.scoring.descriptive import WithLabels
     from judgepanel.studies.accumulate import ConstantPosition
 
@@ -74,6 +74,11 @@ _LOGISTIC = frozenset({"stacking", "joint", "stacking_monotone", "joint_monotone
 EVEN_SHARE = 0.4
 """Minority share from which labels count as balanced in the sentence on votes."""
 CODING = "These figures measure the coding, not the judges."
+
+
+def with_coding(text: str, measures_coding: bool) -> str:
+    """Return an answer, followed by :data:`CODING` where its figures measure the coding."""
+    return f"{text} {CODING}" if measures_coding else text
 
 
 def first_calibrator(calibrators: Sequence[str]) -> str:
@@ -163,25 +168,20 @@ def pipeline_name(aggregator: str, calibrator: str) -> str:
 
 def calibrator_name(aggregator: str, calibrator: str) -> str:
     """Name the calibrator of a pipeline where its aggregator is named beside it."""
-    return (
-        "none" if aggregator in _LOGISTIC and calibrator == "none" else CALIBRATOR_NAMES[calibrator]
-    )
+    without = aggregator in _LOGISTIC and calibrator == "none"
+    return "none" if without else CALIBRATOR_NAMES[calibrator]
 
 
 def panel_pipelines(panel: Mixture) -> str:
     """``joint``, or ``an average of 4 pipelines led by joint``."""
-    main = panel.members[0]
-    name = _member_name(main, len(panel.judges))
+    main, size = panel.members[0], len(panel.members[0].columns)
+    name = pipeline_name(main.model.aggregator, main.model.calibrator)
+    if size != len(panel.judges):
+        name += f" of {counted(size, 'judge')}"
     if len(panel.members) == 1:
         return name
     average = f"an average of {counted(len(panel.members), 'pipeline')}"
     return f"{average} led by {name}"
-
-
-def _member_name(member: Member, n_judges: int) -> str:
-    name = pipeline_name(member.model.aggregator, member.model.calibrator)
-    size = len(member.columns)
-    return name if size == n_judges else f"{name} of {counted(size, 'judge')}"
 
 
 def in_words(warnings: tuple[str, ...]) -> tuple[str, ...]:
@@ -204,10 +204,8 @@ def splits_so_far(result: Any) -> str:
     if getattr(result, "partial", False):
         for noun, name in (("splits", "splits"), ("halves", "rounds")):
             if hasattr(result, f"planned_{name}"):
-                completed, planned = (
-                    getattr(result, f"n_{name}"),
-                    getattr(result, f"planned_{name}"),
-                )
+                completed = getattr(result, f"n_{name}")
+                planned = getattr(result, f"planned_{name}")
                 return f"{completed:,} of {planned:,} {noun}"
     return ""
 

@@ -164,12 +164,7 @@ def result_table(result: Any, rows: Any = slice(None)) -> dict[str, Column]:
     """Return the declared columns of a result that have a heading, at these rows of its frame."""
     declared = {n: info for n, info in frame_columns(type(result)).items() if info.heading}
     shaped = {name: info.shaped(getattr(result, name)) for name, info in declared.items()}
-    shape = np.broadcast_shapes(
-        *(
-            values.shape if isinstance(values, Interval) else np.shape(values)
-            for values in shaped.values()
-        )
-    )
+    shape = np.broadcast_shapes(*(np.shape(values) for values in shaped.values()))
     return {
         info.heading: _declared(shaped[name], info, shape, rows) for name, info in declared.items()
     }
@@ -355,9 +350,8 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
 
 def _judge_columns(votes: VoteMatrix) -> str:
     """Return what the judge table says of the judges; a dash without one."""
-    return _first_names(
-        [] if votes.judge_table is None else list(map(str, votes.judge_table.columns))
-    )
+    names = [] if votes.judge_table is None else list(map(str, votes.judge_table.columns))
+    return _first_names(names)
 
 
 def compared_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Column]:

@@ -91,12 +91,9 @@ def rivals_figure(result: Recommendation) -> go.Figure:
     """Draw NLL out of sample with intervals: the recommended panel, then its rivals, best first."""
     best = result.recommended
     alone = not (result.averages or result.instead_of)
-    top = candidates.ForestRow(
-        f"Recommended: {_row_name(result.members[0] if alone else best)}",
-        best.nll if result.instead_of else result.nll,
-        "recommended",
-        _size(result.members[0] if alone else best),
-    )
+    first = result.members[0] if alone else best
+    nll = best.nll if result.instead_of else result.nll
+    top = candidates.ForestRow(f"Recommended: {_row_name(first)}", nll, "recommended", _size(first))
     rows = [_forest_row(result, row) for row in rivals(result)]
     return candidates.forest([top, *rows], result.null_nll)
 
@@ -182,11 +179,8 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         if (row.panel, row.aggregator, row.calibrator) == recommend.REFERENCE
     }
     behind = Interval.stacked(row.behind for row in rows)
-    recommendation = {
-        place: "recommended"
-        for place, row in enumerate(rows)
-        if row.name == result.recommended.name
-    }
+    best = [place for place, row in enumerate(rows) if row.name == result.recommended.name]
+    recommended = dict.fromkeys(best, "recommended")
     return {
         "panel": text([_AVERAGED if row.panel == AVERAGE else row.panel for row in rows]),
         "judges": numbers([row.k for row in rows], "whole"),
@@ -196,7 +190,7 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         "calibrator": text(["" if row.panel == AVERAGE else _calibrator(row) for row in rows]),
         "NLL": numbers(nll.value),
         "NLL 95 %": ends(nll, 3, of="nll"),
-        "against the recommended": differences(behind, recommendation, of="behind"),
+        "against the recommended": differences(behind, recommended, of="behind"),
         "skill": numbers([row.skill for row in rows], "share"),
         "difference": Column(delta.value, "signed", reference, "delta"),
         "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),
@@ -461,9 +455,8 @@ def judges_block(result: Recommendation, view: RecommendationView) -> Table:
     if view.votes is not None:
         order = "by what each is worth" if view.worth else "most accurate first"
     alike = ("in the average",) * (len(set(result.model.shares)) == 1)
-    table = weights_table(result, view)
     return Table(
-        table,
+        weights_table(result, view),
         f"{txt.capital(order)}.{_turned(result)}",
         height=420,
         help={"weight": weight_note(result)},

@@ -123,9 +123,8 @@ def alone_words(
 
 def sure_words(result: recommend_result.Recommendation, card: recommend_result.Card) -> str:
     """Say only how often a panel is sure, and then right; empty where :func:`use_words` is."""
-    return (
-        f"{txt.capital(_sure(card.reading, ' of new items'))}." if use_words(result, card) else ""
-    )
+    words = f"{txt.capital(_sure(card.reading, ' of new items'))}."
+    return words if use_words(result, card) else ""
 
 
 def _sure(reading: recommend_result.Reading, items: str = "") -> str:
@@ -164,30 +163,21 @@ def no_smaller_sentence(cards: recommend_result.Cards) -> str:
 
 def rule_sentence(cards: recommend_result.Cards) -> str:
     """Say which card is recommended, and by which rule."""
-    price = price_text(cards.price)
-    accepted = f"the {price} accepted"
+    accepted = f"the {price_text(cards.price)} accepted"
     if cards.lean is None:
         return no_smaller_sentence(cards)
+    cheaper = recommend_result.saved_cost(cards.best, cards.lean)
+    best, lean = len(cards.best.reading.judges), len(cards.lean.reading.judges)
+    saves = f"{best - lean} of {best} judges"
+    if cheaper > 1.0 - lean / best:
+        saves = f"{txt.percent(cheaper)} of the cost"
     if cards.marked == "Lean":
-        return (
-            f"Lean is recommended: it saves {_share_saved(cards)}, and loses less than {accepted}."
-        )
+        return f"Lean is recommended: it saves {saves}, and loses less than {accepted}."
     if recommend_result.saved(cards.best, cards.lean) < recommend_result.SAVES:
         return "Best is recommended: Lean saves less than a third of judges or cost."
     return (
-        f"Best is recommended: Lean saves {_share_saved(cards)}, but is not shown to lose less "
-        f"than {accepted}."
+        f"Best is recommended: Lean saves {saves}, but is not shown to lose less than {accepted}."
     )
-
-
-def _share_saved(cards: recommend_result.Cards) -> str:
-    if cards.lean is None:
-        return ""
-    cheaper = recommend_result.saved_cost(cards.best, cards.lean)
-    best, lean = len(cards.best.reading.judges), len(cards.lean.reading.judges)
-    if cheaper > 1.0 - lean / best:
-        return f"{txt.percent(cheaper)} of the cost"
-    return f"{best - lean} of {best} judges"
 
 
 def ways_table(result: recommend_result.Recommendation, price: float = PRICE) -> Table:

@@ -24,7 +24,7 @@ from judgepanel.studies.decide import curators, escalation
 from judgepanel.studies.decide.cost import COST, Cost, CostPoint, CostSpec
 from judgepanel.studies.panel.curator import WRITTEN
 from judgepanel.words import text as txt
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING, SAME_PANEL, tie_words
+from judgepanel.words.sentences import AGGREGATOR_NAMES, SAME_PANEL, tie_words, with_coding
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 
 _MOST_OFTEN = 3
@@ -32,8 +32,7 @@ _MOST_OFTEN = 3
 
 def curators_sentence(result: curators.Curators) -> str:
     """Say whether any curator is shown to beat all judges, jointly over all curators."""
-    text = _curators_answer(result)
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(_curators_answer(result), result.measures_coding)
 
 
 def _curators_answer(result: curators.Curators) -> str:
@@ -50,15 +49,15 @@ def _curators_answer(result: curators.Curators) -> str:
             f"Neither all judges nor any chosen ones beat the base rate (NLL "
             f"{txt.fixed(result.null_nll, 3)}), so there is nothing to choose from."
         )
-    change = f"{_keeps(best, result)} and changes NLL by {txt.with_interval(*best.band, sign=True)}"
+    judges, band = txt.counted(result.n_judges, "judge"), txt.with_interval(*best.band, sign=True)
+    change = f"keeps {txt.sig(best.size, 2)} of {judges} on average and changes NLL by {band}"
     if best.verdict == "tie":
         change = f"is the {SAME_PANEL} in every split"
     if best.band.hi < -best.margin:
         return f"Choosing pays: {best.title} {change}, all curators taken together."
     worse = sum(row.band.lo > row.margin for row in rivals)
-    rest = (
-        f" {worse} of {txt.counted(len(rivals), 'curator')} are shown to cost NLL." if worse else ""
-    )
+    compared = txt.counted(len(rivals), "curator")
+    rest = f" {worse} of {compared} are shown to cost NLL." if worse else ""
     return (
         f"No curator is shown to beat {txt.all_judges(result.n_judges)}. The best of them, "
         f"{best.title}, {change}.{rest}"
@@ -163,10 +162,6 @@ def chosen_table(result: curators.Curators) -> dict[str, Column]:
     return {"judge": text(result.judges), **dict(zip(names, columns, strict=True))}
 
 
-def _keeps(row: curators.CuratorFigures, result: curators.Curators) -> str:
-    return f"keeps {txt.sig(row.size, 2)} of {txt.counted(result.n_judges, 'judge')} on average"
-
-
 def _verdict(row: curators.CuratorFigures) -> str:
     if row.curator == "all":
         return "reference"
@@ -257,8 +252,7 @@ def amounts(values: Sequence[float], unit: str) -> Column:
 
 def cost_sentence(result: Cost) -> str:
     """Say what the budget buys, or which budget is enough."""
-    text = _nothing(result) or _answer(result)
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(_nothing(result) or _answer(result), result.measures_coding)
 
 
 def _answer(result: Cost) -> str:
@@ -286,9 +280,8 @@ def _answer(result: Cost) -> str:
             f"{amount(float(enough.cost.value), result.unit)} an item is about as good as "
             f"{whole} at {less} less: NLL changes by {_change(enough, band=True)}, {together}."
         )
-    cheaper = [
-        point for point in result.points if point.cost.value < result.full_cost * (1.0 - 1e-9)
-    ]
+    limit = result.full_cost * (1.0 - 1e-9)
+    cheaper = [point for point in result.points if point.cost.value < limit]
     if not cheaper:
         return f"Every budget pays for {whole}."
     nearest = min(cheaper, key=lambda point: point.figures.band.hi - point.figures.margin)
@@ -324,26 +317,23 @@ def _change(point: CostPoint, *, band: bool = False) -> str:
 def price_sentence(result: Cost) -> str:
     """Return the cost of the next 1 % of NLL at both ends of the curve; may be empty."""
     steps = [
-        (point, after)
+        (point, after, point.next)
         for point, after in zip(result.points, result.points[1:], strict=False)
         if point.next is not None and math.isfinite(point.next.price.value)
     ]
     if not steps:
         return ""
     ends = steps if len(steps) < 2 else [steps[0], steps[-1]]
+    parts = []
     names = ("the next percent of NLL", "it")
-    return " ".join(_step(result, *step, name) for step, name in zip(ends, names, strict=False))
-
-
-def _step(result: Cost, point: CostPoint, after: CostPoint, name: str) -> str:
-    if point.next is None:
-        return ""
-    unseen = "" if point.next.gain.lo > 0.0 else ", where no gain is shown"
-    price, here, there = (float(part.value) for part in (point.next.price, point.cost, after.cost))
-    return (
-        f"From {txt.sig(here)} to {amount(there, result.unit)}, {name} costs "
-        f"{amount(price, result.unit)} per item{unseen}."
-    )
+    for (point, after, step), name in zip(ends, names, strict=False):
+        unseen = "" if step.gain.lo > 0.0 else ", where no gain is shown"
+        price, here, there = (float(part.value) for part in (step.price, point.cost, after.cost))
+        parts.append(
+            f"From {txt.sig(here)} to {amount(there, result.unit)}, {name} costs "
+            f"{amount(price, result.unit)} per item{unseen}."
+        )
+    return " ".join(parts)
 
 
 def _named(judges: tuple[str, ...]) -> str:
@@ -449,17 +439,15 @@ def cost_figure(result: Cost) -> go.Figure:
     }
     style.add_series(figure, cost, nll, look, "best panel found, 95 %", hover, **marks)
     hover = "all judges: cost %{x:.3g}, NLL %{y:.3f}"
-    style.mark_all_judges(
-        figure, full, float(result.everyone.figures.nll.value), "all judges", hover
-    )
+    whole = float(result.everyone.figures.nll.value)
+    style.mark_all_judges(figure, full, whole, "all judges", hover)
     style.add_base_rate(figure, [least, most], [result.null_nll, result.null_nll])
     if budget is not None:
         heights = [float(np.nanmin([*nll.lo, *nll.value])), result.null_nll]
         look = style.stroke(style.CURATE_LINE, width=1.5)
         style.add_series(figure, [budget, budget], heights, look, "budget", "budget %{x:.3g}")
-    style.laid_out(
-        figure, x=cost_axis(result.unit, counted=result.counted), y="NLL (nats per item)"
-    )
+    axis = cost_axis(result.unit, counted=result.counted)
+    style.laid_out(figure, x=axis, y="NLL (nats per item)")
     if least > 0.0 and full > _LOG_FROM * least and (budget is None or budget > 0.0):
         ticks = _ticks(min(least, budget or least), most)
         figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:.10g}" for tick in ticks])
@@ -538,8 +526,7 @@ _VERDICTS = {
 
 def escalation_sentence(result: escalation.Escalation) -> str:
     """Return the cost and NLL of the recommended threshold."""
-    text = _escalation_answer(result)
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(_escalation_answer(result), result.measures_coding)
 
 
 def _escalation_answer(result: escalation.Escalation) -> str:
@@ -598,9 +585,8 @@ def promise_sentence(result: escalation.Escalation) -> str:
 
 def cheap_sentence(result: escalation.Escalation) -> str:
     """Name the judges in the cheap panel, as chosen on all labelled items."""
-    return (
-        f"The cheap panel is {result.cheap_how}: {_named(result.cheap)}.{_stable(result.stability)}"
-    )
+    names = _named(result.cheap)
+    return f"The cheap panel is {result.cheap_how}: {names}.{_stable(result.stability)}"
 
 
 def escalation_table(result: escalation.Escalation) -> dict[str, Column]:

@@ -26,7 +26,7 @@ from judgepanel.studies.results import Declared, column, derived, frozen
 from judgepanel.studies.slices import SYSTEM, groups_of, usual_feature
 from judgepanel.votes import InputError, VoteMatrix, cells, matrix
 from judgepanel.words import text as txt
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import CODING, with_coding
 from judgepanel.words.tables import Column, differences, levels, numbers, result_table, text
 
 _STEPS = (1, 2, 3, 5)
@@ -490,9 +490,8 @@ def failures(result: Estimates, under: float | None, pair: tuple[str, str] | Non
     """
     sentences = []
     if under is not None and result.rate[0].below(under):
-        sentences.append(
-            f"the rate is {txt.share_level(*result.rate[0])}, below {txt.percent(under, 3)}."
-        )
+        rate = txt.share_level(*result.rate[0])
+        sentences.append(f"the rate is {rate}, below {txt.percent(under, 3)}.")
     if pair is not None and not _better(result, *pair):
         old, new = (txt.one_line(name, _NAME) for name in pair)
         sentences.append(f"{new} is not shown to be better than {old}.")
@@ -502,11 +501,8 @@ def failures(result: Estimates, under: float | None, pair: tuple[str, str] | Non
 def _better(result: Estimates, old: str, new: str) -> bool:
     for name in (old, new):
         if name not in result.group[1:]:
-            raise InputError(
-                "there is no such group",
-                value=name,
-                allowed=", ".join(result.group[1:]) or "none: say by which feature to group",
-            )
+            allowed = ", ".join(result.group[1:]) or "none: say by which feature to group"
+            raise InputError("there is no such group", value=name, allowed=allowed)
     places = [result.group.index(name) for name in (old, new)]
     for first, second, gap, decided in zip(
         result.first, result.second, result.difference.value, result.decided, strict=True
@@ -518,8 +514,7 @@ def _better(result: Estimates, old: str, new: str) -> bool:
 
 def panel_worth_sentence(result: PanelWorth) -> str:
     """Return the size that answers narrowest beside that of lowest NLL."""
-    sentence = _sentence(result)
-    return f"{sentence} {CODING}" if result.measures_coding else sentence
+    return with_coding(_sentence(result), result.measures_coding)
 
 
 def _sentence(result: PanelWorth) -> str:
@@ -530,10 +525,8 @@ def _sentence(result: PanelWorth) -> str:
         return "Every item has a label, so the votes add nothing to the labels."
     if result.worth[place] < LITTLE:
         return "No panel helps: labels alone give as narrow an interval."
-    labels = txt.counted(result.n_labels, "label")
-    most = (
-        f"{labels} are worth most with {_panel(result, place)}, {result.worth_labels[place]:,.0f}"
-    )
+    labels, panel = txt.counted(result.n_labels, "label"), _panel(result, place)
+    most = f"{labels} are worth most with {panel}, {result.worth_labels[place]:,.0f}"
     if result.lowest < 0:
         return f"{most}."
     if result.lowest == place:

@@ -79,12 +79,9 @@ def _add_recommended(
     if drawn != pipeline and len(rows) > 1:
         nll = [float(row.nll.value) for row in rows]
         names = [row.panel for row in rows]
-        look = style.Look(
-            style.CURATE_LINE, style.CURATE_LINE, "triangle-up-open", "dashdot", 1.5, 8
-        )
-        style.add_series(
-            figure, [row.k for row in rows], nll, look, name, "%{text}: %{y:.3f}", text=names
-        )
+        colour, sizes = style.CURATE_LINE, [row.k for row in rows]
+        look = style.Look(colour, colour, "triangle-up-open", "dashdot", 1.5, 8)
+        style.add_series(figure, sizes, nll, look, name, "%{text}: %{y:.3f}", text=names)
     size, level = len(recommendation.model.judges), Interval.stacked([recommendation.nll])
     known = bool(np.isfinite([level.lo, level.hi]).all())
     look = replace(style.RECOMMENDED, dash="", size=15)
@@ -190,7 +187,7 @@ def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
     else:
         text = _verdict_sentence(curve, arm)
     text = sentences.if_positions_mean_nothing(curve.position(calibrator), text)
-    return f"{text} {sentences.CODING}" if curve.measures_coding else text
+    return sentences.with_coding(text, curve.measures_coding)
 
 
 def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:
@@ -302,22 +299,18 @@ def present(
 
     def curve(calibrator: str) -> list[blocks.Block]:
         raw = "uncalibrated" if calibrator == "none" else "uncalibrated and calibrated"
-        recommended = view.recommendation
+        recommended, decision, pipeline = view.recommendation, "", ""
+        if recommended is not None:
+            decision = recommend.decision_sentence(recommended)
+            pipeline = recommend.main_pipeline(recommended)
         compared = curve_against(result, calibrator, recommended)
+        shows = f"{raw} panels of every size"
         caption = f"Panels against all judges, with {sentences.CALIBRATED[calibrator]}."
         return [
             blocks.Answer(curve_answer(result, calibrator)),
-            *blocks.paragraphs(
-                "" if recommended is None else recommend.decision_sentence(recommended)
-            ),
+            *blocks.paragraphs(decision),
             blocks.drawing(
-                f"{raw} panels of every size",
-                panel_curve,
-                result,
-                calibrator,
-                view.metric,
-                recommended,
-                "" if recommended is None else recommend.main_pipeline(recommended),
+                shows, panel_curve, result, calibrator, view.metric, recommended, pipeline
             ),
             blocks.note(_reading(result, calibrator, view.metric)),
             *([blocks.note(compared)] if compared else []),
@@ -334,9 +327,8 @@ def _reading(result: PanelCurve, calibrator: str, metric: str) -> str:
     if abs(constant - result.null_nll) > _VISIBLE:
         text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
     if metric != "nll":
-        text = (
-            f"The figure shows {style.METRIC_NAMES[metric]}; answer and table are about NLL. {text}"
-        )
+        drawn = style.METRIC_NAMES[metric]
+        text = f"The figure shows {drawn}; answer and table are about NLL. {text}"
     return text
 
 

@@ -59,7 +59,7 @@ def is_doubtful(result: Recommendation) -> bool:
 def _answer(result: Recommendation) -> str:
     if result.instead_of is not None:
         return " ".join([instead_sentence(result), *reservations(result)])
-    size, total, who = len(result.model.judges), result.n_judges, _who(result)
+    size, total, who = len(result.model.judges), result.n_judges, f"keep {_kept(result)}"
     pipeline = sentences.panel_pipelines(result.model)
     nll, lo, hi = result.nll
     brief = f"expected NLL {txt.sig(nll)} {txt.interval(lo, hi, 3)}"
@@ -83,7 +83,7 @@ def _answer(result: Recommendation) -> str:
 
 def advice_sentence(result: Recommendation) -> str:
     """Name the judges to keep in a few words: the start of the decision next to another answer."""
-    size, total, who = len(result.model.judges), result.n_judges, _who(result)
+    size, total, who = len(result.model.judges), result.n_judges, f"keep {_kept(result)}"
     if not beats_null(result):
         text = f"no panel is shown to beat the base rate; the best one would {who}."
     elif size < total and result.price is None and not curating_is_safe(result):
@@ -94,10 +94,6 @@ def advice_sentence(result: Recommendation) -> str:
         text = f"no decision yet, since the votes are in doubt; until then {text}"
     condition = "only if no judge prefers a position: " if explained_by_position(result) else ""
     return f"{condition}{text}"
-
-
-def _who(result: Recommendation) -> str:
-    return f"keep {_kept(result)}"
 
 
 def _kept(result: Recommendation) -> str:
@@ -281,15 +277,12 @@ def present(
 ) -> list[blocks.Block]:
     """Present the verdict, the judges, losses under absence, and all candidates."""
     members = "Pipelines that are averaged, heaviest first."
+    worth = statuses_sentence(view.statuses)
     return [
         blocks.Answer(recommendation_sentence(result)),
         cards_block(result, spec.price, "" if view.votes is None else prices_of(view.votes)[1]),
         _evidence(result, view),
-        *blocks.paragraphs(
-            *_certainty(result),
-            statuses_sentence(view.statuses),
-            candidate_rows.way_sentence(result),
-        ),
+        *blocks.paragraphs(*_certainty(result), worth, candidate_rows.way_sentence(result)),
         blocks.Heading("The panel", 3),
         *([] if view.votes is None else [_judges(result, view.votes)]),
         *([blocks.Table(candidate_rows.members_table(result), members)] if result.averages else []),
@@ -506,7 +499,5 @@ def panels_sentence(result: Recommendation) -> str:
 def against_sentence(row: CandidateFigures) -> str:
     """Return a candidate's NLL, and its difference from the recommended panel."""
     change = txt.with_interval(*row.behind, sign=True)
-    nll = txt.sig(float(row.nll.value))
-    return (
-        f"{candidate_rows.candidate_name(row)}, NLL {nll}, {change} against the recommended panel."
-    )
+    name, nll = candidate_rows.candidate_name(row), txt.sig(float(row.nll.value))
+    return f"{name}, NLL {nll}, {change} against the recommended panel."

@@ -37,8 +37,7 @@ class ValueView:
 
 def value_sentence(result: Value) -> str:
     """Say how many judges are shown to be valuable, and how many can be removed."""
-    text = _answer(result)
-    return f"{text} {sentences.CODING}" if result.measures_coding else text
+    return sentences.with_coding(_answer(result), result.measures_coding)
 
 
 def _answer(result: Value) -> str:
@@ -95,13 +94,12 @@ def droppable_sentence(result: Value) -> str:
 
 def shapley_sentence(result: Value) -> str:
     """Name the pipeline of the Shapley values."""
-    same = result.shapley_aggregator == result.aggregator
     how = sentences.pipeline_name(result.shapley_aggregator, result.shapley_calibrator)
     text = (
         f"Shapley values are means over {result.permutations} orders a split and add up to what "
         f"all judges save: NLL {fixed(result.null_nll, 3)} to {fixed(result.shapley_nll, 3)}"
     )
-    if same:
+    if result.shapley_aggregator == result.aggregator:
         return f"{text}."
     return (
         f"{text}. Panels of all sizes are compared under {how}, since refitting "
@@ -286,7 +284,7 @@ def what_if_sentence(result: WhatIf) -> str:
         "undecided": f"Undecided: with these {these}, NLL changes by {change}.",
         "tie": f"The same {these} on both sides.",
     }[result.verdict]
-    return f"{text} {sentences.CODING}" if result.measures_coding else text
+    return sentences.with_coding(text, result.measures_coding)
 
 
 def compared_sentence(result: WhatIf) -> str:
@@ -360,7 +358,7 @@ def picked_panel_sentence(result: Recommendation) -> str:
         f"{sentences.panel_pipelines(result.model)}: expected NLL {sig(nll)} {interval(lo, hi, 3)} "
         f"on new items (base rate {fixed(result.null_nll, 3)}); {_FLATTERS}"
     )
-    return f"{text} {sentences.CODING}" if result.measures_coding else text
+    return sentences.with_coding(text, result.measures_coding)
 
 
 def what_if_table(result: WhatIf) -> dict[str, Column]:
@@ -427,9 +425,8 @@ def _fit_sentence(result: WhatIf) -> str:
             "Candidates are compared, and the weights of their average learned, on those labels "
             "alone."
         )
-    return (
-        f"A constant score through the same calibrator gives NLL {fixed(result.constant_nll, 3)}."
-    )
+    constant = fixed(result.constant_nll, 3)
+    return f"A constant score through the same calibrator gives NLL {constant}."
 
 
 _LEFT_OUT = "every judge left out would need recommendations of its own"

@@ -102,13 +102,9 @@ def protocol(result: claim.Claim, coding: str) -> go.Figure:
         type="log", tickvals=sizes, ticktext=[f"all {n:,}" if k == n else f"{k:,}" for k in sizes]
     )
     ticks = [v for v in _NLL_TICKS if low <= v <= high and (low > _LOW or v not in _CLOSE_TICKS)]
-    figure.update_yaxes(
-        type="log",
-        range=[float(np.log10(low)), float(np.log10(high))],
-        tickvals=ticks,
-        ticktext=[f"{value:g}" for value in ticks],
-        showgrid=True,
-    )
+    span = [float(np.log10(low)), float(np.log10(high))]
+    texts = [f"{value:g}" for value in ticks]
+    figure.update_yaxes(type="log", range=span, tickvals=ticks, ticktext=texts, showgrid=True)
     return figure
 
 
@@ -148,24 +144,19 @@ def fitted_maps(result: claim.Claim) -> go.Figure:
     for name, label, colour, width, dash in _MAPS:
         look, hover = stroke(colour, dash, width), "%{customdata:.3f} becomes %{y:.3f}"
         add_series(figure, _odds(p), mapped[name], look, label, f"{label}: {hover}", customdata=p)
+    symbols, line = ["circle-open", "diamond"], {"color": CURATE_LINE, "width": 1.5}
     figure.add_scatter(
         x=[0.0, 0.0],
         y=[0.5, mapped["constant"][len(p) // 2]],
         mode="lines+markers",
         line=DOTTED,
-        marker={
-            "color": CURATE_FILL,
-            "symbol": ["circle-open", "diamond"],
-            "size": 11,
-            "line": {"color": CURATE_LINE, "width": 1.5},
-        },
+        marker={"color": CURATE_FILL, "symbol": symbols, "size": 11, "line": line},
         name="one class: a constant score",
         hovertemplate="a constant one half becomes %{y:.3f}<extra></extra>",
     )
     laid_out(figure, x="raw probability of label 1", y="after the map")
-    figure.update_xaxes(
-        tickvals=_odds(np.array(_P_TICKS)).tolist(), ticktext=[f"{p:g}" for p in _P_TICKS]
-    )
+    ticks = _odds(np.array(_P_TICKS)).tolist()
+    figure.update_xaxes(tickvals=ticks, ticktext=[f"{p:g}" for p in _P_TICKS])
     figure.update_yaxes(range=[-0.03, 1.03])
     return figure
 

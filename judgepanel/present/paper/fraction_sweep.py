@@ -38,7 +38,7 @@ from judgepanel.studies.panel.recommended import AVERAGE, compared_name, panel_n
 from judgepanel.studies.results import column, flat_row, frozen
 from judgepanel.studies.trust import label_budget as budgets
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import with_coding
 from judgepanel.words.tables import Column, differences, numbers
 from judgepanel.words.text import counted, fixed, level
 
@@ -312,8 +312,7 @@ class SweepView:
 
 def share_sentence(result: FractionSweep, calibrator: str) -> str:
     """Name the share that brings all judges near their NLL at the largest share."""
-    text = _answer(result, calibrator)
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(_answer(result, calibrator), result.measures_coding)
 
 
 def _answer(result: FractionSweep, calibrator: str) -> str:

@@ -48,6 +48,7 @@ from judgepanel.words.sentences import (
     CALIBRATOR_NAMES,
     CODING,
     pipeline_name,
+    with_coding,
 )
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
 
@@ -241,7 +242,7 @@ def ablation_sentence(result: pipeline_ablation.PipelineAblation) -> str:
         for i, level in enumerate(result.levels)
     )
     text += f"Of the labels of held-out items, {held}."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def _change(result: pipeline_ablation.PipelineAblation, step: str, words: str) -> str:
@@ -260,15 +261,14 @@ def ablation_table(result: pipeline_ablation.PipelineAblation) -> dict[str, Colu
     with_sets = np.array(result.steps) == "1-4"
     panels = [_panel_name(result, p) for p in reversed(range(n_panels))]
     nll = result.nll[::-1].reshape(-1)
+    change = result.delta.where(np.arange(n_steps) > 0)[::-1].reshape(-1)
     columns = {
         "panel": text([panel for panel in panels for _ in result.steps]),
         "steps": text(result.steps * n_panels),
         "what": text([pipeline_ablation.STEP_WORDS[step] for step in result.steps] * n_panels),
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
-        "against what it builds on": differences(
-            result.delta.where(np.arange(n_steps) > 0)[::-1].reshape(-1)
-        ),
+        "against what it builds on": differences(change),
         "Brier": numbers(result.brier.value[::-1].ravel()),
         "ECE": numbers(result.ece.value[::-1].ravel()),
         "accuracy": numbers(result.accuracy.value[::-1].ravel(), "share"),
@@ -287,9 +287,8 @@ def ablation_table(result: pipeline_ablation.PipelineAblation) -> dict[str, Colu
 
 def ablation_figure(result: pipeline_ablation.PipelineAblation) -> go.Figure:
     """Draw NLL after each step, for all judges and the largest smaller panels."""
-    steps = [
-        f"{step.replace('-', '–')}: {pipeline_ablation.STEP_WORDS[step]}" for step in result.steps
-    ]
+    words = pipeline_ablation.STEP_WORDS
+    steps = [f"{step.replace('-', '–')}: {words[step]}" for step in result.steps]
     panels = list(reversed(range(len(result.k))))[:MOST_PANELS]
     return dots(steps, {_panel_name(result, p): result.nll[p] for p in panels}, result.null_nll)
 
@@ -387,12 +386,8 @@ def weighting_figure(result: reliability_weighting.ReliabilityWeighting) -> go.F
     n = len(result.signals)
     names = [signal_name(result, i) for i in range(n)]
     rows = np.arange(n)[::-1]
-    figure.add_vrect(
-        x0=-result.margin,
-        x1=result.margin,
-        fillcolor=style.with_opacity(style.NEUTRAL, style.BAND_OPACITY),
-        line={"width": 0},
-    )
+    fill = style.with_opacity(style.NEUTRAL, style.BAND_OPACITY)
+    figure.add_vrect(x0=-result.margin, x1=result.margin, fillcolor=fill, line={"width": 0})
     figure.add_vline(x=0.0, line=style.DOTTED)
     look, hover = style.spot(style.INCLUDE, "circle"), "%{text}: %{x:+.4f}"
     more = {"text": [style.escaped(name) for name in names], "showlegend": False}
@@ -477,7 +472,7 @@ def design_sentence(result: CalibratorDesign) -> str:
         if "none" in result.calibrators:
             text += f". The raw score has {txt.level(*nll[result.calibrators.index('none')])}"
     text += f". The base rate alone has {txt.fixed(result.null_nll, 3)}."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def design_table(result: CalibratorDesign) -> dict[str, Column]:
@@ -534,16 +529,13 @@ def _marked(logit: Floats, phase: float) -> Bools:
 
 
 def present_design(
-    result: CalibratorDesign,
-    spec: CalibratorDesignSpec,
-    view: CalibratorsView = CalibratorsView(),
+    result: CalibratorDesign, spec: CalibratorDesignSpec, view: CalibratorsView = CalibratorsView()
 ) -> list[Block]:
     """Present every calibrator as a curve, and its figures on all judges and on smaller panels."""
+    shows = "what each calibrator makes of a raw score"
     return [
         Answer(design_sentence(result)),
-        drawing(
-            "what each calibrator makes of a raw score", design_figure, result, view.calibrators
-        ),
+        drawing(shows, design_figure, result, view.calibrators),
         Table(design_table(result)),
         Method(
             "The lines are fitted to all labelled items, with scores that do not know their own "
@@ -595,7 +587,7 @@ def distortion_sentence(result: distortion.Distortion) -> str:
         f"Of {len(result.distortions) - 1} distortions {'; '.join(parts)}. Repaired means: shown "
         "to lie within 2 % of the NLL without distortion."
     )
-    return f"{answer} {CODING}" if result.measures_coding else answer
+    return with_coding(answer, result.measures_coding)
 
 
 def distortion_table(result: distortion.Distortion) -> dict[str, Column]:
@@ -606,9 +598,8 @@ def distortion_table(result: distortion.Distortion) -> dict[str, Column]:
             f"NLL, {CALIBRATOR_NAMES[name]}": levels(result.nll[:, c], of="nll"),
             CALIBRATOR_NAMES[name]: text([row[c] for row in result.outcomes], of="outcome"),
         }
-    return columns | {
-        "base rate": numbers(np.full(len(result.distortions), result.null_nll), of="null_nll")
-    }
+    null = np.full(len(result.distortions), result.null_nll)
+    return columns | {"base rate": numbers(null, of="null_nll")}
 
 
 def distortion_figure(result: distortion.Distortion, drawn: tuple[str, ...]) -> go.Figure:

@@ -34,7 +34,7 @@ from judgepanel.studies.results import Declared, column, frozen, json_values
 from judgepanel.studies.understand.judge_table import families_of
 from judgepanel.votes import VoteMatrix
 from judgepanel.words import text as txt
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import CODING, with_coding
 from judgepanel.words.tables import Column, result_table, text
 
 Verdict = Literal["judges", "items", "undecided"]
@@ -211,7 +211,7 @@ def jury_sentence(result: Jury) -> str:
     if np.isfinite(n):
         ends = f" {txt.interval(lo, hi, 2)}" if np.isfinite(lo) and np.isfinite(hi) else ""
         text += f" By its majority the panel is worth {txt.sig(n, 2)}{ends} independent judges."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def bound_sentence(result: Jury) -> str:
@@ -269,12 +269,9 @@ def jury_figure(result: Jury) -> go.Figure:
         style.add_series(figure, result.k, above_floor(bound), look, name, _HOVER.format(name))
     style.laid_out(figure, x="judges, best first", y="share of wrong decisions")
     style.rank_axis(figure, int(result.k[-1]))
-    figure.update_yaxes(
-        type="log",
-        tickvals=_TICKS,
-        ticktext=[f"{100 * tick:g} %" for tick in _TICKS],
-        range=[np.log10(FLOOR), np.log10(0.9)],
-    )
+    texts = [f"{100 * tick:g} %" for tick in _TICKS]
+    span = [np.log10(FLOOR), np.log10(0.9)]
+    figure.update_yaxes(type="log", tickvals=_TICKS, ticktext=texts, range=span)
     return figure
 
 
@@ -363,9 +360,8 @@ def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
         x = result.widths + 0.004 * (i - (n - 1) / 2)
         style.add_series(figure, x, delta, look, name, f"{name}: %{{y:+.3f}}")
     if math.isfinite(result.own_width):
-        figure.add_vline(
-            x=result.own_width, line={"color": style.NEUTRAL, "width": 1, "dash": "dash"}
-        )
+        line = {"color": style.NEUTRAL, "width": 1, "dash": "dash"}
+        figure.add_vline(x=result.own_width, line=line)
     return style.laid_out(
         figure, x="width of the band of accuracies", y="NLL pruned - NLL all (simulated)"
     )
@@ -443,9 +439,8 @@ def ability_figure(result: VarianceDecomposition) -> go.Figure:
     """Draw ability and discrimination of every judge with their intervals."""
     figure = go.Figure()
     # The error bars of many judges overlap each other and the points.
-    reach = style.with_opacity(
-        style.INCLUDE, min(1.0, max(0.2, _WHISKERS / max(len(result.judges), 1)))
-    )
+    opacity = min(1.0, max(0.2, _WHISKERS / max(len(result.judges), 1)))
+    reach = style.with_opacity(style.INCLUDE, opacity)
     thin = {"thickness": 1, "width": 0}
     figure.add_scatter(
         x=result.ability.value,
@@ -564,9 +559,8 @@ def permutation_sentence(result: Permutation) -> str:
         text += _real(result)
     else:
         text = "With permuted labels the pipeline falls back to the base rate: "
-        text += f"{permuted}, base rate {null}."
-        text += f" {_real(result)}"
-    return f"{text} {CODING}" if result.measures_coding else text
+        text += f"{permuted}, base rate {null}. {_real(result)}"
+    return with_coding(text, result.measures_coding)
 
 
 def _real(result: Permutation) -> str:

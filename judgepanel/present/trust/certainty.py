@@ -21,7 +21,7 @@ from judgepanel.studies.trust.probabilities import FEW_ITEMS
 from judgepanel.studies.trust.probabilities import RAW as BEFORE
 from judgepanel.studies.trust.selective import SELECTIVE, Selective, SelectiveSpec
 from judgepanel.words import text as txt
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import with_coding
 from judgepanel.words.tables import Column, levels, numbers, text
 
 _CLOSE = 0.13
@@ -45,7 +45,7 @@ def selective_sentence(result: Selective) -> str:
         f"{txt.with_interval(*result.gain[AFTER])} above an order that says nothing; a perfect "
         f"order would gain {txt.fixed(result.gain_most[AFTER], 3)}."
     )
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def _limit(result: Selective) -> int | None:
@@ -183,7 +183,7 @@ def conformal_sentence(result: Conformal, level: int) -> str:
         f"slice of {result.n_slice:,.0f} labels. It covers {txt.percent(lo)} to {txt.percent(hi)} "
         "of new items (a 95 % range), where items are drawn one by one."
     )
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def groups_sentence(result: Conformal, level: int, grouping: Grouping) -> str:
@@ -327,8 +327,9 @@ def items_sentence(result: Items) -> str:
     rows = [g for g in result.strata_of("difficulty") if result.strata[g] != "no votes"]
     if len(rows) < 2:
         return "The votes are too alike to tell easy items from hard ones."
+    names = {"judges agree": "judges agree most", "judges disagree": "judges disagree most"}
     parts = [
-        f"Where {_stratum(result.strata[g])} it is right "
+        f"Where {names.get(result.strata[g], f'agreement is {result.strata[g]}')} it is right "
         f"{txt.share_level(*result.accuracy[AFTER, g])} and says "
         f"{reliability.share_text(float(result.confidence[AFTER, g]))}{_verdict(result, g)}"
         for g in (rows[0], rows[-1])
@@ -338,7 +339,7 @@ def items_sentence(result: Items) -> str:
         text += (
             " So agreement is not a sign of safety here: what judges agree on is predicted worse."
         )
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def _verdict(result: Items, g: int) -> str:
@@ -347,13 +348,6 @@ def _verdict(result: Items, g: int) -> str:
     if right.below(stated):
         return " (too sure)"
     return " (too cautious)" if right.above(stated) else ""
-
-
-def _stratum(name: str) -> str:
-    """Return a tercile's name for use within a sentence."""
-    return {"judges agree": "judges agree most", "judges disagree": "judges disagree most"}.get(
-        name, f"agreement is {name}"
-    )
 
 
 def strata_table(result: Items, grouping: StratumGrouping) -> dict[str, Column]:

@@ -11,7 +11,7 @@ from judgepanel.figures import style
 from judgepanel.present import blocks, study
 from judgepanel.studies.panel.recommended import AVERAGE, COMPARED
 from judgepanel.studies.trust import corruption
-from judgepanel.words.sentences import CODING, pipeline_name
+from judgepanel.words.sentences import pipeline_name, with_coding
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 from judgepanel.words.text import capital, fixed, level, percent, with_interval
 
@@ -58,7 +58,7 @@ def corruption_sentence(result: corruption.Corruption, scenario: str, panel: int
         own = f"{_nll(result, panel, 0)} to {level(*result.nll[panel, place])}"
         text += f". {capital(result.arms[panel])} goes from {own}. {null}"
         text += f" {_slower(result, panel, place)}"
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def _slower(result: corruption.Corruption, panel: int, place: int) -> str:
@@ -194,6 +194,5 @@ def _method(result: corruption.Corruption) -> blocks.Method:
     )
 
 
-PRESENTATION = study.Presentation(
-    corruption.CORRUPTION, present, study.under_pipeline(corruption.CorruptionSpec)
-)
+_SPECS = study.under_pipeline(corruption.CorruptionSpec)
+PRESENTATION = study.Presentation(corruption.CORRUPTION, present, _SPECS)

@@ -11,7 +11,7 @@ from judgepanel.studies.trust.group_change import GROUP_CHANGE, By, GroupChange,
 from judgepanel.studies.trust.scope import ScopeSpec
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.errors import listed
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.sentences import AGGREGATOR_NAMES, with_coding
 from judgepanel.words.tables import Column, result_table, text
 from judgepanel.words.text import counted, interval, sig, with_interval
 
@@ -27,8 +27,8 @@ VERDICTS = {
 
 def group_sentence(result: GroupChange, aggregator: str) -> str:
     """Return the effect of the group under one aggregator."""
-    text = _answer(result, result.aggregators.index(aggregator))
-    return f"{text} {CODING}" if result.measures_coding else text
+    place = result.aggregators.index(aggregator)
+    return with_coding(_answer(result, place), result.measures_coding)
 
 
 def _answer(result: GroupChange, place: int) -> str:

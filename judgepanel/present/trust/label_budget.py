@@ -38,8 +38,7 @@ ALPHA = 0.05
 
 def budget_sentence(result: LabelBudget, calibrator: str) -> str:
     """Return how many labels bring all judges near their NLL with the most labels."""
-    text = _needed_answer(result, calibrator)
-    return f"{text} {sentences.CODING}" if result.measures_coding else text
+    return sentences.with_coding(_needed_answer(result, calibrator), result.measures_coding)
 
 
 def beats_null(result: LabelBudget, calibrator: str) -> bool:
@@ -56,8 +55,9 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
     null = fixed(float(result.null_nll[-1]), 3)
     reached = f"NLL {level(*result.nll[c, -1, -1])}, base rate {null}"
     if not beats_null(result, calibrator):
+        are = "is" if result.n_judges == 1 or result.aggregator == recommended.AVERAGE else "are"
         return (
-            f"At {most}, {result.arms[-1]} {_are(result)} not shown to beat the base rate. "
+            f"At {most}, {result.arms[-1]} {are} not shown to beat the base rate. "
             f"The number needed is unknown: {reached}."
         )
     if len(result.labels) == 1:
@@ -109,15 +109,16 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
     needed = result.needed_for(calibrator, result.arms[-1], "target")
     if needed is None:
         return ""
-    goal = f"NLL {needed.goal:g}"
+    goal, arm = f"NLL {needed.goal:g}", result.arms[-1]
     n, lo, _ = needed.n
     if not math.isfinite(n):
-        never = f"The fitted curve of {_with_pipeline(result, calibrator)} never falls to {goal}"
+        if result.aggregator != recommended.AVERAGE:
+            arm += f" with {sentences.pipeline_name(result.aggregator, calibrator)}"
+        never = f"The fitted curve of {arm} never falls to {goal}"
         if not math.isfinite(lo):
             return f"{never}."
         return f"{never}, but that is not sure: the 95 % interval starts at {_count(lo)}."
     how = ", by extrapolating the fitted curve," if needed.extrapolated else ""
-    arm = result.arms[-1]
     if not math.isfinite(result.quoted(needed)):
         return (
             f"How many labels bring {arm} to {goal} on average over panels is not shown after "
@@ -125,13 +126,6 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
         )
     enough = _enough(result, needed).rstrip("," * bool(how))
     return f"{enough}{how} bring {arm} to {goal}, on average over panels."
-
-
-def _with_pipeline(result: LabelBudget, calibrator: str) -> str:
-    whole_panel = result.arms[-1]
-    if result.aggregator == recommended.AVERAGE:
-        return whole_panel
-    return f"{whole_panel} with {sentences.pipeline_name(result.aggregator, calibrator)}"
 
 
 def next_sentence(result: LabelBudget, calibrator: str) -> str:
@@ -207,10 +201,6 @@ def span(needed: LabelsNeeded) -> str:
 
 def _count(n: float) -> str:
     return counted(round(n), "label")
-
-
-def _are(result: LabelBudget) -> str:
-    return "is" if result.n_judges == 1 or result.aggregator == recommended.AVERAGE else "are"
 
 
 def reading_sentence(result: LabelBudget, calibrator: str) -> str:
@@ -368,9 +358,8 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
     last = float(result.labels[-1])
     beyond = np.geomspace(last, max(float(result.have), last) + NEXT, 30)
     figure = go.Figure()
-    style.add_base_rate(
-        figure, result.labels, result.null_nll, "base rate of %{x:.0f} labels: %{y:.3f}"
-    )
+    hover = "base rate of %{x:.0f} labels: %{y:.3f}"
+    style.add_base_rate(figure, result.labels, result.null_nll, hover)
     for p in (*map(result.arms.index, panels), whole_panel):
         name, look = result.arms[p], style.ALL_JUDGES if p == whole_panel else look_of(result, p)
         what, listed = "%{x:.0f} labels", p == whole_panel
@@ -476,9 +465,8 @@ def _arms(result: LabelBudget, panel: int | None) -> list[str]:
     second = [] if result.beside is None else arms[:1]
     smaller = arms[len(second) :]
     if panel is not None:
-        smaller = [
-            arm for arm in smaller if arm == recommended.compared_name(panel, result.aggregator)
-        ]
+        name = recommended.compared_name(panel, result.aggregator)
+        smaller = [arm for arm in smaller if arm == name]
     return [*smaller, *second]
 
 

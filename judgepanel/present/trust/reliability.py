@@ -25,7 +25,7 @@ from judgepanel.studies.trust.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.trust.probabilities import FEW_ITEMS, PanelResult
 from judgepanel.studies.trust.probabilities import RAW as BEFORE
 from judgepanel.words import text as txt
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.sentences import AGGREGATOR_NAMES, with_coding
 from judgepanel.words.tables import Column, numbers, text
 
 NOT_YET = "Not enough splits yet to say."
@@ -113,7 +113,7 @@ def reliability_sentence(result: reliability.Reliability) -> str:
             f" It is not shown to beat the base rate: NLL {_estimate(result.nll[AFTER], 3)}, "
             f"base rate {txt.fixed(result.null_nll, 3)}."
         )
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def beats_null(result: reliability.Reliability) -> bool:
@@ -269,15 +269,9 @@ def reliability_figure(result: reliability.Reliability, name: str) -> go.Figure:
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, row_heights=list(_HEIGHTS), vertical_spacing=0.06
     )
+    ends = [0.5, 1.0]
     figure.add_scatter(
-        x=[0.5, 1.0],
-        y=[0.5, 1.0],
-        mode="lines",
-        line=DOTTED,
-        name="as stated",
-        hoverinfo="skip",
-        row=1,
-        col=1,
+        x=ends, y=ends, mode="lines", line=DOTTED, name="as stated", hoverinfo="skip", row=1, col=1
     )
     if result.calibrator == "none":
         stages = [BEFORE]
@@ -385,6 +379,5 @@ def present(
     ]
 
 
-PRESENTATION = Presentation(
-    reliability.RELIABILITY, present, panel_spec(reliability.RELIABILITY.spec)
-)
+_SPECS = panel_spec(reliability.RELIABILITY.spec)
+PRESENTATION = Presentation(reliability.RELIABILITY, present, _SPECS)

@@ -36,27 +36,15 @@ from judgepanel.words import text as txt
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
-    CODING,
     check_numbers,
     check_sentences,
+    with_coding,
 )
 from judgepanel.words.tables import Column, differences, levels, numbers, text
 
 _WORST = ("fail", "review")
 _OF_VOTES = ("P0", "P1")
 """Checks whose outcome does not depend on the pipeline."""
-
-
-def scope_reasons(
-    result: Scope, recommendation: Recommendation | None, filtered: group_change.GroupChange | None
-) -> str:
-    """Say below the answer what else is wrong, and how that goes with the decision.
-
-    ``filtered`` is the panel with and without the judges that the filter drops, if known. Where
-    leaving them out is not shown to save NLL, that they fail P1 is a reservation only.
-    """
-    checks = checks_sentence(result, harmless=does_no_harm(filtered))
-    return f"{checks} {kept_sentence(result, recommendation, filtered)}".strip()
 
 
 def does_no_harm(filtered: group_change.GroupChange | None) -> bool:
@@ -80,7 +68,7 @@ def scope_sentence(result: Scope, *, harmless: bool = False) -> str:
         first = f"{with_some}. The first: " if len(raised) > 1 else f"{with_some}: "
         start = "Not yet: " if blocking else first
         text = f"{start}{headline(result, (blocking or raised)[0])}."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def checks_sentence(result: Scope, *, harmless: bool = False) -> str:
@@ -117,7 +105,7 @@ def preliminary_sentence(result: Scope) -> str:
         first = "the first: " if len(raised) > 1 else ""
         counts = txt.counted(len(raised), "reservation")
         text = f"Safe so far, with {counts}; {first}{headline(result, raised[0])}."
-    return f"{text} {CODING}" if result.measures_coding else text
+    return with_coding(text, result.measures_coding)
 
 
 def kept_sentence(
@@ -218,9 +206,8 @@ def _gaps(result: Scope) -> str:
         return "judges that miss votes cost NLL"
     if better:
         best = min(better, key=lambda arm: arm.switch.value)
-        return (
-            f"{AGGREGATOR_NAMES[best.aggregator]} would save {txt.with_interval(*-best.switch)} NLL"
-        )
+        saved = txt.with_interval(*-best.switch)
+        return f"{AGGREGATOR_NAMES[best.aggregator]} would save {saved} NLL"
     if result.missing.n_related:
         return "votes are not missing at random"
     return ""
@@ -249,9 +236,8 @@ def curve_note(result: Scope) -> str:
     if result.aggregator == AVERAGE:
         text += " At every point the panel is recommended again, from the judges kept."
     if abs(result.constant_nll - result.null_nll) > 0.001:
-        text += (
-            f" A constant score through the same calibrator: {txt.fixed(result.constant_nll, 3)}."
-        )
+        constant = txt.fixed(result.constant_nll, 3)
+        text += f" A constant score through the same calibrator: {constant}."
     return text
 
 
@@ -368,9 +354,12 @@ def switch_table(result: Scope) -> dict[str, Column]:
         "base rate": numbers(np.full(len(arms), result.null_nll)),
     }
     if np.isfinite(arms[0].partly.value):
+        advice = {"keep all": "keep them", "curate": "leave them out"}
+        verdicts = [arm.partly_verdict or "n/a" for arm in arms]
+        words = [advice.get(verdict, txt.capital(verdict)) for verdict in verdicts]
         columns |= {
             "leaving out those that miss votes": differences(arm.partly for arm in arms),
-            "verdict on them": text([_verdict_words(arm.partly_verdict) for arm in arms]),
+            "verdict on them": text(words),
         }
     return columns
 
@@ -397,17 +386,14 @@ def missing_table(result: Scope) -> dict[str, Column]:
     }
 
 
-def _verdict_words(verdict: str) -> str:
-    return {"keep all": "keep them", "curate": "leave them out"}.get(
-        verdict, txt.capital(verdict or "n/a")
-    )
-
-
 def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[blocks.Block]:
     """Present the checks in order, and the judges that the filter would drop."""
+    # Where leaving out what the filter drops is not shown to save NLL, failing P1 is a reservation.
+    harmless = does_no_harm(view.filtered)
+    of_filter = kept_sentence(result, view.recommendation, view.filtered)
     content: list[blocks.Block] = [
-        blocks.Answer(scope_sentence(result, harmless=does_no_harm(view.filtered))),
-        *blocks.paragraphs(scope_reasons(result, view.recommendation, view.filtered)),
+        blocks.Answer(scope_sentence(result, harmless=harmless)),
+        *blocks.paragraphs(f"{checks_sentence(result, harmless=harmless)} {of_filter}".strip()),
     ]
     if view.sentences or view.figures:
         content += blocks.paragraphs(scope_decision(result, view.recommendation))

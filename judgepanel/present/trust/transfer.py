@@ -35,7 +35,7 @@ from judgepanel.studies.trust.slice_transfer import (
 )
 from judgepanel.votes import VoteMatrix
 from judgepanel.words import text as txt
-from judgepanel.words.sentences import CODING
+from judgepanel.words.sentences import with_coding
 from judgepanel.words.tables import Column, differences, ends, levels, numbers, text
 
 ALPHA = 0.05
@@ -90,7 +90,7 @@ def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str =
             p = txt.p_value(min(cell.p_holm for cell in alone))
             answer += " Each interval is for one direction alone; corrected for testing both "
             answer += f"(Holm), {p}."
-    return f"{answer} {CODING}" if result.measures_coding else answer
+    return with_coding(answer, result.measures_coding)
 
 
 def _failing(cell: Cell) -> str:
@@ -345,7 +345,7 @@ def slice_sentence(result: SliceTransfer) -> str:
             f"None of {txt.counted(len(outcomes), 'slice')} by {feature} is shown to need its own "
             f"labels; the largest loss is {loss}, on '{name}'. {txt.capital(_counts(outcomes))}."
         )
-    return f"{answer} {CODING}" if result.measures_coding else answer
+    return with_coding(answer, result.measures_coding)
 
 
 def worst_slice(result: SliceTransfer) -> int:
@@ -401,15 +401,9 @@ def slice_figure(result: SliceTransfer) -> go.Figure:
         rows = np.flatnonzero(chosen)
         if not len(rows):
             continue
-        style.add_series(
-            figure,
-            band[rows],
-            rows,
-            replace(look, dash="", size=11),
-            name,
-            "%{text}",
-            text=[_slice_hover(result, int(g)) for g in order[rows]],
-        )
+        spots = replace(look, dash="", size=11)
+        hover = [_slice_hover(result, int(g)) for g in order[rows]]
+        style.add_series(figure, band[rows], rows, spots, name, "%{text}", text=hover)
     style.laid_out(figure, x="loss of NLL without own labels", y="", height=110 + _SLICE_ROW * n)
     labels, span = [style.escaped(result.slices[g], _LABEL) for g in order], [n - 0.4, -0.6]
     figure.update_yaxes(tickvals=list(range(n)), ticktext=labels, range=span, title=None)

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.arrays import Floats, Ints
+from judgepanel.arrays import Floats
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures import dots, judges
 from judgepanel.figures.style import (
@@ -32,7 +32,7 @@ from judgepanel.studies.understand.agreement import AGREEMENT, MOST_DOUBTS, Agre
 from judgepanel.studies.understand.judge_table import GradeCurve, grade_curves
 from judgepanel.studies.understand.judges import JUDGES, MAP_JUDGES, Judges, JudgesSpec
 from judgepanel.votes import VoteMatrix
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.sentences import AGGREGATOR_NAMES, with_coding
 from judgepanel.words.tables import Column, levels, numbers, result_table, text
 from judgepanel.words.text import counted, fixed, interval, level, one_line, plain, share_level, sig
 
@@ -352,22 +352,18 @@ def present(
     cut = f" (here {fixed(result.cut, 2)})" if math.isfinite(result.cut) else ""
     large = len(result.order) >= MAP_JUDGES
     most = f" The map shows at most {MAP_JUDGES} judges." if large else ""
+    recommendation = view.recommendation
+    decision = "" if recommendation is None else recommend.decision_sentence(recommendation)
+    table = judges_table(result, every_column=view.every_column, recommendation=recommendation)
+    # Columns that others say as well: counts, and the weights of a judge.
+    repeated = ("right", *(f"weight: {AGGREGATOR_NAMES[name]}" for name in result.aggregators))
     return [
         blocks.Answer(judges_sentence(result)),
         blocks.Heading(MAP_TITLE, 3),
         *_map(result, view.judge),
         blocks.Heading(TABLE_TITLE, 3),
-        *blocks.paragraphs(
-            "" if view.recommendation is None else recommend.decision_sentence(view.recommendation)
-        ),
-        blocks.Table(
-            judges_table(
-                result, every_column=view.every_column, recommendation=view.recommendation
-            ),
-            most=200,
-            height=385,
-            hidden=_repeated(result) if view.every_column else (),
-        ),
+        *blocks.paragraphs(decision),
+        blocks.Table(table, most=200, height=385, hidden=repeated if view.every_column else ()),
         *_clusters(result),
         *grade_blocks(view.curves),
         blocks.Method(
@@ -382,11 +378,6 @@ def present(
             "Weights are fitted to all labelled items and all judges."
         ),
     ]
-
-
-def _repeated(result: Judges) -> tuple[str, ...]:
-    """Return columns of every judge that others say as well: counts, and the weights of a judge."""
-    return ("right", *(f"weight: {AGGREGATOR_NAMES[name]}" for name in result.aggregators))
 
 
 def _map(result: Judges, judge: str | None) -> list[blocks.Block]:
@@ -440,7 +431,7 @@ def agreement_sentence(result: Agreement) -> str:
     if not parts:
         return "Agreement beyond chance is not defined: all votes or labels are equal."
     sentence = f"{'; '.join(parts)}."
-    return f"{sentence} {CODING}" if result.measures_coding else sentence
+    return with_coding(sentence, result.measures_coding)
 
 
 def doubt_sentence(result: Agreement) -> str:
@@ -455,18 +446,6 @@ def doubt_sentence(result: Agreement) -> str:
     )
 
 
-def _order(result: Agreement) -> Ints:
-    """Positions of the judges, highest kappa first and those without one last."""
-    return np.argsort(-result.kappa.value, kind="stable")
-
-
-def agreement_table(result: Agreement) -> dict[str, Column]:
-    """Return every judge, highest kappa first."""
-    order = _order(result)
-    names = text([one_line(result.judge[j], _NAME) for j in order])
-    return result_table(result, order) | {"judge": names}
-
-
 def doubts_table(result: Agreement) -> dict[str, Column]:
     """Return the labels that the panel contradicts, the clearest first."""
     return {
@@ -479,16 +458,19 @@ def doubts_table(result: Agreement) -> dict[str, Column]:
 
 def present_agreement(result: Agreement, spec: AgreementSpec) -> list[blocks.Block]:
     """Present agreement of all judges, of every judge, and the labels in doubt."""
-    order = _order(result)[:MOST_DRAWN]
+    # Highest kappa first, judges without one last.
+    order = np.argsort(-result.kappa.value, kind="stable")
+    names = [one_line(result.judge[j], _NAME) for j in order]
+    table = result_table(result, order) | {"judge": text(names)}
+    drawn = order[:MOST_DRAWN]
+    marks = {"kappa": result.kappa[drawn], "AC1": result.ac1[drawn]}
     caption = "Votes by label, and agreement beyond chance; highest kappa first."
     shows = "kappa and AC1 of every judge with the labels, with intervals"
     axis = "agreement beyond chance"
-    names = [one_line(result.judge[j], _NAME) for j in order]
-    marks = {"kappa": result.kappa[order], "AC1": result.ac1[order]}
     content: list[blocks.Block] = [
         blocks.Answer(agreement_sentence(result)),
-        blocks.drawing(shows, dots.groups_figure, names, marks, axis, percent=False),
-        blocks.Table(agreement_table(result), caption, most=200, height=320),
+        blocks.drawing(shows, dots.groups_figure, names[:MOST_DRAWN], marks, axis, percent=False),
+        blocks.Table(table, caption, most=200, height=320),
     ]
     if result.doubt:
         doubts = "Panel: the probability of label 1, fitted to the labels of other items."

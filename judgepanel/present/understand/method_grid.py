@@ -61,7 +61,7 @@ def grid_sentence(result: MethodGrid) -> str:
             text = f"Nothing here is shown to beat the base rate (NLL {null}). The lowest is {best}"
             text += f", {level(*nll)}"
         text += f". {capital(_ties(result))}." if result.tied.size > 1 else "."
-    return f"{text} {sentences.CODING}" if result.measures_coding else text
+    return sentences.with_coding(text, result.measures_coding)
 
 
 def _ties(result: MethodGrid) -> str:
@@ -209,17 +209,14 @@ def present(
 ) -> list[blocks.Block]:
     """Present the heat map of one metric, the ties, and every cell in a table."""
     cells = grid_cells(result, view.metric)
+    decision = grid_decision(result, view.recommendation)
     metric = METRIC_NAMES[view.metric]
     shows = f"{metric} of every aggregator with every calibrator, on all judges."
     return [
         blocks.Answer(grid_sentence(result)),
         blocks.Figure(partial(method_grid, cells), f"Figure: {shows}", narrow=cells),
         blocks.note(_reading(result, view.metric)),
-        *blocks.paragraphs(
-            grid_decision(result, view.recommendation),
-            ties_sentence(result),
-            grid_choice_sentence(result),
-        ),
+        *blocks.paragraphs(decision, ties_sentence(result), grid_choice_sentence(result)),
         blocks.Table(grid_table(result), "Every cell, lowest NLL first.", height=320),
         _method(result),
     ]
