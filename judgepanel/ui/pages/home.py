@@ -149,16 +149,6 @@ def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
         st.rerun()
 
 
-def name_problem(name: str) -> str:
-    """What is wrong with a name, in one sentence; empty if nothing is."""
-    long = len(name.strip())
-    if not plain(name, LONGEST_NAME):
-        return "A name needs at least one visible character."
-    if long > LONGEST_NAME:
-        return f"A name has at most {LONGEST_NAME} characters; this one has {long:,}."
-    return ""
-
-
 def _row(analysis: Analysis) -> None:
     try:
         items, judges = _sizes(analysis.votes_sha256)
@@ -194,8 +184,11 @@ def _more() -> None:
 
 def _rename(analysis_id: str) -> None:
     name = str(st.session_state.get(f"name-{analysis_id}", ""))
-    wrong = name_problem(name)
-    if wrong:
+    length = len(name.strip())
+    if not plain(name, LONGEST_NAME):
+        st.session_state[_REFUSED] = "A name needs at least one visible character."
+    elif length > LONGEST_NAME:
+        wrong = f"A name has at most {LONGEST_NAME} characters; this one has {length:,}."
         st.session_state[_REFUSED] = wrong
     elif _changed(lambda: session.workspace().rename(analysis_id, plain(name, LONGEST_NAME))):
         st.session_state[f"rename-{analysis_id}"] = False

@@ -159,14 +159,14 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
             help=f"All judges together cost {most:.4g} per item.",
         )
         budget = float(asked) if asked and asked > 0.0 else None
-    share = held / 100.0 if held in _HELD else 0.0
+
     return RecommendSpec(
         settings=context.analysis.settings,
         candidates=listed if listed in LISTS else "default",
         prefer=prefer if prefer in offered else "nll",
         price=price if price in lean.PRICES else lean.PRICE,
         budget=budget,
-        conformal=share,
+        conformal=held / 100.0 if held in _HELD else 0.0,
     )
 
 

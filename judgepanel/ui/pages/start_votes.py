@@ -23,7 +23,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.figures.judges import coverage_strip, level_bars
-from judgepanel.intake.answer import Answer, ColumnPreview, Preview, Refusal
+from judgepanel.intake.answer import ColumnPreview, Preview, Refusal
 from judgepanel.present import blocks, pages
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui import frame, render, session
@@ -134,13 +134,6 @@ def choices_for(votes: Upload, labels: Upload | None) -> FileChoices:
 
 def _identity(upload: Upload | None) -> object:
     return None if upload is None else (id(upload), upload.name, len(upload.data))
-
-
-def choose_records(read: Answer, chosen: FileChoices) -> None:
-    """Offer the lists of a document of which one has to be chosen."""
-    refusal = read.refusal
-    if refusal is not None and read.preview is None and refusal.choices:
-        _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
 
 
 def _take(choices: dict[str, Any], name: str, key: str) -> None:
@@ -276,12 +269,6 @@ def _switch(where: Any, title: str, option: str, chosen: FileChoices, about: str
     key, options = f"switch-{option}", chosen.options
     given, args = options.get(option, False), (options, option, key)
     where.checkbox(title, given, key=key, on_change=_take, args=args, help=about)
-
-
-def choose_label_column(preview: Preview, chosen: FileChoices) -> None:
-    """Offer the columns of the label table."""
-    if preview.label_file:
-        _selected("Column of the labels", "label_column", preview.label_file, chosen, "as guessed")
 
 
 def choose_words(preview: Preview, chosen: FileChoices) -> None:
@@ -523,9 +510,12 @@ def uploaded(
         preview, loaded = read.preview, read.loaded
         if loaded is not None:
             render.section_answer(loaded.reading.sentence)
-        if read.refusal is not None:
-            frame.problem(str(read.refusal.error()))
-        choose_records(read, chosen)
+        refusal = read.refusal
+        if refusal is not None:
+            frame.problem(str(refusal.error()))
+            if preview is None and refusal.choices:  # Lists of which one has to be chosen.
+                about = "the list with the votes"
+                _selected("List of records", "records", refusal.choices, chosen, about)
     if preview is None:
         return
     if loaded is None and preview.coverage is not None:
@@ -546,8 +536,9 @@ def uploaded(
     choose_words(preview, chosen)
     choose_cuts(preview, chosen)
     st.header("Columns")
-    choose_label_column(preview, chosen)
-    choose_roles(preview, chosen, read.refusal)
+    if preview.label_file:
+        _selected("Column of the labels", "label_column", preview.label_file, chosen, "as guessed")
+    choose_roles(preview, chosen, refusal)
     if loaded is not None:
         st.download_button(
             f"Download these columns ({ROLES_FILE})",
@@ -558,8 +549,7 @@ def uploaded(
             on_click="ignore",
             help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
         )
-        _order, repeats = read.checks
-        _analyse(loaded, upload, labels, repeats, ready=preview.sure)
+        _analyse(loaded, upload, labels, read.checks[1], ready=preview.sure)
         for place, check in zip(st.columns(2), read.checks, strict=True):
             with place:
                 render.check_card(check)
