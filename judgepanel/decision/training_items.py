@@ -281,11 +281,6 @@ def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:
     return Slices(votes.with_items(~away), votes.with_items(held))
 
 
-def fitting_votes(votes: VoteMatrix, share: float, seed: int) -> VoteMatrix:
-    """Return the votes that a recommendation may use; see :func:`slices`."""
-    return slices(votes, share, seed).fitted
-
-
 def held_out_warnings(votes: VoteMatrix, share: float, seed: int) -> list[str]:
     """Return sentences about levels for which the slice has too few labels, or groups of them."""
     held = slices(votes, share, seed).held_out
@@ -418,9 +413,8 @@ class Drift:
     @property
     def significant(self) -> tuple[Change, ...]:
         """Comparisons that chance does not explain, the most significant first."""
-        return tuple(
-            sorted((c for c in self.changes if c.p_holm < DRIFT_ALPHA), key=lambda change: change.p)
-        )
+        changes = [change for change in self.changes if change.p_holm < DRIFT_ALPHA]
+        return tuple(sorted(changes, key=lambda change: change.p))
 
     def frame(self) -> pd.DataFrame:
         """One row per comparison."""

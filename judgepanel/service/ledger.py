@@ -308,8 +308,7 @@ class Interests:
         connection.execute(others.where(INTERESTS.c.state == "leaving").values(**cancellation))
         mine = {"party": party, "state": "active", "done": 0, "elapsed": 0.0, "message": ""}
         values = {**key.columns(), **mine, "seen": DatabaseNow()}
-        changed = ("state", "done", "elapsed", "message", "seen")
-        upsert(connection, INTERESTS, values, changed)
+        upsert(connection, INTERESTS, values, ("state", "done", "elapsed", "message", "seen"))
         connection.execute(update(JOBS).where(key.of(JOBS)).values(cancel=False))
 
     def find(self, key: Key, party: str) -> Interest | None:
@@ -339,13 +338,12 @@ class Interests:
         """Withdraw a party's interest; return whether it was the last, so that work should stop."""
         with transaction(self._engine) as connection:
             row = _locked(connection, key)
-            wanted = select(INTERESTS.c.party).where(_of(key, party), INTERESTS.c.state == "active")
+            active = INTERESTS.c.state == "active"
+            wanted = select(INTERESTS.c.party).where(_of(key, party), active)
             if row is None or connection.execute(wanted).first() is None:
                 return False
             old = INTERESTS.c.seen < DatabaseNow() - INTEREST_SECONDS
-            rest = and_(
-                key.of(INTERESTS), INTERESTS.c.party != party, INTERESTS.c.state == "active"
-            )
+            rest = and_(key.of(INTERESTS), INTERESTS.c.party != party, active)
             connection.execute(delete(INTERESTS).where(rest, old))
             others = connection.execute(select(INTERESTS.c.party).where(rest)).first() is not None
             left: dict[str, Any] = {"state": "cancelled", "done": row.done, "elapsed": row.elapsed}

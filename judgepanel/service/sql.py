@@ -594,10 +594,8 @@ class SqlWorkspace:
         if job is not None and job.status == "failed" and mine.holder == self._ledger.server:
             return job  # The database could not be updated.
         # Another server works on it, unless it has died.
-        is_live = mine.work == "running" and mine.live
-        return (
-            _as_job("running", mine, self._so_far(study, key, spec, mine.done)) if is_live else None
-        )
+        live = mine.work == "running" and mine.live
+        return _as_job("running", mine, self._so_far(study, key, spec, mine.done)) if live else None
 
     def _finished(self, study: AnyStudy, key: Key, spec: Spec, who: str) -> Job | None:
         """Return the state of work that this user's interest ended with, once its result is stored.
