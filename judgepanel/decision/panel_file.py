@@ -558,8 +558,7 @@ def _validate(content: dict[str, Any]) -> None:
                 raise InputError(
                     f"unknown kind of {part}", column="kind", value=kind, allowed=allowed
                 )
-    errors = sorted(_Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
-    if errors:
+    if errors := sorted(_Validator(schema()).iter_errors(content), key=lambda e: e.json_path):
         worst = errors[0]
         if worst.validator == "oneOf" and isinstance(worst.instance, dict):
             # The error inside the union branch that the kind selects.
@@ -579,8 +578,7 @@ def _validate(content: dict[str, Any]) -> None:
 
 
 def _kinds(part: str) -> list[str]:
-    branches = schema()["$defs"][part]["oneOf"]
-    return [branch["properties"]["kind"]["const"] for branch in branches]
+    return [branch["properties"]["kind"]["const"] for branch in schema()["$defs"][part]["oneOf"]]
 
 
 def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:

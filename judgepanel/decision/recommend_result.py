@@ -532,8 +532,7 @@ class Recommendation(Declared):
         """Return the decision as JSON values."""
 
         def described(row: CandidateFigures) -> dict[str, Any]:
-            names = ("panel", "k", "aggregator", "calibrator")
-            return {name: getattr(row, name) for name in names}
+            return {name: getattr(row, name) for name in ("panel", "k", "aggregator", "calibrator")}
 
         decided = {
             **described(self.chosen),
@@ -728,8 +727,7 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
             allowed="a judge table with a family for some judges, and not the same one for all",
             remedy="give a judge table with a column `family` or take another preference",
         )
-    terms = ChoiceSettings(spec.folds, seed, known, rules)
-    return Contest(prepared, choices, terms, costs, absent)
+    return Contest(prepared, choices, ChoiceSettings(spec.folds, seed, known, rules), costs, absent)
 
 
 def families_absent(families: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
@@ -810,8 +808,7 @@ def within(loss: Interval, most: float, caution: float) -> bool:
 
 def saved(best: Card, lean: Card) -> float:
     """Return the share of the judges, or of the cost where that is more, that Lean saves."""
-    judges = 1.0 - len(lean.reading.judges) / len(best.reading.judges)
-    return max(judges, saved_cost(best, lean))
+    return max(1.0 - len(lean.reading.judges) / len(best.reading.judges), saved_cost(best, lean))
 
 
 def saved_cost(best: Card, lean: Card) -> float:

@@ -477,8 +477,7 @@ def _warnings(
 ) -> Iterator[str]:
     """Yield what limits these scores, in sentences; ``same`` votes are those of the fit."""
     content, model = panel.content, panel.model
-    absent = _absent_judges(panel, votes)
-    if absent:
+    if absent := _absent_judges(panel, votes):
         yield absence_sentence(content, absent, votes.n_items)
         if content["conformal"] is not None:
             yield (
@@ -493,8 +492,7 @@ def _warnings(
             "them."
         )
     known = set(_known_judges(content))
-    unknown = [name for name in votes.judges if name not in known]
-    if unknown:
+    if unknown := [name for name in votes.judges if name not in known]:
         yield (
             f"{len(unknown)} of the columns are judges the panel does not know; not used: "
             f"{listed(unknown)}."

@@ -478,8 +478,7 @@ def drift_of(
     ``grades``: how the panel reads those of each judge.
     With fewer than ``FEWEST_GROUPS`` groups on either side nothing is compared.
     """
-    few_groups = _few_groups_sentence(profile, votes)
-    if few_groups:
+    if few_groups := _few_groups_sentence(profile, votes):
         return Drift((), 0.0, 0.0, few_groups)
     place = {name: j for j, name in enumerate(judges) if name in set(votes.judges)}
     columns = list(place.values())

@@ -328,10 +328,9 @@ class SqlWorkspace:
             earlier = sa.select(sa.func.max(DECISIONS.c.made))
             earlier = earlier.where(DECISIONS.c.analysis_id == analysis_id)
             latest = connection.execute(earlier).scalar_one() or 0.0
-            now = connection.execute(sa.select(DatabaseNow())).scalar_one()
             # Clocks have a resolution of milliseconds and may be set back, but time determines the
             # order.
-            moment = max(now, latest + 1e-6)
+            moment = max(connection.execute(sa.select(DatabaseNow())).scalar_one(), latest + 1e-6)
             row = {"id": new_id(), "analysis_id": analysis_id, "made": moment}
             row |= {"what": what, "by": by, "why": why}
             connection.execute(sa.insert(DECISIONS).values(**row))
@@ -584,7 +583,7 @@ class SqlWorkspace:
         mine = self._interests.find(key, party_of(who))
         if mine is None:
             return self._finished(study, key, spec, who)
-        if mine.has_ended:
+        if mine.state in ("cancelled", "failed"):
             return self._ended(study, key, spec, mine)
         job = self._jobs.state(str(key), who)
         if job is not None and job.status == "running":

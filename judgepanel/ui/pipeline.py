@@ -175,8 +175,7 @@ def pipeline_note(
     the recommendation ``afterwards``, below its own answer. The number of splits, and the button
     where the page shows the recommended average, stand in ``fold``.
     """
-    here = pipeline_name(aggregator, calibrator)
-    words, more = f"This page shows {here}.", list[str]()
+    words, more = f"This page shows {pipeline_name(aggregator, calibrator)}.", list[str]()
     if result is not None:
         same = aggregator == AVERAGE or recommend.is_recommended(result, aggregator, calibrator)
         words = recommend.pipeline_sentence(

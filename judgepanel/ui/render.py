@@ -197,8 +197,7 @@ def table(block: blocks.Table, *, key: str) -> None:
             texts_only.append(name)
             widths[name] = min(widths[name], _WIDEST_TEXT)
         elif styles:
-            values = list(map(_Shown, column.numbers.tolist(), texts))
-            frame[name] = pd.Series(values, dtype=object)
+            frame[name] = pd.Series(list(map(_Shown, column.numbers.tolist(), texts)), dtype=object)
             config[name] = st.column_config.NumberColumn(width=widths[name], help=about)
             styled.append(name)
         else:

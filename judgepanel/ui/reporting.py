@@ -125,8 +125,7 @@ def image_format() -> str:
 
 def missing_words(what: str, by: str, why: str) -> str:
     """What is missing from a decision or too long, in one sentence; empty if nothing is."""
-    parts = {"What was decided": what, "Who decided": by, "Why": why}
-    for part, text in parts.items():
+    for part, text in {"What was decided": what, "Who decided": by, "Why": why}.items():
         if not text.strip():
             return f"{part} is missing: a decision needs all three."
         if len(text) > LONGEST:
@@ -147,8 +146,7 @@ def _form(space: SqlWorkspace, analysis: Analysis) -> None:
         st.text(f"Decisions are recorded as made by {here.name[:80]}.")
     if not asked:
         return
-    problem = missing_words(what, by, why)
-    if problem:
+    if problem := missing_words(what, by, why):
         st.error(problem)
         return
     space.decide(analysis.id, what.strip(), by.strip(), why.strip())

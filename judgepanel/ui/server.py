@@ -102,8 +102,7 @@ def public_origins() -> tuple[str, ...]:
     ServerProblem
         The variable is set to something that is not an address.
     """
-    given = os.environ.get(PUBLIC_URL, "").strip()
-    if given:
+    if given := os.environ.get(PUBLIC_URL, "").strip():
         origin = _origin(given)
         if origin is None:
             raise ServerProblem(_WRONG_URL)

@@ -93,11 +93,9 @@ def home() -> bool:
 
 def outcome() -> None:
     """Show what the last click has done, once."""
-    message = st.session_state.pop(_DONE, None)
-    if message:
+    if message := st.session_state.pop(_DONE, None):
         st.html(f'<p class="jp-note" role="status">{in_html(message, 200)}</p>')
-    wrong = st.session_state.pop(_WRONG, None)
-    if wrong:
+    if wrong := st.session_state.pop(_WRONG, None):
         frame.problem(wrong)
 
 
@@ -107,8 +105,7 @@ def manage(analysis: Analysis) -> None:
     if renaming.open:
         with renaming, st.form(f"renaming-{analysis.id}", border=False):
             st.text_input("Name", value=plain(analysis.name), key=f"name-{analysis.id}")
-            refused = st.session_state.pop(_REFUSED, None)
-            if refused:
+            if refused := st.session_state.pop(_REFUSED, None):
                 frame.problem(refused)
             st.form_submit_button("Rename", on_click=_rename, args=(analysis.id,))
     deleting = st.popover("Delete", key=f"delete-{analysis.id}", on_change="rerun")

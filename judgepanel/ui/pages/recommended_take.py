@@ -268,8 +268,7 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
     if not saves:
         return
     cost = edited[COST_COLUMN].to_numpy(dtype=np.float64)
-    missing = [name for name, value in zip(votes.judges, cost, strict=True) if np.isnan(value)]
-    if missing:
+    if missing := [name for name, value in zip(votes.judges, cost, strict=True) if np.isnan(value)]:
         problem(f"There is no cost of {listed(missing)}. Enter 0 if it is free.")
         return
     priced = with_costs(votes, cost, named.strip())

@@ -216,8 +216,7 @@ def _without(
 ) -> None:
     """Offer the analysis without the group, where it is part of it and not the filter's."""
     if not change.partial and change.members and spec.by != "filter" and not change.added:
-        members = list(change.members)
-        _apply(context, members, "Apply without them as a new analysis", "apply-group")
+        _apply(context, list(change.members), "Apply without them as a new analysis", "apply-group")
 
 
 def _apply(context: PageContext, dropped: list[str], label: str, key: str) -> None:

@@ -189,8 +189,7 @@ def choose_roles(preview: Preview, chosen: FileChoices, refusal: Refusal | None 
         for column in first:
             with st.container(width=_COLUMN, gap="small"):
                 _role_of(column, preview, chosen, refusal)
-    columns = [column for column in preview.columns if column not in first]
-    if columns:
+    if columns := [column for column in preview.columns if column not in first]:
         with st.expander(f"The other {counted(preview.n_columns - len(first), 'column')}"):
             _other_columns(columns, preview, chosen, refusal)
     left, right = st.columns(2)
@@ -413,8 +412,7 @@ def _thresholds(graded: tuple[grades.GradedJudge, ...], chosen: FileChoices) -> 
             "grades": st.column_config.Column(help="The judge's lowest and highest grade."),
         },
     )
-    typed = dict(zip(names, edited["threshold"].tolist(), strict=True))
-    thresholds = thresholds_of(of_all, typed)
+    thresholds = thresholds_of(of_all, dict(zip(names, edited["threshold"].tolist(), strict=True)))
     if thresholds != chosen.options.get("thresholds", Thresholds()):
         chosen.options["thresholds"] = thresholds
         st.rerun()
@@ -432,8 +430,7 @@ def _if_blank(judge: grades.GradedJudge, of_all: float | None) -> str:
         return f"{of_all:g}"
     if of_all is None and judge.scale is not None:
         return f"{judge.scale.threshold:g}"
-    unclear = judge.has_grades or (of_all is not None and judge.lowest < 0.0)
-    return "needed" if unclear else "votes"
+    return "needed" if judge.has_grades or (of_all is not None and judge.lowest < 0.0) else "votes"
 
 
 _SPLITS_HELP = (
@@ -471,8 +468,7 @@ def existing(context: frame.PageContext) -> None:
             if changed is not None and changed != settings:
                 session.open_with(context.analysis, changed)
         analyses = session.workspace().list()
-        others = [other.id for other in analyses if other.id != context.analysis.id]
-        if others:
+        if others := [other.id for other in analyses if other.id != context.analysis.id]:
             with st.expander("Compare with another analysis"):
                 choose_two(analyses, context.analysis.id, others[0])
         with st.container(horizontal=True, key="manage"):
