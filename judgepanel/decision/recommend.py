@@ -274,26 +274,24 @@ def as_asked(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> 
         exceeds the budget.
     """
     read = preferring(votes, spec, result, spec.prefer)
-    return taking(votes, spec, read, spec.candidate) if spec.candidate else read
+    return taking(votes, spec, read) if spec.candidate else read
 
 
-def taking(
-    votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, name: str
-) -> Recommendation:
-    """Return the recommendation with the named candidate instead of the recommended one.
+def taking(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
+    """Return the recommendation with the candidate of the spec instead of the recommended one.
 
     Raises
     ------
     InputError
         A candidate that does not exist, or that exceeds the budget.
     """
-    contest = contest_of(votes, replace(spec, candidate=name))
-    place = next(i for i, row in enumerate(result.candidates) if row.name == name)
+    contest = contest_of(votes, spec)
+    place = next(i for i, row in enumerate(result.candidates) if row.name == spec.candidate)
     row = result.candidates[place]
     if not row.allowed:
         raise InputError(
             "the candidate exceeds the budget",
-            value=name,
+            value=spec.candidate,
             allowed=f"candidates that cost at most {spec.budget:g}",
             remedy="raise the budget or take another candidate",
         )
@@ -444,10 +442,8 @@ def _members(
     """Return candidates that differ by their calibrator alone, fitted on all labelled rows."""
     contest = contest_of(votes, spec)
     candidates = [contest.choices.all()[position] for position in positions]
-    prepared = contest.prepared
-    return tuple(
-        recommended.final_members(prepared.ballots, prepared.judges, candidates, contest.terms)
-    )
+    ballots, judges = contest.prepared.ballots, contest.prepared.judges
+    return tuple(recommended.final_members(ballots, judges, candidates, contest.terms))
 
 
 def fitted_panel(
@@ -621,11 +617,9 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     """Return the final choice, cached by votes and spec so that partial results share it."""
     contest = contest_of(votes, spec)
     ballots = contest.prepared.ballots
-    all_rows = np.arange(ballots.n_items)
-    standing = recommended.stand(
-        ballots, all_rows, contest.choices, contest.terms, recommended.FINAL
-    )
-    choices = _choose(standing, all_rows, contest, spec, recommended.FINAL)
+    all_rows, key = np.arange(ballots.n_items), recommended.FINAL
+    standing = recommended.stand(ballots, all_rows, contest.choices, contest.terms, key)
+    choices = _choose(standing, all_rows, contest, spec, key)
     losses = standing.losses
     averages = {
         prefer: float(recommended.average_losses(losses, choice.weights).mean())
@@ -671,7 +665,7 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
         warnings=(*_warnings(contest, totals), *held_out, *stand_ins(model)),
     )
     if spec.candidate:
-        result = taking(votes, spec, result, spec.candidate)
+        result = taking(votes, spec, result)
     return with_absence(votes, spec, result)
 
 

@@ -164,9 +164,8 @@ def _answer(overlap: Relation, pair: WhatIf | None) -> None:
 
 
 def _words(which: str, context: PageContext, content: dict[str, Any]) -> None:
-    st.html(
-        f'<p class="jp-text"><b>{which.capitalize()}:</b> {in_html(context.analysis.name, 80)}</p>'
-    )
+    name = in_html(context.analysis.name, 80)
+    st.html(f'<p class="jp-text"><b>{which.capitalize()}:</b> {name}</p>')
     curve, panel = content.get(f"curve {which}"), content.get(f"panel {which}")
     if context.analysis.settings.protocol != "honest":
         section_answer("No panel is recommended under the paper's protocol.")

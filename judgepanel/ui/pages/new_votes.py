@@ -85,13 +85,11 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
             st.code(sentences.score_command(upload.name), language=None, wrap_lines=True)
         return
     expected = result.reading(spec.prefer, spec.price).right
-    _show_scored(scored, expected, len(panel.model.judges), loaded.warnings)
+    _results(scored, expected, len(panel.model.judges), loaded.warnings)
     _refit(context, upload, loaded.votes)
 
 
-def _show_scored(
-    scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str, ...]
-) -> None:
+def _results(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str, ...]) -> None:
     """Draw the answer, what limits it, the judges then and now, and the scores."""
     tone = "keep" if new_votes.still_right(scored, expected) else "open"
     answer(new_votes.new_votes_sentence(scored, expected, n_judges), tone)

@@ -347,9 +347,8 @@ def exports(
 
 def safety(context: PageContext, recommendation: Recommendation) -> Scope | None:
     """Say what the scope checks of this panel say, and return them, if they have been computed."""
-    specs = PRESENTATIONS[SCOPE.name].specs(
-        context.votes, context.analysis.settings, recommendation
-    )
+    settings = context.analysis.settings
+    specs = PRESENTATIONS[SCOPE.name].specs(context.votes, settings, recommendation)
     spec = cast(ScopeSpec, specs[0])
     result: Scope | None = work.stored_result(SCOPE, context, spec)
     filtered = work.stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
