@@ -515,9 +515,8 @@ def _read(text: str | bytes) -> PanelFile:
     _check_counts(content)
     version = content.get("version")
     if version != VERSION or isinstance(version, bool):
-        older = isinstance(version, int) and 0 < version < VERSION
         why, remedy = "panel file of an unknown version", None
-        if older:
+        if isinstance(version, int) and 0 < version < VERSION:
             why, remedy = "panel file from before the first release", "export the panel again"
         raise InputError(why, value=version, allowed=f"version {VERSION}", remedy=remedy)
     _validate(content)

@@ -148,7 +148,6 @@ def readings_of(
         arm = n + prefers.index(own)
         against = behind(arm if choice.taken is None else choice.taken)
         shares = np.bincount(taken[:, place], minlength=n + len(prefers)) / len(taken)
-        rows = [*range(n), arm]
         panel = final.panel(choice)
         readings.append(
             Reading(
@@ -165,7 +164,7 @@ def readings_of(
                 ),
                 weights=np.append(choice.weights, 1.0),
                 chosen_shares=shares[[*range(n), n + place]],
-                behind=against[rows],
+                behind=against[[*range(n), arm]],
                 **achieved(n + place),
                 chosen_on=float(totals.chosen_on[:, 0, n + place].mean()),
                 position=positions[place] if positions else None,
@@ -683,9 +682,8 @@ def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
     sizes = np.array([final.size(final.choices.all[place][2]) for place in (best, lean)])
     if (sizes[1] > (1.0 - SAVES) * sizes[0]).all():
         return True
-    rare = common.errs_rarely(contest.prepared)
     cards = [slice(n + place, n + place + 1) for place in (best, lean)]
-    extra = _one_more_error(totals, estimated, cards) * rare
+    extra = _one_more_error(totals, estimated, cards) * common.errs_rarely(contest.prepared)
     loss = _against(totals, estimated, n + best, extra, cards[1:])[0][0]
     most = PRICE * float(totals.item_means()[0][0, 0, n + best].mean())
     error = 0.0 if loss.monte_carlo is None else REACH * float(loss.monte_carlo)

@@ -132,10 +132,9 @@ def seen_items(
     by_votes = _compared(rows["votes"], votes, judges, salt, by_id).by_votes()
     if rows["votes_of_all"] is not None and set(known) <= there:
         by_votes |= _compared(rows["votes_of_all"], votes, known, salt, by_id).by_votes()
-    half = 0.5 * float(compared.once.sum())
     wholly = bool(
         (by_id.any() and by_id[compared.voted].all())
-        or (by_votes.any() and (by_id | by_votes).sum() > half)
+        or (by_votes.any() and (by_id | by_votes).sum() > 0.5 * float(compared.once.sum()))
     )
     return Seen(by_id, by_votes, wholly=wholly, checked=True)
 

@@ -159,7 +159,6 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
             help=f"All judges together cost {most:.4g} per item.",
         )
         budget = float(asked) if asked and asked > 0.0 else None
-
     return RecommendSpec(
         settings=context.analysis.settings,
         candidates=listed if listed in LISTS else "default",

@@ -203,9 +203,8 @@ def _spec(
             placeholder="choose one or more",
             help="Judges outside this analysis are added, those inside are left out.",
         )
-        own = set(spec.settings.judges or all_names)
         group = tuple(picked)
-        if not group or own <= set(group):
+        if not group or set(spec.settings.judges or all_names) <= set(group):
             st.caption("Choose at least one judge, and leave at least one.")
             return None
     return group_spec(spec, by, group)

@@ -227,10 +227,9 @@ def _role_of(
             st.toast(error.problem)
 
     st.session_state[key] = column.role
-    kind = column.role.replace(" ", "-")
     whole = in_html(plain(column.name, 200), 300)
     st.html(
-        f'<p class="jp-cells jp-as jp-as-{kind}" title="{whole}">'
+        f'<p class="jp-cells jp-as jp-as-{column.role.replace(" ", "-")}" title="{whole}">'
         f"<b>{in_html(column.name, 40)}</b></p>"
     )
     st.selectbox(
@@ -380,12 +379,11 @@ def _thresholds(graded: tuple[grades.GradedJudge, ...], chosen: FileChoices) -> 
 
     The table has a threshold to type, the one without it, and the range of the judge's grades.
     """
-    is_open = any(judge.scale is None for judge in graded)
     of_all: float | None = st.number_input(
         "Threshold of all grades",
         value=None,
         key="threshold",
-        placeholder="needed" if is_open else "guessed",
+        placeholder="needed" if any(judge.scale is None for judge in graded) else "guessed",
         help="Where grades are cut into votes; higher grades are for label 1.",
     )
     _proposal("judge", _pooled(graded), of_all, partial(setitem, st.session_state, "threshold"))
