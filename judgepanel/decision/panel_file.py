@@ -266,16 +266,15 @@ def blocks_content(
 ) -> dict[str, Any]:
     """Return what a panel file says about the items of the fit and about absent judges."""
     model = result.model
-    parts = training_items.slices(
-        contract.grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
-    )
+    grouped = contract.grouped_votes(votes, spec.settings)
+    held_out = training_items.slices(grouped, spec.conformal, spec.settings.seed).held_out
     fitted = fitted_items(votes, spec)
     known = dict.fromkeys((*model.judges, *result.left_out, *result.set_aside))
     salt = votes.sha256
     conformal = None
-    if parts.held_out is not None:
-        rows = training_items.rows_content(parts.held_out, model.judges, list(known), salt)
-        conformal = training_items.conformal_content(model, parts.held_out, spec.conformal, rows)
+    if held_out is not None:
+        rows = training_items.rows_content(held_out, model.judges, list(known), salt)
+        conformal = training_items.conformal_content(model, held_out, spec.conformal, rows)
     return {
         "conformal": conformal,
         "training": training_items.rows_content(fitted, model.judges, list(known), salt),
@@ -286,9 +285,8 @@ def blocks_content(
 
 def fitted_items(votes: VoteMatrix, spec: RecommendSpec) -> VoteMatrix:
     """Return the labelled items to which a panel is fitted."""
-    fitted = training_items.fitting_votes(
-        contract.grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
-    )
+    grouped = contract.grouped_votes(votes, spec.settings)
+    fitted = training_items.slices(grouped, spec.conformal, spec.settings.seed).fitted
     return fitted.with_items(fitted.labelled)
 
 
@@ -517,9 +515,8 @@ def _read(text: str | bytes) -> PanelFile:
     _check_counts(content)
     version = content.get("version")
     if version != VERSION or isinstance(version, bool):
-        older = isinstance(version, int) and 0 < version < VERSION
         why, remedy = "panel file of an unknown version", None
-        if older:
+        if isinstance(version, int) and 0 < version < VERSION:
             why, remedy = "panel file from before the first release", "export the panel again"
         raise InputError(why, value=version, allowed=f"version {VERSION}", remedy=remedy)
     _validate(content)
@@ -553,9 +550,14 @@ def _validate(content: dict[str, Any]) -> None:
     members = content.get("members")
     for member in members if isinstance(members, list) else []:
         for part in _PARTS if isinstance(member, dict) else ():
-            _check_kind(member, part)
-    errors = sorted(_Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
-    if errors:
+            # A union in the schema could only report an unknown kind as invalid.
+            block, kinds = member.get(part), _kinds(part)
+            if isinstance(block, dict) and block.get("kind") not in kinds:
+                kind, allowed = block.get("kind"), ", ".join(kinds)
+                raise InputError(
+                    f"unknown kind of {part}", column="kind", value=kind, allowed=allowed
+                )
+    if errors := sorted(_Validator(schema()).iter_errors(content), key=lambda e: e.json_path):
         worst = errors[0]
         if worst.validator == "oneOf" and isinstance(worst.instance, dict):
             # The error inside the union branch that the kind selects.
@@ -575,17 +577,7 @@ def _validate(content: dict[str, Any]) -> None:
 
 
 def _kinds(part: str) -> list[str]:
-    branches = schema()["$defs"][part]["oneOf"]
-    return [branch["properties"]["kind"]["const"] for branch in branches]
-
-
-def _check_kind(member: dict[str, Any], part: str) -> None:
-    """Name an unknown kind, which a union in the schema can only report as invalid."""
-    kinds = _kinds(part)
-    block = member.get(part)
-    if isinstance(block, dict) and block.get("kind") not in kinds:
-        kind, allowed = block.get("kind"), ", ".join(kinds)
-        raise InputError(f"unknown kind of {part}", column="kind", value=kind, allowed=allowed)
+    return [branch["properties"]["kind"]["const"] for branch in schema()["$defs"][part]["oneOf"]]
 
 
 def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:

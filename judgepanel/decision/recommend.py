@@ -148,7 +148,6 @@ def readings_of(
         arm = n + prefers.index(own)
         against = behind(arm if choice.taken is None else choice.taken)
         shares = np.bincount(taken[:, place], minlength=n + len(prefers)) / len(taken)
-        rows = [*range(n), arm]
         panel = final.panel(choice)
         readings.append(
             Reading(
@@ -165,7 +164,7 @@ def readings_of(
                 ),
                 weights=np.append(choice.weights, 1.0),
                 chosen_shares=shares[[*range(n), n + place]],
-                behind=against[rows],
+                behind=against[[*range(n), arm]],
                 **achieved(n + place),
                 chosen_on=float(totals.chosen_on[:, 0, n + place].mean()),
                 position=positions[place] if positions else None,
@@ -274,26 +273,24 @@ def as_asked(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> 
         exceeds the budget.
     """
     read = preferring(votes, spec, result, spec.prefer)
-    return taking(votes, spec, read, spec.candidate) if spec.candidate else read
+    return taking(votes, spec, read) if spec.candidate else read
 
 
-def taking(
-    votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, name: str
-) -> Recommendation:
-    """Return the recommendation with the named candidate instead of the recommended one.
+def taking(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
+    """Return the recommendation with the candidate of the spec instead of the recommended one.
 
     Raises
     ------
     InputError
         A candidate that does not exist, or that exceeds the budget.
     """
-    contest = contest_of(votes, replace(spec, candidate=name))
-    place = next(i for i, row in enumerate(result.candidates) if row.name == name)
+    contest = contest_of(votes, spec)
+    place = next(i for i, row in enumerate(result.candidates) if row.name == spec.candidate)
     row = result.candidates[place]
     if not row.allowed:
         raise InputError(
             "the candidate exceeds the budget",
-            value=name,
+            value=spec.candidate,
             allowed=f"candidates that cost at most {spec.budget:g}",
             remedy="raise the budget or take another candidate",
         )
@@ -444,10 +441,8 @@ def _members(
     """Return candidates that differ by their calibrator alone, fitted on all labelled rows."""
     contest = contest_of(votes, spec)
     candidates = [contest.choices.all()[position] for position in positions]
-    prepared = contest.prepared
-    return tuple(
-        recommended.final_members(prepared.ballots, prepared.judges, candidates, contest.terms)
-    )
+    ballots, judges = contest.prepared.ballots, contest.prepared.judges
+    return tuple(recommended.final_members(ballots, judges, candidates, contest.terms))
 
 
 def fitted_panel(
@@ -621,11 +616,9 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     """Return the final choice, cached by votes and spec so that partial results share it."""
     contest = contest_of(votes, spec)
     ballots = contest.prepared.ballots
-    all_rows = np.arange(ballots.n_items)
-    standing = recommended.stand(
-        ballots, all_rows, contest.choices, contest.terms, recommended.FINAL
-    )
-    choices = _choose(standing, all_rows, contest, spec, recommended.FINAL)
+    all_rows, key = np.arange(ballots.n_items), recommended.FINAL
+    standing = recommended.stand(ballots, all_rows, contest.choices, contest.terms, key)
+    choices = _choose(standing, all_rows, contest, spec, key)
     losses = standing.losses
     averages = {
         prefer: float(recommended.average_losses(losses, choice.weights).mean())
@@ -671,7 +664,7 @@ def _merged(votes: VoteMatrix, spec: RecommendSpec, scores: Scores) -> Recommend
         warnings=(*_warnings(contest, totals), *held_out, *stand_ins(model)),
     )
     if spec.candidate:
-        result = taking(votes, spec, result, spec.candidate)
+        result = taking(votes, spec, result)
     return with_absence(votes, spec, result)
 
 
@@ -689,9 +682,8 @@ def is_settled(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> bool:
     sizes = np.array([final.size(final.choices.all[place][2]) for place in (best, lean)])
     if (sizes[1] > (1.0 - SAVES) * sizes[0]).all():
         return True
-    rare = common.errs_rarely(contest.prepared)
     cards = [slice(n + place, n + place + 1) for place in (best, lean)]
-    extra = _one_more_error(totals, estimated, cards) * rare
+    extra = _one_more_error(totals, estimated, cards) * common.errs_rarely(contest.prepared)
     loss = _against(totals, estimated, n + best, extra, cards[1:])[0][0]
     most = PRICE * float(totals.item_means()[0][0, 0, n + best].mean())
     error = 0.0 if loss.monte_carlo is None else REACH * float(loss.monte_carlo)

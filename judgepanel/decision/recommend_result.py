@@ -45,7 +45,7 @@ import pandas as pd
 from judgepanel.arrays import Bools, Floats, Ints
 from judgepanel.decision.absence import MOST_GROUPS, Absence
 from judgepanel.decision.lean import PRICE, PRICES, CardName, lean_choice, sizes_of
-from judgepanel.decision.training_items import fitting_votes
+from judgepanel.decision.training_items import slices
 from judgepanel.kernels import aggregation, calibration, graded, maps
 from judgepanel.models.panel import Mixture
 from judgepanel.scoring.inference import Verdict, sampling_variance
@@ -532,8 +532,7 @@ class Recommendation(Declared):
         """Return the decision as JSON values."""
 
         def described(row: CandidateFigures) -> dict[str, Any]:
-            names = ("panel", "k", "aggregator", "calibrator")
-            return {name: getattr(row, name) for name in names}
+            return {name: getattr(row, name) for name in ("panel", "k", "aggregator", "calibrator")}
 
         decided = {
             **described(self.chosen),
@@ -698,7 +697,8 @@ def shared_run(spec: RecommendSpec) -> RecommendSpec:
 
 @matrix.cached(4)
 def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
-    fitting = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    grouped, seed = grouped_votes(votes, spec.settings), spec.settings.seed
+    fitting = slices(grouped, spec.conformal, seed).fitted
     prepared = prepare(fitting, spec.settings)
     ballots, known = prepared.ballots, known_judges(fitting, prepared)
     costs = None if known.costs is None else np.array(known.costs)
@@ -711,7 +711,7 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
                 value=spec.budget,
                 allowed=f"{costs.min():g} or more, what the cheapest judge costs",
             )
-    rules = Rules(seed=spec.settings.seed, budget=spec.budget, tables=False)
+    rules = Rules(seed=seed, budget=spec.budget, tables=False)
     choices = candidates_of(
         spec.candidates,
         ballots.n_judges,
@@ -727,8 +727,7 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
             allowed="a judge table with a family for some judges, and not the same one for all",
             remedy="give a judge table with a column `family` or take another preference",
         )
-    terms = ChoiceSettings(spec.folds, spec.settings.seed, known, rules)
-    return Contest(prepared, choices, terms, costs, absent)
+    return Contest(prepared, choices, ChoiceSettings(spec.folds, seed, known, rules), costs, absent)
 
 
 def families_absent(families: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
@@ -809,8 +808,7 @@ def within(loss: Interval, most: float, caution: float) -> bool:
 
 def saved(best: Card, lean: Card) -> float:
     """Return the share of the judges, or of the cost where that is more, that Lean saves."""
-    judges = 1.0 - len(lean.reading.judges) / len(best.reading.judges)
-    return max(judges, saved_cost(best, lean))
+    return max(1.0 - len(lean.reading.judges) / len(best.reading.judges), saved_cost(best, lean))
 
 
 def saved_cost(best: Card, lean: Card) -> float:

@@ -460,8 +460,7 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         labelled=labelled,
         warnings=(),
     )
-    warnings = _warnings(panel, votes, scored, held_out, same=same)
-    return replace(scored, warnings=tuple(warnings))
+    return replace(scored, warnings=tuple(_warnings(panel, votes, scored, held_out, same=same)))
 
 
 def _seen(content: dict[str, Any], votes: VoteMatrix, rows: dict[str, Any] | None) -> Seen:
@@ -478,8 +477,7 @@ def _warnings(
 ) -> Iterator[str]:
     """Yield what limits these scores, in sentences; ``same`` votes are those of the fit."""
     content, model = panel.content, panel.model
-    absent = _absent_judges(panel, votes)
-    if absent:
+    if absent := _absent_judges(panel, votes):
         yield absence_sentence(content, absent, votes.n_items)
         if content["conformal"] is not None:
             yield (
@@ -494,8 +492,7 @@ def _warnings(
             "them."
         )
     known = set(_known_judges(content))
-    unknown = [name for name in votes.judges if name not in known]
-    if unknown:
+    if unknown := [name for name in votes.judges if name not in known]:
         yield (
             f"{len(unknown)} of the columns are judges the panel does not know; not used: "
             f"{listed(unknown)}."
@@ -527,10 +524,7 @@ def _absent_judges(panel: PanelFile, votes: VoteMatrix) -> list[str]:
     silent = (votes.votes == MISSING).all(axis=0)
     absent = []
     for position, name in enumerate(judges):
-        if name not in place:
+        never = 1.0 - profile["voted"][position] / profile["n_items"]
+        if name not in place or (silent[place[name]] and never**votes.n_items < _BY_CHANCE):
             absent.append(name)
-        elif silent[place[name]]:
-            never = 1.0 - profile["voted"][position] / profile["n_items"]
-            if never**votes.n_items < _BY_CHANCE:
-                absent.append(name)
     return absent

@@ -74,8 +74,7 @@ def failures_of(prepared: Prepared, aggregator: aggregation.Aggregator) -> dict[
     failed = {
         name: drop_reason(legibility, j) for j, name in enumerate(prepared.judges) if dropped[j]
     }
-    aside = {name: f"{why}, so it is set aside" for name, why in prepared.oriented.aside}
-    return failed | aside
+    return failed | {name: f"{why}, so it is set aside" for name, why in prepared.oriented.aside}
 
 
 def _status(judge: JudgeValue, result: Value, failure: str | None) -> JudgeStatus:

@@ -132,10 +132,9 @@ def seen_items(
     by_votes = _compared(rows["votes"], votes, judges, salt, by_id).by_votes()
     if rows["votes_of_all"] is not None and set(known) <= there:
         by_votes |= _compared(rows["votes_of_all"], votes, known, salt, by_id).by_votes()
-    half = 0.5 * float(compared.once.sum())
     wholly = bool(
         (by_id.any() and by_id[compared.voted].all())
-        or (by_votes.any() and (by_id | by_votes).sum() > half)
+        or (by_votes.any() and (by_id | by_votes).sum() > 0.5 * float(compared.once.sum()))
     )
     return Seen(by_id, by_votes, wholly=wholly, checked=True)
 
@@ -281,11 +280,6 @@ def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:
     return Slices(votes.with_items(~away), votes.with_items(held))
 
 
-def fitting_votes(votes: VoteMatrix, share: float, seed: int) -> VoteMatrix:
-    """Return the votes that a recommendation may use; see :func:`slices`."""
-    return slices(votes, share, seed).fitted
-
-
 def held_out_warnings(votes: VoteMatrix, share: float, seed: int) -> list[str]:
     """Return sentences about levels for which the slice has too few labels, or groups of them."""
     held = slices(votes, share, seed).held_out
@@ -418,9 +412,8 @@ class Drift:
     @property
     def significant(self) -> tuple[Change, ...]:
         """Comparisons that chance does not explain, the most significant first."""
-        return tuple(
-            sorted((c for c in self.changes if c.p_holm < DRIFT_ALPHA), key=lambda change: change.p)
-        )
+        changes = [change for change in self.changes if change.p_holm < DRIFT_ALPHA]
+        return tuple(sorted(changes, key=lambda change: change.p))
 
     def frame(self) -> pd.DataFrame:
         """One row per comparison."""
@@ -484,8 +477,7 @@ def drift_of(
     ``grades``: how the panel reads those of each judge.
     With fewer than ``FEWEST_GROUPS`` groups on either side nothing is compared.
     """
-    few_groups = _few_groups_sentence(profile, votes)
-    if few_groups:
+    if few_groups := _few_groups_sentence(profile, votes):
         return Drift((), 0.0, 0.0, few_groups)
     place = {name: j for j, name in enumerate(judges) if name in set(votes.judges)}
     columns = list(place.values())

@@ -52,8 +52,7 @@ def check_address() -> None:
     DatabaseProblem
         It is not the address of a database, or the package for that database is not installed.
     """
-    given = os.environ.get(VARIABLE, "").strip()
-    if given:
+    if given := os.environ.get(VARIABLE, "").strip():
         from judgepanel.service.database import connect  # noqa: PLC0415
 
         connect(given, make=False).dispose()

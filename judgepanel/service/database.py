@@ -596,15 +596,13 @@ def check_schema(connection: sa.Connection) -> None:
     if not is_current(connection):
         raise DatabaseProblem(OLDER)
     given, expected = _schema(connection), _made()
-    foreign = sorted(given.keys() - expected.keys())
-    if foreign:
+    if foreign := sorted(given.keys() - expected.keys()):
         kind, name = foreign[0]
         raise DatabaseProblem(
             f"The database has the {kind} {quote_value(name)}, which judgepanel did not make: drop "
             f"the {kind} in a copy of this file, or bring back a backup from before it was added."
         )
-    changed = [key for key, sql in expected.items() if given.get(key) != sql]
-    if changed:
+    if changed := [key for key, sql in expected.items() if given.get(key) != sql]:
         kind, name = min(changed, key=lambda key: (key[0] != "table", key))
         raise DatabaseProblem(
             f"The {kind} '{name}' of the database is missing or not as judgepanel made it: bring "

@@ -154,8 +154,7 @@ class Places:
     def _is_next(self, ticket: Ticket) -> bool:
         going = list(self._going)
         for waiting in self._waiting:
-            free = len(going) < self._most
-            if free and waiting.owner not in {other.owner for other in going}:
+            if len(going) < self._most and waiting.owner not in {other.owner for other in going}:
                 going.append(waiting)
         return ticket in going
 

@@ -102,10 +102,10 @@ class Ledger:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._server = secrets.token_urlsafe(16)
+        self.server = secrets.token_urlsafe(16)  # Its name in its leases.
         self._ended = threading.Event()
         # A process that ends normally releases its work; if it is killed, its leases expire.
-        self._release = weakref.finalize(self, _release, engine, self._server)
+        self._release = weakref.finalize(self, _release, engine, self.server)
         self._renewing: threading.Thread | None = None
         self._lock = threading.Lock()
 
@@ -115,10 +115,10 @@ class Ledger:
         Chunks that are already finished are kept.
         """
         now = DatabaseNow()
-        lease = {"lease_owner": self._server, "lease_end": now + LEASE_SECONDS, "cancel": False}
+        lease = {"lease_owner": self.server, "lease_end": now + LEASE_SECONDS, "cancel": False}
         work = {"draw": draw, "state": "running", "total": total, "message": "", "changed": now}
         values = {**key.columns(), **lease, **work, "done": 0, "elapsed": 0.0}
-        free = not_(and_(is_live(), JOBS.c.lease_owner != self._server))
+        free = not_(and_(is_live(), JOBS.c.lease_owner != self.server))
         claimed = upsert(connection, JOBS, values, [*lease, *work], free)
         with self._lock:
             if claimed and self._renewing is None:  # From now on leases are renewed.
@@ -126,11 +126,6 @@ class Ledger:
                 self._renewing = threading.Thread(target=self._renew, name=name, daemon=True)
                 self._renewing.start()
         return claimed
-
-    @property
-    def server(self) -> str:
-        """Name of this server in its leases."""
-        return self._server
 
     def withdraw(self, key: Key) -> None:
         """Remove work that was claimed but is not needed."""
@@ -244,7 +239,7 @@ class Ledger:
             renewing.join()
 
     def _mine(self, key: Key) -> ColumnElement[bool]:
-        return and_(key.of(JOBS), _running_on(self._server))
+        return and_(key.of(JOBS), _running_on(self.server))
 
     def _renew(self) -> None:
         while not self._ended.wait(LEASE_SECONDS / 3):
@@ -252,7 +247,7 @@ class Ledger:
 
     def renew(self) -> None:
         """Renew the leases of all running work of this server."""
-        held = update(JOBS).where(_running_on(self._server))
+        held = update(JOBS).where(_running_on(self.server))
         try:
             with transaction(self._engine) as connection:
                 connection.execute(held.values(lease_end=DatabaseNow() + LEASE_SECONDS))
@@ -283,11 +278,6 @@ class Interest:
     holder: str
     is_old: bool
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether the work has ended for this party, whoever continues it."""
-        return self.state in ("cancelled", "failed")
-
 
 def party_of(who: str) -> str:
     """Return a party's pseudonymous name in the database."""
@@ -308,8 +298,7 @@ class Interests:
         connection.execute(others.where(INTERESTS.c.state == "leaving").values(**cancellation))
         mine = {"party": party, "state": "active", "done": 0, "elapsed": 0.0, "message": ""}
         values = {**key.columns(), **mine, "seen": DatabaseNow()}
-        changed = ("state", "done", "elapsed", "message", "seen")
-        upsert(connection, INTERESTS, values, changed)
+        upsert(connection, INTERESTS, values, ("state", "done", "elapsed", "message", "seen"))
         connection.execute(update(JOBS).where(key.of(JOBS)).values(cancel=False))
 
     def find(self, key: Key, party: str) -> Interest | None:
@@ -339,13 +328,12 @@ class Interests:
         """Withdraw a party's interest; return whether it was the last, so that work should stop."""
         with transaction(self._engine) as connection:
             row = _locked(connection, key)
-            wanted = select(INTERESTS.c.party).where(_of(key, party), INTERESTS.c.state == "active")
+            active = INTERESTS.c.state == "active"
+            wanted = select(INTERESTS.c.party).where(_of(key, party), active)
             if row is None or connection.execute(wanted).first() is None:
                 return False
             old = INTERESTS.c.seen < DatabaseNow() - INTEREST_SECONDS
-            rest = and_(
-                key.of(INTERESTS), INTERESTS.c.party != party, INTERESTS.c.state == "active"
-            )
+            rest = and_(key.of(INTERESTS), INTERESTS.c.party != party, active)
             connection.execute(delete(INTERESTS).where(rest, old))
             others = connection.execute(select(INTERESTS.c.party).where(rest)).first() is not None
             left: dict[str, Any] = {"state": "cancelled", "done": row.done, "elapsed": row.elapsed}

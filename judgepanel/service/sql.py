@@ -282,9 +282,7 @@ class SqlWorkspace:
         with transaction(self._engine, write=False) as connection:
             return self._opened(connection, analysis_id)
 
-    def _opened(
-        self, connection: sa.Connection, analysis_id: str, *, lock: bool = False
-    ) -> Analysis:
+    def _opened(self, connection: sa.Connection, analysis_id: str, lock: bool = False) -> Analysis:
         """Return an analysis of this owner, or raise NotFound; ``lock`` locks its row."""
         mine = sa.and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == self._mine)
         wanted = sa.select(ANALYSES.c.id, ANALYSES.c.content).where(mine)
@@ -328,10 +326,9 @@ class SqlWorkspace:
             earlier = sa.select(sa.func.max(DECISIONS.c.made))
             earlier = earlier.where(DECISIONS.c.analysis_id == analysis_id)
             latest = connection.execute(earlier).scalar_one() or 0.0
-            now = connection.execute(sa.select(DatabaseNow())).scalar_one()
             # Clocks have a resolution of milliseconds and may be set back, but time determines the
             # order.
-            moment = max(now, latest + 1e-6)
+            moment = max(connection.execute(sa.select(DatabaseNow())).scalar_one(), latest + 1e-6)
             row = {"id": new_id(), "analysis_id": analysis_id, "made": moment}
             row |= {"what": what, "by": by, "why": why}
             connection.execute(sa.insert(DECISIONS).values(**row))
@@ -584,7 +581,7 @@ class SqlWorkspace:
         mine = self._interests.find(key, party_of(who))
         if mine is None:
             return self._finished(study, key, spec, who)
-        if mine.has_ended:
+        if mine.state in ("cancelled", "failed"):
             return self._ended(study, key, spec, mine)
         job = self._jobs.state(str(key), who)
         if job is not None and job.status == "running":
@@ -594,10 +591,8 @@ class SqlWorkspace:
         if job is not None and job.status == "failed" and mine.holder == self._ledger.server:
             return job  # The database could not be updated.
         # Another server works on it, unless it has died.
-        is_live = mine.work == "running" and mine.live
-        return (
-            _as_job("running", mine, self._so_far(study, key, spec, mine.done)) if is_live else None
-        )
+        live = mine.work == "running" and mine.live
+        return _as_job("running", mine, self._so_far(study, key, spec, mine.done)) if live else None
 
     def _finished(self, study: AnyStudy, key: Key, spec: Spec, who: str) -> Job | None:
         """Return the state of work that this user's interest ended with, once its result is stored.

@@ -216,8 +216,7 @@ def estimated_bits(secret: str) -> float:
 
 def _bits(values: Sequence[int]) -> float:
     """Shannon entropy of the values' frequencies times the number of values, in bits."""
-    total = len(values)
-    return -sum(n * math.log2(n / total) for n in Counter(values).values())
+    return -sum(n * math.log2(n / len(values)) for n in Counter(values).values())
 
 
 def _new_share(text: str) -> float:

@@ -113,8 +113,7 @@ def frame(title: str, question: str) -> PageContext | None:
         opened = current()
     except (NotFound, SignInFirst, ServerProblem) as error:
         _nothing(title, error)
-    analysis = None if opened is None else opened[0]
-    _menu(analysis)
+    _menu(None if opened is None else opened[0])
     if opened is not None:
         _strip(*opened)
     st.title(title)

@@ -221,12 +221,9 @@ class Guard:
         return bool(given) or not elsewhere or (follows_a_link and _LOGOUT not in path)
 
     def _is_our_origin(self, origin: str, host: str) -> bool:
-        if origin in self._friends:
-            return True
         known = self._origins.get(host)
-        if known is not None:
-            return origin == known
-        return origin in (f"http://{host}", f"https://{host}")
+        ours = (f"http://{host}", f"https://{host}") if known is None else (known,)
+        return origin in self._friends or origin in ours
 
 
 def host_name(host: str) -> str | None:

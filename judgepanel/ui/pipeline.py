@@ -175,13 +175,11 @@ def pipeline_note(
     the recommendation ``afterwards``, below its own answer. The number of splits, and the button
     where the page shows the recommended average, stand in ``fold``.
     """
-    here = pipeline_name(aggregator, calibrator)
-    words, more = f"This page shows {here}.", list[str]()
+    words, more = f"This page shows {pipeline_name(aggregator, calibrator)}.", list[str]()
     if result is not None:
         same = aggregator == AVERAGE or recommend.is_recommended(result, aggregator, calibrator)
-        words = recommend.pipeline_sentence(
-            result, aggregator, calibrator, advice=not (same or afterwards)
-        )
+        advice = not (same or afterwards)
+        words = recommend.pipeline_sentence(result, aggregator, calibrator, advice=advice)
         if same and not afterwards:
             more.append(recommend.decision_sentence(result))
     if splits is not None and splits < context.analysis.settings.most_splits:
@@ -200,9 +198,7 @@ def pipeline_note(
     # One click away is the recommended pipeline, or the paper's default where that is shown.
     default, recommended = Pipeline(), pipeline_of(result)
     other: tuple[str, str] = (recommended.aggregator, recommended.calibrator)
-    if aggregator == AVERAGE or (
-        afterwards and recommend.is_recommended(result, aggregator, calibrator)
-    ):
+    if aggregator == AVERAGE or (afterwards and same):
         other = (default.aggregator, default.calibrator)
     elif not afterwards:
         other = (AVERAGE, "none")

@@ -179,8 +179,11 @@ def table(block: blocks.Table, *, key: str) -> None:
     widths = {}
     for name, column in block.columns.items():
         about = block.help.get(name)
+        # The browser would write None for blanks; long tables accept that to stay fast.
         styles = column.numbers is not None and (
-            column.form not in _BROWSER or bool(column.words) or _has_blanks(column.numbers)
+            column.form not in _BROWSER
+            or bool(column.words)
+            or (len(column.numbers) <= _MOST_STYLED and bool(np.isnan(column.numbers).any()))
         )
         texts = column.texts(None if styles or column.numbers is None else _MEASURED)
         # The browser measures only the first rows and would cut off longer numbers below.
@@ -194,8 +197,7 @@ def table(block: blocks.Table, *, key: str) -> None:
             texts_only.append(name)
             widths[name] = min(widths[name], _WIDEST_TEXT)
         elif styles:
-            values = list(map(_Shown, column.numbers.tolist(), texts))
-            frame[name] = pd.Series(values, dtype=object)
+            frame[name] = pd.Series(list(map(_Shown, column.numbers.tolist(), texts)), dtype=object)
             config[name] = st.column_config.NumberColumn(width=widths[name], help=about)
             styled.append(name)
         else:
@@ -252,11 +254,6 @@ def _character_width(character: str) -> float:
     if not character.isalpha() or character in _NARROW:
         return 5.5
     return 10.0 if character.isupper() else 8.5
-
-
-def _has_blanks(numbers: NDArray[np.float64]) -> bool:
-    """Whether the browser would write None for blanks; long tables accept that to stay fast."""
-    return len(numbers) <= _MOST_STYLED and bool(np.isnan(numbers).any())
 
 
 def _browsed(numbers: NDArray[np.float64], form: Form) -> Any:

@@ -30,7 +30,7 @@ from judgepanel.present.registry import PRESENTATIONS, STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.render.text import markdown_text
 from judgepanel.service.sql import SqlWorkspace, id_of_token
-from judgepanel.service.workspace import Analysis, Share
+from judgepanel.service.workspace import Analysis
 from judgepanel.studies.contract import Spec
 from judgepanel.ui import pipeline, server, session
 from judgepanel.ui.access import is_team, user
@@ -85,7 +85,15 @@ _FILES: tuple[tuple[str, str, Callable[[blocks.Document], str], str], ...] = (
 def report(analysis: Analysis) -> None:
     """Draw the popover; readers cannot record decisions."""
     space = session.workspace()
-    _downloads(space, analysis)
+
+    def made(form: Callable[[blocks.Document], str]) -> str:
+        return form(analysis_report.analysis_document(collected(space, analysis)))
+
+    st.write("What has been computed so far, with figures, tables and commands:")
+    for column, (kind, end, form, what) in zip(st.columns(2), _FILES, strict=True):
+        label, file = f"Download report as {kind}", csv_name(analysis.name, f"report.{end}")
+        options: dict[str, Any] = {"key": f"report-{end}", "width": "stretch", "help": what}
+        download_button(column, label, partial(made, form), file, **options)
     # Streamlit forgets the value of a widget when the page changes, so it is stored beside it.
     st.session_state[_IMAGE] = st.segmented_control(
         "Figures are saved as",
@@ -117,26 +125,12 @@ def image_format() -> str:
 
 def missing_words(what: str, by: str, why: str) -> str:
     """What is missing from a decision or too long, in one sentence; empty if nothing is."""
-    parts = {"What was decided": what, "Who decided": by, "Why": why}
-    for part, text in parts.items():
+    for part, text in {"What was decided": what, "Who decided": by, "Why": why}.items():
         if not text.strip():
             return f"{part} is missing: a decision needs all three."
         if len(text) > LONGEST:
             return f"{part} has {len(text):,} characters; {LONGEST:,} is the most."
     return ""
-
-
-def _downloads(space: SqlWorkspace, analysis: Analysis) -> None:
-    """Offer two files, made when they are asked for."""
-
-    def made(form: Callable[[blocks.Document], str]) -> str:
-        return form(analysis_report.analysis_document(collected(space, analysis)))
-
-    st.write("What has been computed so far, with figures, tables and commands:")
-    for place, (kind, end, form, what) in zip(st.columns(2), _FILES, strict=True):
-        label, file = f"Download report as {kind}", csv_name(analysis.name, f"report.{end}")
-        options: dict[str, Any] = {"key": f"report-{end}", "width": "stretch", "help": what}
-        download_button(place, label, partial(made, form), file, **options)
 
 
 def _form(space: SqlWorkspace, analysis: Analysis) -> None:
@@ -152,8 +146,7 @@ def _form(space: SqlWorkspace, analysis: Analysis) -> None:
         st.text(f"Decisions are recorded as made by {here.name[:80]}.")
     if not asked:
         return
-    problem = missing_words(what, by, why)
-    if problem:
+    if problem := missing_words(what, by, why):
         st.error(problem)
         return
     space.decide(analysis.id, what.strip(), by.strip(), why.strip())
@@ -251,14 +244,10 @@ def share(analysis: Analysis) -> None:
         st.write("Copy it now: it is not stored and cannot be shown again.")
         st.code(address, language=None, wrap_lines=True)
     for link in live:
-        _live(analysis, link)
-
-
-def _live(analysis: Analysis, link: Share) -> None:
-    text, end = st.columns([3, 2], vertical_alignment="center")
-    until = "does not expire" if link.expires is None else f"until {minute(link.expires)} UTC"
-    whom = "; only for those who sign in" if link.signed_in_only else ""
-    text.caption(f"Created {minute(link.created)} UTC, {until}{whom}")
-    if end.button("Revoke", key=f"revoke-{link.id}", width="stretch"):
-        session.workspace().revoke(analysis.id, link.id)
-        st.rerun()
+        text, end = st.columns([3, 2], vertical_alignment="center")
+        until = "does not expire" if link.expires is None else f"until {minute(link.expires)} UTC"
+        whom = "; only for those who sign in" if link.signed_in_only else ""
+        text.caption(f"Created {minute(link.created)} UTC, {until}{whom}")
+        if end.button("Revoke", key=f"revoke-{link.id}", width="stretch"):
+            session.workspace().revoke(analysis.id, link.id)
+            st.rerun()

@@ -58,22 +58,16 @@ def open_workspace(url: str, home: str) -> SqlWorkspace:
     with _LOCK:
         if (url, home) not in _SPACES:
             from judgepanel.service.sql import SqlWorkspace  # noqa: PLC0415
-            from judgepanel.studies.runner import DASK  # noqa: PLC0415
+            from judgepanel.studies.runner import DASK, SCHEDULER, backend_of  # noqa: PLC0415
 
             backend = os.environ.get("JUDGEPANEL_BACKEND", "loky")
             if backend == DASK:
-                backend = _scheduler()
+                try:
+                    backend = backend_of(DASK, os.environ.get(SCHEDULER), ())
+                except InputError as error:
+                    raise ServerProblem(str(error)) from None
             _SPACES[url, home] = SqlWorkspace(url, Path(home), backend)
         return _SPACES[url, home]
-
-
-def _scheduler() -> str:
-    from judgepanel.studies.runner import DASK, SCHEDULER, backend_of  # noqa: PLC0415
-
-    try:
-        return backend_of(DASK, os.environ.get(SCHEDULER), ())
-    except InputError as error:
-        raise ServerProblem(str(error)) from None
 
 
 def close_workspaces() -> None:
@@ -108,8 +102,7 @@ def public_origins() -> tuple[str, ...]:
     ServerProblem
         The variable is set to something that is not an address.
     """
-    given = os.environ.get(PUBLIC_URL, "").strip()
-    if given:
+    if given := os.environ.get(PUBLIC_URL, "").strip():
         origin = _origin(given)
         if origin is None:
             raise ServerProblem(_WRONG_URL)

@@ -124,8 +124,7 @@ def read_uploads(
 
     beside = [upload for upload in (votes, labels, judges) if upload is not None]
     ask = _asked(votes, labels, judges, choices, need_labels=need_labels)
-    digests = (hashlib.sha256(upload.data).hexdigest() for upload in beside)
-    key = (spec_sha(ask), *digests)
+    key = (spec_sha(ask), *(hashlib.sha256(upload.data).hexdigest() for upload in beside))
     with _LOCK:
         answer = _ANSWERS.get(key)
         if answer is not None:

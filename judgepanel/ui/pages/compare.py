@@ -137,15 +137,13 @@ def _work(missing: list[Step]) -> None:
 
 
 def _results(content: dict[str, Any]) -> None:
-    panels = ((which, content.get(f"panel {which}")) for which in _WHICH)
-    results = [(which, panel) for which, panel in panels if panel is not None]
-    if not results:
-        return
-    table(blocks.Table(result_table(results)), key="compared")
-    caption(
-        "The NLL of a recommendation includes its selection bias. Each interval is for one "
-        "analysis; whether two of them overlap is not a test."
-    )
+    results = [(which, content[name]) for which in _WHICH if (name := f"panel {which}") in content]
+    if results:
+        table(blocks.Table(result_table(results)), key="compared")
+        caption(
+            "The NLL of a recommendation includes its selection bias. Each interval is for one "
+            "analysis; whether two of them overlap is not a test."
+        )
 
 
 def _draw(result: Any) -> None:
@@ -166,9 +164,8 @@ def _answer(overlap: Relation, pair: WhatIf | None) -> None:
 
 
 def _words(which: str, context: PageContext, content: dict[str, Any]) -> None:
-    st.html(
-        f'<p class="jp-text"><b>{which.capitalize()}:</b> {in_html(context.analysis.name, 80)}</p>'
-    )
+    name = in_html(context.analysis.name, 80)
+    st.html(f'<p class="jp-text"><b>{which.capitalize()}:</b> {name}</p>')
     curve, panel = content.get(f"curve {which}"), content.get(f"panel {which}")
     if context.analysis.settings.protocol != "honest":
         section_answer("No panel is recommended under the paper's protocol.")

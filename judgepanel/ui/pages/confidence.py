@@ -222,9 +222,8 @@ def _votes_of(context: PageContext, result: Items, i: int) -> None:
         f"{text.counted(int(result.for_1[i]), 'vote')} for 1, {result.for_0[i]:,} for 0; "
         f"{result.wrong[i]:,} against the label.{features}</p>"
     )
-    row = int(np.flatnonzero(context.votes.labelled)[i])
     used = context.analysis.settings.judges
-    cast = context.votes.votes[row]
+    cast = context.votes.votes[int(np.flatnonzero(context.votes.labelled)[i])]
     columns = [j for j, name in enumerate(context.votes.judges) if used is None or name in used]
     columns.sort(key=lambda j: (cast[j] == MISSING, cast[j] == label))
     votes = {

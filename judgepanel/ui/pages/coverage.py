@@ -34,11 +34,7 @@ def page(context: frame.PageContext) -> None:
             "For a file of judges' outputs (one per row: item, judge, text, order), this page "
             "shows which verdicts were read, and which were not."
         )
-    else:
-        _draw(context, coverage)
-
-
-def _draw(context: frame.PageContext, coverage: table.Coverage) -> None:
+        return
     check = check_outputs(coverage)
     frame.answer(coverage_sentence(coverage), "keep" if check.outcome == "pass" else "open")
     frame.notes(coverage.notes)

@@ -25,11 +25,8 @@ _ABOUT = {"auto": "automatic", **ABOUT}
 )
 def page(context: frame.PageContext) -> None:
     """Draw the controls, then the rates and differences."""
-    entry, spec, caveats = (
-        PRESENTATIONS[estimate.ESTIMATE.name],
-        _controls(context),
-        render.Caveats(),
-    )
+    entry = PRESENTATIONS[estimate.ESTIMATE.name]
+    spec, caveats = _controls(context), render.Caveats()
     if render.show_study(entry, context, spec, caveats=caveats, banner=_banner):
         _label_next(context, spec)
         drawn = {estimate.ESTIMATE.name}

@@ -93,11 +93,9 @@ def home() -> bool:
 
 def outcome() -> None:
     """Show what the last click has done, once."""
-    message = st.session_state.pop(_DONE, None)
-    if message:
+    if message := st.session_state.pop(_DONE, None):
         st.html(f'<p class="jp-note" role="status">{in_html(message, 200)}</p>')
-    wrong = st.session_state.pop(_WRONG, None)
-    if wrong:
+    if wrong := st.session_state.pop(_WRONG, None):
         frame.problem(wrong)
 
 
@@ -107,8 +105,7 @@ def manage(analysis: Analysis) -> None:
     if renaming.open:
         with renaming, st.form(f"renaming-{analysis.id}", border=False):
             st.text_input("Name", value=plain(analysis.name), key=f"name-{analysis.id}")
-            refused = st.session_state.pop(_REFUSED, None)
-            if refused:
+            if refused := st.session_state.pop(_REFUSED, None):
                 frame.problem(refused)
             st.form_submit_button("Rename", on_click=_rename, args=(analysis.id,))
     deleting = st.popover("Delete", key=f"delete-{analysis.id}", on_change="rerun")
@@ -149,16 +146,6 @@ def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
         st.rerun()
 
 
-def name_problem(name: str) -> str:
-    """What is wrong with a name, in one sentence; empty if nothing is."""
-    long = len(name.strip())
-    if not plain(name, LONGEST_NAME):
-        return "A name needs at least one visible character."
-    if long > LONGEST_NAME:
-        return f"A name has at most {LONGEST_NAME} characters; this one has {long:,}."
-    return ""
-
-
 def _row(analysis: Analysis) -> None:
     try:
         items, judges = _sizes(analysis.votes_sha256)
@@ -194,8 +181,11 @@ def _more() -> None:
 
 def _rename(analysis_id: str) -> None:
     name = str(st.session_state.get(f"name-{analysis_id}", ""))
-    wrong = name_problem(name)
-    if wrong:
+    length = len(name.strip())
+    if not plain(name, LONGEST_NAME):
+        st.session_state[_REFUSED] = "A name needs at least one visible character."
+    elif length > LONGEST_NAME:
+        wrong = f"A name has at most {LONGEST_NAME} characters; this one has {length:,}."
         st.session_state[_REFUSED] = wrong
     elif _changed(lambda: session.workspace().rename(analysis_id, plain(name, LONGEST_NAME))):
         st.session_state[f"rename-{analysis_id}"] = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -27,23 +27,6 @@ from judgepanel.words.sentences import AGGREGATOR_NAMES
 _HIGHEST_TARGET = 7.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the controls say; ``spec`` is what runs, and the goals are read from its result."""
-
-    spec: LabelBudgetSpec
-    calibrator: calibration.Calibrator
-    panel: int
-    have: int | None
-    target: float | None
-    within: float
-
-    @property
-    def whole(self) -> LabelBudgetSpec:
-        """The spec with its goals, whose command gives what the page shows."""
-        return replace(self.spec, have=self.have, target=self.target, within=self.within)
-
-
 @frame.menu_page(pages.BUDGET_PAGE, "This page shows the NLL against the number of labels.")
 @pipeline.with_recommendation
 def page(context: frame.PageContext, recommendation: Recommendation | None) -> None:
@@ -51,30 +34,31 @@ def page(context: frame.PageContext, recommendation: Recommendation | None) -> N
     entry = PRESENTATIONS[LABEL_BUDGET.name]
     fold = pipeline.folded("Your labels, a target, another pipeline")
     with fold:
-        asked = _controls(context, study.pipeline_of(recommendation))
-    view = label_budget.BudgetView(asked.calibrator, asked.panel)
+        spec, calibrator, panel, goals = _controls(context, study.pipeline_of(recommendation))
+    view = label_budget.BudgetView(calibrator, panel)
     caveats = render.Caveats()
-    splits = asked.spec.settings.most_splits
-    pipeline.pipeline_note(
-        context, recommendation, asked.spec.aggregator, asked.calibrator, fold, splits
-    )
+    splits = spec.settings.most_splits
+    pipeline.pipeline_note(context, recommendation, spec.aggregator, calibrator, fold, splits)
 
     def banner(result: LabelBudget) -> tuple[str, str]:
-        tone = "keep" if label_budget.beats_null(result, asked.calibrator) else "open"
-        return label_budget.budget_sentence(result, asked.calibrator), tone
+        tone = "keep" if label_budget.beats_null(result, calibrator) else "open"
+        return label_budget.budget_sentence(result, calibrator), tone
 
     def draw(stored: LabelBudget) -> None:
-        result = stored
-        if asked.whole != asked.spec:
-            result = read(stored, within=asked.within, target=asked.target, have=asked.have)
+        # The command of this spec gives what the page shows.
+        whole = replace(spec, **goals)
+        result = stored if whole == spec else read(stored, **goals)
         drawn: dict[str, Any] = {"caveats": caveats, "banner": banner, "opened": (), "quiet": True}
-        render.draw_study(entry, context, asked.whole, result, view, **drawn)
+        render.draw_study(entry, context, whole, result, view, **drawn)
 
-    if work.show_result(LABEL_BUDGET, context, asked.spec, draw):
+    if work.show_result(LABEL_BUDGET, context, spec, draw):
         render.show_closed(context, pages.BUDGET_PAGE, {LABEL_BUDGET.name}, caveats=caveats)
 
 
-def _controls(context: frame.PageContext, default: study.Pipeline) -> _Asked:
+def _controls(
+    context: frame.PageContext, default: study.Pipeline
+) -> tuple[LabelBudgetSpec, calibration.Calibrator, int, dict[str, Any]]:
+    """Draw the controls; the spec is what runs, and the goals are read from its result."""
     first, second, third = st.columns([5, 4, 5])
     aggregator = pipeline.aggregator_control(
         first,
@@ -97,14 +81,14 @@ def _controls(context: frame.PageContext, default: study.Pipeline) -> _Asked:
     offered = default.calibrator if default.calibrator in study.OFFERED else study.OFFERED[0]
     chosen = pipeline.calibrator_control(third, offered, average=average)
     calibrator: calibration.Calibrator = "none" if average else chosen
-    have, target, within, beside = _goals(context, aggregator)
+    goals, beside = _goals(context, aggregator)
     spec = label_budget.budget_spec(context.analysis.settings, aggregator, panel, beside)
-    return _Asked(spec, calibrator, panel, have, target, within)
+    return spec, calibrator, panel, goals
 
 
 def _goals(
     context: frame.PageContext, aggregator: PanelAggregator
-) -> tuple[int | None, float | None, float, aggregation.Aggregator | None]:
+) -> tuple[dict[str, Any], aggregation.Aggregator | None]:
     """The user's number of labels, target NLL, distance to the plateau, and a second aggregator."""
     labelled = int(context.votes.labelled.sum())
     first, second, third, fourth = st.columns(4)
@@ -144,4 +128,5 @@ def _goals(
         placeholder="none",
         help="Shows all judges under it, with the same labels and calibrators.",
     )
-    return None if have == labelled else int(have), target, near / 100.0, beside
+    own = None if have == labelled else int(have)
+    return {"have": own, "target": target, "within": near / 100.0}, beside

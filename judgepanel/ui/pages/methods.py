@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from judgepanel.kernels.evaluation import FORMS
+from judgepanel.kernels.evaluation import FORMS, Form
 from judgepanel.present.pages import METHODS_PAGE
 from judgepanel.present.registry import PRESENTATIONS
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
@@ -21,7 +19,20 @@ def page(context: frame.PageContext) -> None:
     """Draw the grid and its controls."""
     entry = PRESENTATIONS[METHOD_GRID.name]
     with pipeline.folded("Other labels or another score"):
-        form, metric = _grid_controls()
+        left, right = st.columns(2)
+        form: Form = pipeline.segmented(
+            left,
+            "Use of labels",
+            FORMS,
+            default="cross_fitted",
+            key="form",
+            format_func=lambda name: _FORM_LABELS[name],
+            help="Cross-fitted: aggregator and calibrator use all calibration labels, and no score "
+            "uses its own. Nested, as in the paper: 70 % of them fit the aggregator, the rest the "
+            "calibrator.",
+        )
+        about = "What the cells show. The winner and ties are always by NLL."
+        metric = pipeline.score_control(right, key="score", help=about)
     spec = MethodGridSpec(settings=context.analysis.settings, form=form)
     view, caveats = MethodGridView(metric, pipeline.known_recommendation(context)), render.Caveats()
     if render.show_study(entry, context, spec, view, caveats=caveats, banner=_banner, titled=True):
@@ -32,22 +43,3 @@ def _banner(result: MethodGrid) -> tuple[str, str]:
     # The best cell may say nothing about judges, or not be shown to beat the base rate.
     nothing = result.measures_coding or not result.nll[result.best].below(result.null_nll)
     return grid_sentence(result), "open" if nothing else "keep"
-
-
-def _grid_controls() -> tuple[Any, str]:
-    left, right = st.columns(2)
-    form = pipeline.segmented(
-        left,
-        "Use of labels",
-        FORMS,
-        default="cross_fitted",
-        key="form",
-        format_func=lambda name: _FORM_LABELS[name],
-        help="Cross-fitted: aggregator and calibrator use all calibration labels, and no score "
-        "uses its own. Nested, as in the paper: 70 % of them fit the aggregator, the rest the "
-        "calibrator.",
-    )
-    metric = pipeline.score_control(
-        right, key="score", help="What the cells show. The winner and ties are always by NLL."
-    )
-    return form, metric

@@ -85,13 +85,12 @@ def _new_votes(context: PageContext, spec: RecommendSpec, result: Recommendation
             st.code(sentences.score_command(upload.name), language=None, wrap_lines=True)
         return
     expected = result.reading(spec.prefer, spec.price).right
-    _say(scored, expected, len(panel.model.judges), loaded.warnings)
-    _scores(scored)
+    _results(scored, expected, len(panel.model.judges), loaded.warnings)
     _refit(context, upload, loaded.votes)
 
 
-def _say(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str, ...]) -> None:
-    """Draw the answer, what limits it, and the judges then and now."""
+def _results(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str, ...]) -> None:
+    """Draw the answer, what limits it, the judges then and now, and the scores."""
     tone = "keep" if new_votes.still_right(scored, expected) else "open"
     answer(new_votes.new_votes_sentence(scored, expected, n_judges), tone)
     if scored.labelled is not None:
@@ -103,8 +102,6 @@ def _say(scored: Scored, expected: Interval, n_judges: int, warnings: tuple[str,
         with st.expander("Judges then and now"):
             render.table(blocks.Table(new_votes.drift_table(scored.drift), height=300), key="drift")
 
-
-def _scores(scored: Scored) -> None:
     st.header("Scores")
     frame = scored.frame()
     preview = frame.head(_PREVIEW).copy()

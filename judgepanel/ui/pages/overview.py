@@ -127,8 +127,7 @@ def _card(
             caption(panel_curve.level_sentence(recommendation, result))
         if figure is not None:
             draw_blocks([small(figure)], key=f"small-{entry.name}")
-        caveats = sum(isinstance(block, Caveat) for block in blocks)
-        if caveats:
+        if caveats := sum(isinstance(block, Caveat) for block in blocks):
             caption(f"{page.title} adds {counted(caveats, 'note')} of caution.")
 
     return show_result(entry.study, context, spec, draw)

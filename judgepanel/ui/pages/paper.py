@@ -112,11 +112,10 @@ def _controls(context: PageContext) -> tuple[claim.DataSet, PageContext]:
 
 def _sample(context: PageContext, name: str) -> PageContext:
     """The context with a sample in place of the analysis's votes."""
-    sample, own = find_sample(name), context.analysis.settings
-    settings, file = Settings(splits=own.splits, seed=own.seed), _FOLDER + sample.file
-    analysis = replace(
-        context.analysis, name=sample.title, file=file, columns=(), settings=settings
-    )
+    sample, own = find_sample(name), context.analysis
+    settings = Settings(splits=own.settings.splits, seed=own.settings.seed)
+    file = _FOLDER + sample.file
+    analysis = replace(own, name=sample.title, file=file, columns=(), settings=settings)
     votes = _sample_votes(name)
     workspace().publish(votes)
     return PageContext(analysis, votes)
@@ -142,32 +141,26 @@ def _ask(seen: PageContext, pipeline: Pipeline, entry: Presentation) -> tuple[Sp
     return spec, view
 
 
-def _shapes(
-    seen: PageContext, pipeline: Pipeline, _spec: Any
-) -> tuple[CalibratorDesignSpec, CalibratorsView]:
+def _shapes(seen: PageContext, pipeline: Pipeline, _spec: Any) -> tuple[Spec, CalibratorsView]:
     spec = CalibratorDesignSpec(settings=seen.analysis.settings, aggregator=pipeline.aggregator)
-    return spec, CalibratorsView(_calibrators(spec.calibrators, _SHAPES, key="drawn"))
+    return spec, _calibrators(spec, _SHAPES, key="drawn")
 
 
-def _distortions(
-    _seen: PageContext, _pipeline: Pipeline, spec: Any
-) -> tuple[Spec, CalibratorsView]:
-    return spec, CalibratorsView(_calibrators(spec.calibrators, _REPAIRERS, key="repairers"))
+def _repairs(_seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, CalibratorsView]:
+    return spec, _calibrators(spec, _REPAIRERS, key="repairers")
 
 
-def _calibrators(
-    offered: tuple[str, ...], default: tuple[str, ...], *, key: str
-) -> tuple[str, ...]:
+def _calibrators(spec: Any, default: tuple[str, ...], *, key: str) -> CalibratorsView:
     """The calibrators to draw."""
     chosen = st.multiselect(
         "Calibrators drawn",
-        offered,
-        default=[name for name in default if name in offered],
+        spec.calibrators,
+        default=[name for name in default if name in spec.calibrators],
         key=key,
         bind="query-params",
         format_func=sentences.CALIBRATOR_NAMES.__getitem__,
     )
-    return tuple(chosen)
+    return CalibratorsView(tuple(chosen))
 
 
 def _shares(seen: PageContext, pipeline: Pipeline, spec: Spec) -> tuple[Spec, SweepView]:
@@ -185,7 +178,7 @@ def _bands(seen: PageContext, _pipeline: Pipeline, spec: Any) -> tuple[Spec, Nar
 
 _CONTROLS: Mapping[str, _Controls] = {
     CALIBRATOR_DESIGN.name: _shapes,
-    distortion.DISTORTION.name: _distortions,
+    distortion.DISTORTION.name: _repairs,
     narrow_band.NARROW_BAND.name: _bands,
     FRACTION_SWEEP.name: _shares,
 }

@@ -138,8 +138,7 @@ class _Editor:
         )
         if take.known_of(self.context).costs is not None:
             frame["cost"] = _costs(self.context, self.names)
-        status = {row.judge: row.status for row in self.statuses}
-        if status:
+        if status := {row.judge: row.status for row in self.statuses}:
             frame["status"] = [status.get(name, "") for name in self.names]
         return frame
 
@@ -149,8 +148,7 @@ class _Editor:
         if first.button("Reset to recommended", width="stretch"):
             st.query_params.pop(WITHOUT, None)
             self.start_with(self.recommended)
-        statuses = ("could go", "fails a check")
-        spare = {row.judge for row in self.statuses if row.status in statuses}
+        spare = {row.judge for row in self.statuses if row.status in ("could go", "fails a check")}
         going = np.array([name in spare for name in self.names])
         if second.button(
             "Leave out all that could go",

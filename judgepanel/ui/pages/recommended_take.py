@@ -159,14 +159,13 @@ def recommend_spec(context: PageContext, ways: DeltaGenerator) -> RecommendSpec:
             help=f"All judges together cost {most:.4g} per item.",
         )
         budget = float(asked) if asked and asked > 0.0 else None
-    share = held / 100.0 if held in _HELD else 0.0
     return RecommendSpec(
         settings=context.analysis.settings,
         candidates=listed if listed in LISTS else "default",
         prefer=prefer if prefer in offered else "nll",
         price=price if price in lean.PRICES else lean.PRICE,
         budget=budget,
-        conformal=share,
+        conformal=held / 100.0 if held in _HELD else 0.0,
     )
 
 
@@ -268,8 +267,7 @@ def _edit_costs(context: PageContext, *, known: bool) -> None:
     if not saves:
         return
     cost = edited[COST_COLUMN].to_numpy(dtype=np.float64)
-    missing = [name for name, value in zip(votes.judges, cost, strict=True) if np.isnan(value)]
-    if missing:
+    if missing := [name for name, value in zip(votes.judges, cost, strict=True) if np.isnan(value)]:
         problem(f"There is no cost of {listed(missing)}. Enter 0 if it is free.")
         return
     priced = with_costs(votes, cost, named.strip())
@@ -348,9 +346,8 @@ def exports(
 
 def safety(context: PageContext, recommendation: Recommendation) -> Scope | None:
     """Say what the scope checks of this panel say, and return them, if they have been computed."""
-    specs = PRESENTATIONS[SCOPE.name].specs(
-        context.votes, context.analysis.settings, recommendation
-    )
+    settings = context.analysis.settings
+    specs = PRESENTATIONS[SCOPE.name].specs(context.votes, settings, recommendation)
     spec = cast(ScopeSpec, specs[0])
     result: Scope | None = work.stored_result(SCOPE, context, spec)
     filtered = work.stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))

@@ -203,9 +203,8 @@ def _spec(
             placeholder="choose one or more",
             help="Judges outside this analysis are added, those inside are left out.",
         )
-        own = set(spec.settings.judges or all_names)
         group = tuple(picked)
-        if not group or own <= set(group):
+        if not group or set(spec.settings.judges or all_names) <= set(group):
             st.caption("Choose at least one judge, and leave at least one.")
             return None
     return group_spec(spec, by, group)
@@ -216,8 +215,7 @@ def _without(
 ) -> None:
     """Offer the analysis without the group, where it is part of it and not the filter's."""
     if not change.partial and change.members and spec.by != "filter" and not change.added:
-        members = list(change.members)
-        _apply(context, members, "Apply without them as a new analysis", "apply-group")
+        _apply(context, list(change.members), "Apply without them as a new analysis", "apply-group")
 
 
 def _apply(context: PageContext, dropped: list[str], label: str, key: str) -> None:

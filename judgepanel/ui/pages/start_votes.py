@@ -23,7 +23,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.figures.judges import coverage_strip, level_bars
-from judgepanel.intake.answer import Answer, ColumnPreview, Preview, Refusal
+from judgepanel.intake.answer import ColumnPreview, Preview, Refusal
 from judgepanel.present import blocks, pages
 from judgepanel.studies.contract import AUTO_SPLITS, MOST_SPLITS, Settings
 from judgepanel.ui import frame, render, session
@@ -136,13 +136,6 @@ def _identity(upload: Upload | None) -> object:
     return None if upload is None else (id(upload), upload.name, len(upload.data))
 
 
-def choose_records(read: Answer, chosen: FileChoices) -> None:
-    """Offer the lists of a document of which one has to be chosen."""
-    refusal = read.refusal
-    if refusal is not None and read.preview is None and refusal.choices:
-        _selected("List of records", "records", refusal.choices, chosen, "the list with the votes")
-
-
 def _take(choices: dict[str, Any], name: str, key: str) -> None:
     """Keep what the control with this key was changed to."""
     choices[name] = st.session_state[key]
@@ -196,8 +189,7 @@ def choose_roles(preview: Preview, chosen: FileChoices, refusal: Refusal | None 
         for column in first:
             with st.container(width=_COLUMN, gap="small"):
                 _role_of(column, preview, chosen, refusal)
-    columns = [column for column in preview.columns if column not in first]
-    if columns:
+    if columns := [column for column in preview.columns if column not in first]:
         with st.expander(f"The other {counted(preview.n_columns - len(first), 'column')}"):
             _other_columns(columns, preview, chosen, refusal)
     left, right = st.columns(2)
@@ -235,10 +227,9 @@ def _role_of(
             st.toast(error.problem)
 
     st.session_state[key] = column.role
-    kind = column.role.replace(" ", "-")
     whole = in_html(plain(column.name, 200), 300)
     st.html(
-        f'<p class="jp-cells jp-as jp-as-{kind}" title="{whole}">'
+        f'<p class="jp-cells jp-as jp-as-{column.role.replace(" ", "-")}" title="{whole}">'
         f"<b>{in_html(column.name, 40)}</b></p>"
     )
     st.selectbox(
@@ -276,12 +267,6 @@ def _switch(where: Any, title: str, option: str, chosen: FileChoices, about: str
     key, options = f"switch-{option}", chosen.options
     given, args = options.get(option, False), (options, option, key)
     where.checkbox(title, given, key=key, on_change=_take, args=args, help=about)
-
-
-def choose_label_column(preview: Preview, chosen: FileChoices) -> None:
-    """Offer the columns of the label table."""
-    if preview.label_file:
-        _selected("Column of the labels", "label_column", preview.label_file, chosen, "as guessed")
 
 
 def choose_words(preview: Preview, chosen: FileChoices) -> None:
@@ -394,12 +379,11 @@ def _thresholds(graded: tuple[grades.GradedJudge, ...], chosen: FileChoices) -> 
 
     The table has a threshold to type, the one without it, and the range of the judge's grades.
     """
-    is_open = any(judge.scale is None for judge in graded)
     of_all: float | None = st.number_input(
         "Threshold of all grades",
         value=None,
         key="threshold",
-        placeholder="needed" if is_open else "guessed",
+        placeholder="needed" if any(judge.scale is None for judge in graded) else "guessed",
         help="Where grades are cut into votes; higher grades are for label 1.",
     )
     _proposal("judge", _pooled(graded), of_all, partial(setitem, st.session_state, "threshold"))
@@ -426,8 +410,7 @@ def _thresholds(graded: tuple[grades.GradedJudge, ...], chosen: FileChoices) -> 
             "grades": st.column_config.Column(help="The judge's lowest and highest grade."),
         },
     )
-    typed = dict(zip(names, edited["threshold"].tolist(), strict=True))
-    thresholds = thresholds_of(of_all, typed)
+    thresholds = thresholds_of(of_all, dict(zip(names, edited["threshold"].tolist(), strict=True)))
     if thresholds != chosen.options.get("thresholds", Thresholds()):
         chosen.options["thresholds"] = thresholds
         st.rerun()
@@ -445,8 +428,7 @@ def _if_blank(judge: grades.GradedJudge, of_all: float | None) -> str:
         return f"{of_all:g}"
     if of_all is None and judge.scale is not None:
         return f"{judge.scale.threshold:g}"
-    unclear = judge.has_grades or (of_all is not None and judge.lowest < 0.0)
-    return "needed" if unclear else "votes"
+    return "needed" if judge.has_grades or (of_all is not None and judge.lowest < 0.0) else "votes"
 
 
 _SPLITS_HELP = (
@@ -484,8 +466,7 @@ def existing(context: frame.PageContext) -> None:
             if changed is not None and changed != settings:
                 session.open_with(context.analysis, changed)
         analyses = session.workspace().list()
-        others = [other.id for other in analyses if other.id != context.analysis.id]
-        if others:
+        if others := [other.id for other in analyses if other.id != context.analysis.id]:
             with st.expander("Compare with another analysis"):
                 choose_two(analyses, context.analysis.id, others[0])
         with st.container(horizontal=True, key="manage"):
@@ -523,9 +504,12 @@ def uploaded(
         preview, loaded = read.preview, read.loaded
         if loaded is not None:
             render.section_answer(loaded.reading.sentence)
-        if read.refusal is not None:
-            frame.problem(str(read.refusal.error()))
-        choose_records(read, chosen)
+        refusal = read.refusal
+        if refusal is not None:
+            frame.problem(str(refusal.error()))
+            if preview is None and refusal.choices:  # Lists of which one has to be chosen.
+                about = "the list with the votes"
+                _selected("List of records", "records", refusal.choices, chosen, about)
     if preview is None:
         return
     if loaded is None and preview.coverage is not None:
@@ -546,8 +530,9 @@ def uploaded(
     choose_words(preview, chosen)
     choose_cuts(preview, chosen)
     st.header("Columns")
-    choose_label_column(preview, chosen)
-    choose_roles(preview, chosen, read.refusal)
+    if preview.label_file:
+        _selected("Column of the labels", "label_column", preview.label_file, chosen, "as guessed")
+    choose_roles(preview, chosen, refusal)
     if loaded is not None:
         st.download_button(
             f"Download these columns ({ROLES_FILE})",
@@ -558,8 +543,7 @@ def uploaded(
             on_click="ignore",
             help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
         )
-        _order, repeats = read.checks
-        _analyse(loaded, upload, labels, repeats, ready=preview.sure)
+        _analyse(loaded, upload, labels, read.checks[1], ready=preview.sure)
         for place, check in zip(st.columns(2), read.checks, strict=True):
             with place:
                 render.check_card(check)
