@@ -130,8 +130,7 @@ class Panel:
             unknown = columns.keys() - {option.name for option in choices.OPTIONS} - _BESIDE
             if unknown:
                 raise TypeError(f"score() has no argument {min(unknown)!r}")
-            arguments = {**columns, "need_labels": False}
-            loaded = read_source(votes, arguments, self.file.known)
+            loaded = read_source(votes, {**columns, "need_labels": False}, self.file.known)
             scored, notes = self.scored(loaded.votes), loaded.warnings
         for sentence in (*notes, *scored.warnings):
             warnings.warn(sentence, DataWarning, stacklevel=2)

@@ -40,8 +40,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
 def run_import(options: argparse.Namespace) -> None:
     """Run the command: read, write, and report what was read and what was not."""
     check_out(options, ".jsonl")
-    source = source_of(options.path)
-    outcome = read_kind(source, options.kind, options.task, strict=options.strict)
+    outcome = read_kind(source_of(options.path), options.kind, options.task, strict=options.strict)
     lines = outcome.lines(options.path.name)
     outputs.write_whole(options.out, lines)
     rows = text.counted(lines.count(b"\n"), "row")

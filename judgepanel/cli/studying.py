@@ -168,8 +168,7 @@ def run_estimate(options: argparse.Namespace) -> int:
 def _run_and_print(options: argparse.Namespace) -> studies.StudyResult:
     check_out(options, *studies.TABLES)
     check_out(options, ".csv", option="dictionary")
-    spec = spec_of(options)
-    result = studies.StudyResult(*_run(options, spec))
+    result = studies.StudyResult(*_run(options, spec_of(options)))
     if options.out is not None:
         outputs.write_whole(options.out, result.text(options.out).encode())
     if options.dictionary is not None:
@@ -182,8 +181,7 @@ def run_recommend(options: argparse.Namespace) -> None:
     """Choose a panel; write it and its report."""
     check_out(options, ".json")
     check_out(options, *panels.DOCUMENTS, option="report")
-    spec = spec_of(options)
-    recommended = panels.RecommendedPanel(*_run(options, spec))
+    recommended = panels.RecommendedPanel(*_run(options, spec_of(options)))
     if options.out is not None:
         recommended.save(options.out)
     if options.report is not None:

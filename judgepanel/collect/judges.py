@@ -160,8 +160,7 @@ def _plan(content: dict[str, Any], folder: Path) -> Plan:
     if type(seed) is not int or type(both) is not bool:
         raise InputError("seed or both_orders has another type", allowed="a whole number; a truth")
     if content:
-        unknown = next(iter(content))
-        raise InputError("there is no such setting", "seed, both_orders", value=unknown)
+        raise InputError("there is no such setting", "seed, both_orders", value=next(iter(content)))
     judges = tuple(_judge(entry, folder) for entry in entries)
     twice = first_repeated([judge.name for judge in judges])
     if twice is not None:

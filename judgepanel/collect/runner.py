@@ -504,8 +504,7 @@ def collect(
     """
     run = _Run(pairs, plan, journal, max_cost, on_progress)
     asyncio.run(run.make_calls())
-    troubles = tuple(run.troubles())
-    return Outcome(run.made, run.n_finished(), run.planned, run.dollars, troubles)
+    return Outcome(run.made, run.n_finished(), run.planned, run.dollars, tuple(run.troubles()))
 
 
 class _Run:
@@ -661,8 +660,7 @@ class _Run:
             yield f"{many} kept escaped and not read as a verdict: {why}."
         if self.capped:
             names = ", ".join(quote_value(name) for name in sorted(self.capped))
-            cap = dollars(self.cap)
-            yield f"Stopped before the cap of {cap}, {names}: a higher one goes on."
+            yield f"Stopped before the cap of {dollars(self.cap)}, {names}: a higher one goes on."
 
 
 NAMES = 20

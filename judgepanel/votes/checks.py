@@ -369,8 +369,7 @@ def _by_votes(
         return _sets_of(rows, units, factor, hints), conclusive, True
     if _too_many_pairs(rows.count) or any(_too_many_rare(rows, limit) for limit in RARE):
         # All items of repeated rows that are expected to occur less than twice by chance.
-        rare = rows.repeated(1.0)[rows.code]
-        return _numbered(np.where(rare, rows.code, -1)), conclusive, False
+        return _numbered(np.where(rows.repeated(1.0)[rows.code], rows.code, -1)), conclusive, False
     return nothing, conclusive, False
 
 

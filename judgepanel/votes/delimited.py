@@ -464,8 +464,7 @@ def _records(data: bytes, delimiter: int) -> Iterator[tuple[Ints, Ints, NDArray[
         sizes = np.diff(bounds[0]) - 1
         full = (sizes > 1) | ((sizes == 1) & (codes[ends - 1] != _CR))
         cells = np.diff(bounds[1]) + 1
-        lines = (bounds[2, :-1] + 1).astype(np.int32)
-        yield sizes[full], cells[full], lines[full]
+        yield sizes[full], cells[full], (bounds[2, :-1] + 1).astype(np.int32)[full]
         last = bounds[:, -1:]
         n_cuts += len(places)
         n_lines += len(line_ends)

@@ -133,8 +133,7 @@ def _without_titles(rows: Iterator[list[Any]]) -> tuple[list[str], Iterator[_Row
     """
     filled = ((number, row) for number, row in enumerate(rows, start=1) if any(map(_held, row)))
     start = list(islice(filled, table.MOST_TITLES + 1))
-    wide = (place for place, (_, row) in enumerate(start) if sum(map(_held, row)) > 1)
-    header = next(wide, 0)
+    header = next((place for place, (_, row) in enumerate(start) if sum(map(_held, row)) > 1), 0)
     titles = ((number, _text(next(filter(_held, row)))) for number, row in start[:header])
     notes = [table.title_note(number, title) for number, title in titles]
     return notes, chain(start[header:], filled)

@@ -509,8 +509,7 @@ def _forward(reader: Reader, codes: Votes, items: Codes | None) -> tuple[Votes |
         ).in_header(reader.table, name)
     if not shown:
         return None, f"Verdicts are not turned by {quoted}: they are meant alike in both orders."
-    note = f"Verdicts are by place and were turned back by {quoted}."
-    return forward, " ".join((note, *notes))
+    return forward, " ".join((f"Verdicts are by place and were turned back by {quoted}.", *notes))
 
 
 def _refuse_unused_order(reader: Reader, codes: Votes, items: Codes) -> None:

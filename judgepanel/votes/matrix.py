@@ -372,8 +372,7 @@ def _check_frame(kind: str, frame: pd.DataFrame | None) -> None:
     for name, column in () if frame is None else frame.items():
         check_texts(f"name of a {kind}", [len(str(name))])
         if column.dtype != np.float64:
-            lengths = column.astype("str").str.len().fillna(0)
-            check_texts(kind, lengths.astype(int).tolist())
+            check_texts(kind, column.astype("str").str.len().fillna(0).astype(int).tolist())
 
 
 def _check_names(kind: str, names: tuple[str, ...]) -> None:

@@ -539,8 +539,7 @@ def transcribed(table: RawTable, choices: Choices = NO_CHOICES) -> RawTable:
         present = {judge.judge for judge in by_judge}
         if gone := [name for name in judges if name not in present]:
             notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
-        unread = _unread(table, columns.text, outputs, ids, judges)
-        whole = Coverage(by_judge, unread, tuple(notes))
+        whole = Coverage(by_judge, _unread(table, columns.text, outputs, ids, judges), tuple(notes))
         task = table.task or "pairwise"
         return replace(result, coverage=whole, task=task, as_outputs=columns.own)
 

@@ -466,8 +466,7 @@ class _Guess:
         """Whether items have several rows that differ."""
         if self._n_values(item) == self.table.n_rows:
             return False
-        frame = self.table.frame.drop_duplicates()
-        return bool(frame.duplicated(list(item)).any())
+        return bool(self.table.frame.drop_duplicates().duplicated(list(item)).any())
 
     def _is_wide(
         self, item: Sequence[str], verdict: str, label: str | None, taken: set[str | None]

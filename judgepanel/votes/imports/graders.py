@@ -123,8 +123,7 @@ def _told_apart(grades: Iterable[Grade]) -> Iterator[Grade]:
     for grade in grades:
         sources.setdefault(grade.judge, set()).update(() if grade.person else (grade.by,))
     for grade in grades:
-        several = len(sources[grade.judge]) > 1
-        judge = f"{grade.judge}/{grade.by}" if several else grade.judge
+        judge = f"{grade.judge}/{grade.by}" if len(sources[grade.judge]) > 1 else grade.judge
         yield grade if grade.person else replace(grade, judge=judge, by="")
 
 
@@ -492,8 +491,7 @@ def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | 
             right = scores[: int(n_right)]
             for place, wrong in enumerate(scores[int(n_right) :]):
                 pair = _score(right[place % len(right)]), _score(wrong)
-                about = {"group_id": prompt}
-                yield _scored(f"{prompt}/{place + 1}", judge, subset, pair, about)
+                yield _scored(f"{prompt}/{place + 1}", judge, subset, pair, {"group_id": prompt})
         else:
             yield "prompts whose responses have no scores"
 
