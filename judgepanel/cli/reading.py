@@ -83,10 +83,8 @@ def _thresholds(pairs: list[tuple[str | None, float]]) -> Thresholds | None:
     defaults = [cut for judge, cut in pairs if judge is None]
     by_judge = {judge: cut for judge, cut in pairs if judge is not None}
     if len(defaults) > 1 or len(defaults) + len(by_judge) < len(pairs):
-        raise InputError(
-            "--threshold is given twice for the same judges",
-            allowed="one number for all judges, and JUDGE=NUMBER for each that differs",
-        )
+        allowed = "one number for all judges, and JUDGE=NUMBER for each that differs"
+        raise InputError("--threshold is given twice for the same judges", allowed)
     return Thresholds(defaults[0] if defaults else None, by_judge) if pairs else None
 
 

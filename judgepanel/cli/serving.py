@@ -20,9 +20,8 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
     """Add the options of the command; Streamlit options are passed through."""
     parser.add_argument("--port", type=int, metavar="N", help="default: 8501")
     parser.add_argument("--address", metavar="HOST", help="default: localhost, this machine only")
-    parser.add_argument(
-        "--home", type=Path, metavar="DIR", help=f"the data folder (default: ${HOME})"
-    )
+    about = f"the data folder (default: ${HOME})"
+    parser.add_argument("--home", type=Path, metavar="DIR", help=about)
     parser.set_defaults(command=run_app, handed_on=())
 
 

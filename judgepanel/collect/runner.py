@@ -178,7 +178,9 @@ class Caller:
                 # text is left out, since it may repeat the request or the answer.
                 again = _Again(f"an answer that could not be handled ({type(error).__name__})")
             if attempt < judge.attempts:
-                pause = again.seconds or _pause(attempt)
+                # Exponential backoff with jitter, unless the server says how long.
+                longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
+                pause = again.seconds or longest * random.uniform(0.5, 1.0)  # noqa: S311
                 if again.holds_all:
                     self.pace.hold(pause)
                 await asyncio.sleep(pause)
@@ -336,12 +338,6 @@ def _asked_for(retry_after: str) -> float:
         except (ValueError, TypeError, IndexError, OverflowError):
             return 0.0
     return min(max(seconds, 0.0), LONGEST_PAUSE)
-
-
-def _pause(attempt: int) -> float:
-    """Seconds to wait: exponential backoff with jitter."""
-    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 def _key(judge: Judge) -> str:

@@ -296,16 +296,14 @@ def says_failure(text: str) -> bool:
     return _FAILURE.match(text[:_LOOKED_AT]) is not None
 
 
-def failed(
-    columns: Columns, verdict: str, beside: Sequence[str], codes: Votes
-) -> tuple[Bools, str]:
+def failed(columns: Columns, verdict: str, about: Sequence[str], codes: Votes) -> tuple[Bools, str]:
     """Return the rows (n_rows,) of failures, and a sentence on verdicts that thereby are none.
 
-    ``codes`` (n_rows,) are meanings of the verdicts, ``beside`` columns that are about them.
+    ``codes`` (n_rows,) are meanings of the verdicts, ``about`` the columns that are about them.
     """
     rows, voted = np.zeros(len(codes), dtype=bool), codes >= 0
     examples: list[str] = []
-    for name in beside:
+    for name in about:
         here = _failures(columns[name])
         if (here & voted).any():
             text = quote_value(columns[name].cells.iloc[int(np.argmax(here & voted))], 40)

@@ -167,9 +167,8 @@ def _other_votes(
 def _same_words(column: Column) -> NDArray[Any]:
     """Return the distinct words (n_words,) of a column of labels, one for all synonyms."""
     texts = zip(map(cells.verdict_of, column.words), column.words, strict=True)
-    return np.array(
-        [word.strip() if code == UNKNOWN else str(code) for code, word in texts], dtype=object
-    )
+    words = [word.strip() if code == UNKNOWN else str(code) for code, word in texts]
+    return np.array(words, dtype=object)
 
 
 def _filled(table: RawTable, name: str, more: Column, file: str) -> pd.Categorical:

@@ -296,11 +296,15 @@ def _kind(data: bytes, extension: str) -> Format:
             return name
     if is_workbook(data):
         return "excel"
-    start = data[:_SAMPLE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    sample = data[:_SAMPLE]
+    start = sample.removeprefix(codecs.BOM_UTF8).lstrip().lower()
     foreign = next((title for magic, title in _FOREIGN if data.startswith(magic)), None)
     if foreign is None and data.startswith(_TAR, _TAR_AT):
         foreign = "a tar archive; unpack it, or put its files into a .zip"
-    if foreign is None and _is_binary(data[:_SAMPLE]):
+    # Over 10 % is NUL, or over 5 % control characters in text that is not UTF-8.
+    many_controls = len(sample.translate(None, _NO_CONTROLS)) * 20 > len(sample)
+    binary = sample.count(0) * 10 > len(sample) or (many_controls and not _is_utf8(sample))
+    if foreign is None and binary:
         foreign = "binary data"
     if foreign is None and start.startswith(_MARKUP):
         foreign = "a web page or XML"
@@ -311,14 +315,6 @@ def _kind(data: bytes, extension: str) -> Format:
     if promised == "JSON Lines" or start.startswith(b"{"):
         return "jsonl"
     return "jsonl" if start.startswith(b"[") and promised != "CSV" else "csv"
-
-
-def _is_binary(sample: bytes) -> bool:
-    """Whether over 10 % is NUL, or over 5 % control characters in text that is not UTF-8."""
-    n_controls = len(sample.translate(None, _NO_CONTROLS))
-    if sample.count(0) * 10 > len(sample):
-        return True
-    return n_controls * 20 > len(sample) and not _is_utf8(sample)
 
 
 def unzip(data: bytes) -> bytes:

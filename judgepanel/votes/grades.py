@@ -189,11 +189,8 @@ def _codes_among(numbers: Floats) -> list[float]:
     if not len(rest):
         return []
     low, high = float(rest.min()), float(rest.max())
-    return [
-        code
-        for code, most in cells.CODES.items()
-        if high <= most and ((code < 0 <= low) or code > max(high, most))
-    ]
+    codes = cells.CODES.items()
+    return [code for code, most in codes if high <= most and (code < 0 <= low or code > most)]
 
 
 def grade_notes(scales: Mapping[str, Scale], votes: VoteMatrix) -> list[str]:

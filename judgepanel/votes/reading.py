@@ -306,9 +306,7 @@ _DEGREE = 3
 _MOST_ITEMS = 20_000
 LEVEL = 0.02
 """Chance that a column is offered by the errors if the errors depend on none."""
-_NAMES = frozenset(
-    ("query", "queryid", "prompt", "promptid", "question", "questionid", "instruction")
-)
+_NAMES = cells.words_in("query|queryid|prompt|promptid|question|questionid|instruction")
 _MOST_STRATA = 30
 _HARDLY = 1.05
 _REMEDY = f"that column {CHOICE_CONTROLS['group_column']}."
