@@ -68,11 +68,8 @@ def run_import(options: argparse.Namespace) -> None:
 def run_simulate(options: argparse.Namespace) -> None:
     """Run the command: simulate, write complete files, and print."""
     check_out(options)
-    spec_options = {
-        option.name: getattr(options, option.name)
-        for option in fields(SimulationSpec)
-        if getattr(options, option.name, None) is not None
-    }
+    given = {option.name: getattr(options, option.name, None) for option in fields(SimulationSpec)}
+    spec_options = {name: value for name, value in given.items() if value is not None}
     if options.sample is not None and spec_options:
         names, allowed = ", ".join(spec_options), "--sample alone, or options alone"
         raise InputError("a sample is fixed", value=names, allowed=allowed)

@@ -208,11 +208,8 @@ def one_line() -> Iterator[None]:
 
 def spec_of(options: argparse.Namespace) -> Any:
     """Return the spec of a study from its options."""
-    given = {
-        name.removeprefix("option_"): text
-        for name, text in vars(options).items()
-        if name.startswith("option_") and text is not None
-    }
+    own = {name: text for name, text in vars(options).items() if name.startswith("option_")}
+    given = {name.removeprefix("option_"): text for name, text in own.items() if text is not None}
     return studies.study_spec(options.study, settings_of(options), given)
 
 

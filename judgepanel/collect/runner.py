@@ -432,9 +432,8 @@ def _entry(line: bytes, number: int) -> dict[str, Any]:
         texts = "".join(entry[name] for name in _TEXTS)
         amounts = [entry["cost"], entry["most"], entry["seconds"]]
         amounts += [entry[name] for name in _TOKENS if entry[name] is not None]
-        if not all(type(x) in (int, float) and 0 <= x < _IMPOSSIBLE for x in amounts):
-            raise ValueError
-        if UNSTORABLE.search(texts):
+        is_possible = all(type(x) in (int, float) and 0 <= x < _IMPOSSIBLE for x in amounts)
+        if not is_possible or UNSTORABLE.search(texts):
             raise ValueError
     except (ValueError, TypeError, LookupError, RecursionError):
         allowed = "lines of this journal"

@@ -520,7 +520,6 @@ _LONG = np.uint8(255)
 """Stands for a longer cell: UTF-8 has no such byte."""
 
 _SPECIAL = re.compile(r'[",;\t|]')
-_BESIDE = " ,;\t|"
 _LONGEST_TITLE = 1 << 12
 # Possessive quantifiers never backtrack, so matching takes linear time.
 _LINE = re.compile(rb"([^\r\n]*+)(?:\r\n|[\r\n])")
@@ -574,7 +573,7 @@ def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         if len(notes) > table.MOST_TITLES:
             break
         line = match[1].decode()
-        cell = line.strip(_BESIDE)
+        cell = line.strip(" ,;\t|")
         is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"'
         is_single = '"' not in cell[1:-1] if is_quoted else not _SPECIAL.search(cell)
         if len(match[1]) <= _LONGEST_TITLE and is_single:

@@ -205,11 +205,8 @@ def grade_notes(scales: Mapping[str, Scale], votes: VoteMatrix) -> list[str]:
     n_ties = int((votes.grades == votes.thresholds).sum())
     many = "is a tie" if n_ties == 1 else "are ties"
     notes.append(f"{n_grades:,} grades, of which {n_ties:,} {many} (on the threshold).")
-    own = {
-        judge: votes.grades[~np.isnan(votes.grades[:, j]), j]
-        for j, judge in enumerate(votes.judges)
-        if judge in scales
-    }
+    columns = zip(votes.judges, votes.grades.T, strict=True)
+    own = {judge: values[~np.isnan(values)] for judge, values in columns if judge in scales}
     return [*notes, *_two_scales(own, votes), *_piled_up(own)]
 
 

@@ -132,15 +132,14 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
     frame, known = table.frame, [*key, *filter(None, (roles.order_column,))]
     if roles.run_column is not None or not frame.duplicated(known).any():
         return roles, []
-    free = [
-        (role.column, {*cells.tokens_of(role.column)})
-        for role in roles.columns
-        if role.role in ("ignore", "beside") and role.reason != CHOSEN
+    names = [
+        r.column for r in roles.columns if r.role in ("ignore", "beside") and r.reason != CHOSEN
     ]
+    free = {name: {*cells.tokens_of(name)} for name in names}
     columns = Columns(table)
     telling = {
         name: words
-        for name, words in free
+        for name, words in free.items()
         if 1 < len(columns[name].given) <= max(_MOST_RUNS, table.n_rows // 10)
         and not cells.MEASURE_WORDS & words
         and columns[name].kind not in ("texts", "dates")

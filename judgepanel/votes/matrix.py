@@ -188,11 +188,8 @@ class VoteMatrix:
 
     def _taken(self, axis: str, index: Rows) -> VoteMatrix:
         """Return some items or judges: all fields are taken along this axis."""
-        taken = {
-            name: _take(getattr(self, name), index, axes.index(axis))
-            for name, axes in _AXES.items()
-            if axis in axes
-        }
+        along = {name: axes.index(axis) for name, axes in _AXES.items() if axis in axes}
+        taken = {name: _take(getattr(self, name), index, k) for name, k in along.items()}
         return replace(self, **taken)
 
     def with_task(self, task: Task) -> VoteMatrix:

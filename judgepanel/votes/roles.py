@@ -35,11 +35,8 @@ PLACES: dict[RoleName, str] = {role: f"{role}_column" for role in get_args(Place
     "feature": "feature_columns",
 }
 """The field of ``Roles`` with the columns of a role."""
-_LONG_NAMES = frozenset(
-    cells.plain_name(name)
-    for names in (cells.LONG_ITEM_NAMES, cells.LONG_JUDGE_NAMES, cells.LONG_VERDICT_NAMES)
-    for name in (*names, *cells.TEXT_NAMES)
-)
+_OF_VOTES = (*cells.LONG_ITEM_NAMES, *cells.LONG_JUDGE_NAMES, *cells.LONG_VERDICT_NAMES)
+_LONG_NAMES = frozenset(map(cells.plain_name, (*_OF_VOTES, *cells.TEXT_NAMES)))
 _LABEL_NAMES_ONLY = frozenset(map(cells.plain_name, cells.LABEL_NAMES)) - {"target", "y", "z"}
 """Names of labels that no judge is likely to have."""
 _LABELS = cells.words_in("label|labels")

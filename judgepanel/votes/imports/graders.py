@@ -356,7 +356,6 @@ def _doccano(records: Iterator[Row], document: Document) -> Iterator[Grade | str
 # that were given apart; what only prepares is a list of a text and why it ended.
 
 _LLMBAR = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z")
-_SWAPS = {"swap = False": AB, "swap = True": common.BA}
 
 
 @Importer(
@@ -390,7 +389,7 @@ def _llmbar_stage(entry: Row, about: Row) -> Iterator[Row | str]:
         row = {**about, "order": AB, "score_a": first, "score_b": second}
         yield row if numbers else "scores that are no numbers"
         return
-    for name, order in _SWAPS.items():
+    for name, order in {"swap = False": AB, "swap = True": common.BA}.items():
         output = entry[name].get("completion")
         if output is None:
             yield "outputs that are not there"
