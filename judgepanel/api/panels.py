@@ -180,9 +180,8 @@ class Panel:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        answer = blocks.Answer(self._answer())
         table = blocks.Table(as_columns(self.frame()), "Judges, best first.")
-        return blocks_html([answer, table, *study.caveats(self.warnings)])
+        return blocks_html([blocks.Answer(self._answer()), table, *study.caveats(self.warnings)])
 
     def _answer(self) -> str:
         model, figures = self.file.model, self.file.content["figures"]

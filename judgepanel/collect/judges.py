@@ -210,10 +210,9 @@ def _checks(entry: dict[str, Any]) -> Iterator[tuple[str, object, bool, str]]:
         if address:
             yield problem, address, _is_address(address), "http:// or https:// and a host"
             # The part that is too much is usually a key, so it is not repeated.
-            long = "an address with a user, a query or a fragment"
             bare = urlsplit(address).username is None and {"?", "#"}.isdisjoint(address)
             allowed = "http:// or https://, a host and a path; keys come from key_variable"
-            yield long, None, bare, allowed
+            yield "an address with a user, a query or a fragment", None, bare, allowed
 
 
 def _is_address(text: str) -> bool:

@@ -258,9 +258,7 @@ _STATES_OF = {
 }
 """Which words say that there is no verdict, in columns that do not name an error."""
 _VERDICT = r"(?:grade|verdict|score|rating|label|choice|judg\w+)"
-_REPLY = (
-    r"(?:(?:judge|model|grader|evaluator)?(?:'s)? ?(?:answer|output|response|completion|reply))"
-)
+_REPLY = r"(?:judge|model|grader|evaluator)?(?:'s)? ?(?:answer|output|response|completion|reply)"
 _END = r"[\s.!]*$"
 _FAILURE = re.compile(
     rf"\s*(?:{_VERDICT} not found\b"

@@ -649,13 +649,12 @@ def orient(
 
 def _reasons(votes: VoteMatrix, *, swapped: bool, suspected: bool) -> dict[str, str]:
     """Return the reason for every judge that is to be set aside."""
-    lopsided = votes.minority_share < BALANCED_SHARE
     flags = {SILENT: counts_on_labelled(votes)[0] == 0}
     if swapped:
         flags[ONE_VERDICT] = constant_judges(votes)
     if suspected:
         flags[KNOWS] = perfect_judges(votes)
-    if swapped and lopsided:
+    if swapped and votes.minority_share < BALANCED_SHARE:
         flags[AGAINST] = contrary_judges(votes)
     # The first reason counts.
     return {judge: why for why in reversed(flags) for judge in named(votes, flags[why])}

@@ -337,9 +337,7 @@ def group_hint(
     return _by_errors(_of_items(table, names, items, votes.n_items), votes)
 
 
-def _of_items(
-    table: RawTable, names: Sequence[str], items: Codes | None, n_items: int
-) -> list[Column]:
+def _of_items(table: RawTable, names: list[str], items: Codes | None, n_items: int) -> list[Column]:
     """Return columns with one row per item, but those of which the rows of an item differ."""
     columns = [Column(name, table.frame[name]) for name in names]
     if items is None:

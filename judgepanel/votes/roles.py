@@ -661,11 +661,10 @@ class _Guess:
         lower = name.strip().lower()
         is_known = cells.unshield(name, cells.is_role_name) in self.choices.known
         is_order = cells.names_order(name) and says_orders(self.columns[name])
-        is_file = name == FILE_COLUMN and self.table.files
         is_writer = name in (self.columns.pair or ())
         self.give_first(
             name,
-            (is_file, "ignore", "the name of the file of a row"),
+            (name == FILE_COLUMN and self.table.files, "ignore", "the name of the file of a row"),
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
             (is_known, "judge", "a judge of the panel"),
             (is_writer, "text", "the name of the model that wrote a response"),
@@ -684,7 +683,6 @@ class _Guess:
         numeric = int((~np.isnan(column.numbers)).sum())
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
         is_state = cells.names_state(name) and len(words) < _FEW_STATES
-        is_constant = len(words) == 1 and self.table.n_rows > 1
         self.give_first(
             name,
             (is_state, "ignore", "named as the state of a row"),
@@ -694,7 +692,7 @@ class _Guess:
             (column.kind == "numbers", "judge", "numbers, which may be scores"),
             (2 * numeric > len(words), "judge", "numbers and other words"),
             (n_verdicts > 0, "judge", "holds verdicts and other words"),
-            (is_constant, "ignore", "the same word in every row"),
+            (len(words) == 1 < self.table.n_rows, "ignore", "the same word in every row"),
             (column.kind == "texts", "text", "long texts"),
             (not column.is_few, "ignore", f"{len(words):,} different words, none a verdict"),
             (True, "judge", "few words, which may be verdicts"),

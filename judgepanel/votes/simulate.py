@@ -142,13 +142,11 @@ class SimulationSpec:
                     yield setting.name, number, *_bounded(number, **kind)
         n, free, own, rates = self.n_judges, self.n_independent, self.accuracies, self.parse_rate
         one_each = own is None or (isinstance(own, tuple) and len(own) == free)
-        several = self.task == "pointwise" or not self.n_systems
         spread = self.system_gap * max(0, self.n_systems - 1) / 2.0
-        room = min(self.base_rate, 1.0 - self.base_rate)
         small_enough = "so small that the rates of all systems are from 0 to 1"
         relations = {
-            "n_systems": (several, "0 if pairwise"),
-            "system_gap": (spread <= room, small_enough),
+            "n_systems": (self.task == "pointwise" or not self.n_systems, "0 if pairwise"),
+            "system_gap": (spread <= min(self.base_rate, 1.0 - self.base_rate), small_enough),
             "task": (self.task in TASKS, ", ".join(TASKS)),
             "one_class": (self.task == "pairwise" or not self.one_class, "False if pointwise"),
             "judge_word": (isinstance(self.judge_word, str) and self.judge_word, "non-empty text"),

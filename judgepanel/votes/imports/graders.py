@@ -522,9 +522,7 @@ def _score(value: Any) -> float | None:
 _VOTE = {"question_id", "model_a", "model_b", "winner", "judge"}
 _PAIR = {"question_id", "model_1", "model_2", "judge", "g1_winner", "g2_winner"}
 _SINGLE = {"question_id", "model", "judge", "judgment", "score"}
-_OWN_LABELS = re.compile(
-    r"(?:.*[_ ])?(?:labels?|gold|truth)|.+[_ ](?:winner|preference)", re.IGNORECASE
-)
+_OWN_LABELS = re.compile(r"(?i)(?:.*[_ ])?(?:labels?|gold|truth)|.+[_ ](?:winner|preference)")
 _PEOPLE = re.compile(r"(?:author|expert|arena_user|human)(?:[_ -]\w+)*\Z", re.IGNORECASE)
 _PROMPT = re.compile(r"(pair|single)(?:-math)?-v\d+(?:-multi-turn)?\Z")
 _QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")
