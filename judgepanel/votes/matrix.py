@@ -683,6 +683,11 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
         ones = float(np.mean(flip ^ (votes.labels == 1)))
         if min(ones, 1.0 - ones) >= BALANCED_SHARE:
             break
+    return with_swapped(votes, flip)
+
+
+def with_swapped(votes: VoteMatrix, flip: Bools) -> VoteMatrix:
+    """Return the votes with the responses of some items (n_items,) exchanged."""
     labels, _ = turned_around(votes.labels, flip)
     cast, grades = turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)
     return replace(votes, votes=cast, labels=labels, grades=grades)

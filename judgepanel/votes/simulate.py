@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.votes.companions import write_judges, write_votes
 from judgepanel.votes.errors import IN_CHECKOUT, SAMPLE_FOLDER, InputError
 from judgepanel.votes.load import load_votes
-from judgepanel.votes.matrix import MISSING, TASKS, Task, VoteMatrix, turned_around
+from judgepanel.votes.matrix import MISSING, TASKS, Task, VoteMatrix, with_swapped
 
 MAX_SD = 5
 MAX_LEVELS = 100
@@ -269,10 +269,7 @@ def one_class(votes: VoteMatrix) -> VoteMatrix:
     """
     if votes.task != "pairwise":
         raise InputError("only pairs can be swapped", value=votes.task, allowed="pairwise")
-    flip = votes.labels == 0
-    labels, _ = turned_around(votes.labels, flip)
-    cast, grades = turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)
-    return replace(votes, votes=cast, labels=labels, grades=grades)
+    return with_swapped(votes, votes.labels == 0)
 
 
 def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:
