@@ -130,8 +130,7 @@ class Panel:
             unknown = columns.keys() - {option.name for option in choices.OPTIONS} - _BESIDE
             if unknown:
                 raise TypeError(f"score() has no argument {min(unknown)!r}")
-            arguments = {**columns, "need_labels": False}
-            loaded = read_source(votes, arguments, self.file.known)
+            loaded = read_source(votes, {**columns, "need_labels": False}, self.file.known)
             scored, notes = self.scored(loaded.votes), loaded.warnings
         for sentence in (*notes, *scored.warnings):
             warnings.warn(sentence, DataWarning, stacklevel=2)
@@ -181,9 +180,8 @@ class Panel:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        answer = blocks.Answer(self._answer())
         table = blocks.Table(as_columns(self.frame()), "Judges, best first.")
-        return blocks_html([answer, table, *study.caveats(self.warnings)])
+        return blocks_html([blocks.Answer(self._answer()), table, *study.caveats(self.warnings)])
 
     def _answer(self) -> str:
         model, figures = self.file.model, self.file.content["figures"]

@@ -272,8 +272,7 @@ class StudyResult:
         """The result as blocks: answer, caveats, figures, tables and method."""
         entry = PRESENTATIONS[self.study.name]
         view = None if entry.view is None else entry.view(self.votes.matrix, self.spec)
-        blocks = study_blocks(entry, self.result, self.spec, view)
-        return [*blocks, *caveats(self.run.notes)]
+        return [*study_blocks(entry, self.result, self.spec, view), *caveats(self.run.notes)]
 
     def save(self, path: Source) -> Path:
         """Write the table to a ``.csv`` file, or everything to a ``.json`` file.

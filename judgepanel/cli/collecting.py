@@ -23,9 +23,8 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
     """Add the options of the command."""
     parser.add_argument("pairs", type=Path, metavar="PAIRS", help="JSONL, CSV or Parquet")
     parser.add_argument("asked", type=Path, metavar="JUDGES", help="who, a .toml file")
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="DIR", help="for the outputs and the votes"
-    )
+    about = "for the outputs and the votes"
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help=about)
     parser.add_argument("--max-cost", type=float, metavar="USD", help="never spend more")
     parser.add_argument("--estimate", action="store_true", help="the cost, without any call")
     parser.set_defaults(command=run_collect)
@@ -44,9 +43,7 @@ def run_collect(options: argparse.Namespace) -> int:
         return 0
     with collect.Journal(options.out) as journal:
         completed, spent = collect.finished(journal, plan, pairs)
-        rows = collect.estimate(
-            pairs, plan, {name: len(calls) for name, calls in completed.items()}
-        )
+        rows = collect.estimate(pairs, plan, {name: len(own) for name, own in completed.items()})
         print(printable(_estimate_text(rows, spent)), file=sys.stderr)
         if options.estimate:
             return 0

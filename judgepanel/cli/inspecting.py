@@ -20,6 +20,7 @@ def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
 
 def run_inspect(options: argparse.Namespace) -> None:
     """Run the command: read, check, and print."""
+    grouped = options.group_duplicates
     try:
         votes, lacking = Votes.of(load(options)), None
     except InputError as error:
@@ -27,16 +28,14 @@ def run_inspect(options: argparse.Namespace) -> None:
         if votes.coverage is None:
             raise error from None
     if lacking is None:
-        inspection = inspect(
-            votes, orientation=options.orientation, group_duplicates=options.group_duplicates
-        )
+        inspection = inspect(votes, orientation=options.orientation, group_duplicates=grouped)
         options.notes += inspection.oriented.notices
         print(inspection)
     else:
         options.notes.append(f"Studying these votes needs more: {lacking}")
         if votes.reading is not None:
             print(text.printable(errors.in_terminal(votes.reading.sentence)))
-        print(sentences.votes_sentence(votes.matrix, group_duplicates=options.group_duplicates))
+        print(sentences.votes_sentence(votes.matrix, group_duplicates=grouped))
         if votes.coverage is not None:
             print(text.printable(outputs.coverage_sentence(votes.coverage)))
     if votes.coverage is not None:

@@ -40,8 +40,7 @@ def add_options(parser: argparse.ArgumentParser, name: str) -> None:
 def run_import(options: argparse.Namespace) -> None:
     """Run the command: read, write, and report what was read and what was not."""
     check_out(options, ".jsonl")
-    source = source_of(options.path)
-    outcome = read_kind(source, options.kind, options.task, strict=options.strict)
+    outcome = read_kind(source_of(options.path), options.kind, options.task, strict=options.strict)
     lines = outcome.lines(options.path.name)
     outputs.write_whole(options.out, lines)
     rows = text.counted(lines.count(b"\n"), "row")
@@ -69,11 +68,8 @@ def run_import(options: argparse.Namespace) -> None:
 def run_simulate(options: argparse.Namespace) -> None:
     """Run the command: simulate, write complete files, and print."""
     check_out(options)
-    spec_options = {
-        option.name: getattr(options, option.name)
-        for option in fields(SimulationSpec)
-        if getattr(options, option.name, None) is not None
-    }
+    given = {option.name: getattr(options, option.name, None) for option in fields(SimulationSpec)}
+    spec_options = {name: value for name, value in given.items() if value is not None}
     if options.sample is not None and spec_options:
         names, allowed = ", ".join(spec_options), "--sample alone, or options alone"
         raise InputError("a sample is fixed", value=names, allowed=allowed)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -71,19 +70,14 @@ def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if "handed_on" in options:
         options.handed_on = tuple(unknown)
     elif unknown:
-        _refuse_option(options, unknown)
+        name, _, given = unknown[0].partition("=")
+        value = given or next(iter(unknown[1:2]), "") or None
+        study = _module("study")
+        if "study" not in options:
+            remedy = study.similar_option(name, options.flags)
+            raise InputError(f"{options.taken} takes no {name}", value=value, remedy=remedy)
+        raise study.unknown_option(options.taken, options.study, name, value, options.flags)
     return options
-
-
-def _refuse_option(options: argparse.Namespace, unknown: Sequence[str]) -> NoReturn:
-    """Refuse an option that this command does not accept, with its value."""
-    name, _, value = unknown[0].partition("=")
-    value = value or next(iter(unknown[1:2]), "")
-    study = _module("study")
-    if "study" not in options:
-        remedy = study.similar_option(name, options.flags)
-        raise InputError(f"{options.taken} takes no {name}", value=value or None, remedy=remedy)
-    raise study.unknown_option(options.taken, options.study, name, value or None, options.flags)
 
 
 def _module(command: str) -> ModuleType:
@@ -93,14 +87,14 @@ def _module(command: str) -> ModuleType:
 class _Parser(argparse.ArgumentParser):
     """Parser that reports argument errors in one line, and adds options on demand."""
 
-    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    options_of = ""
     words: Sequence[str] = ()
 
     def complete(self) -> None:
         """Add the options of the command, once."""
-        add, self.add_options = self.add_options, None
-        if add is not None:
-            add(self)
+        name, self.options_of = self.options_of, ""
+        if name:
+            _module(name).add_options(self, name)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.words = args or ()
@@ -123,11 +117,7 @@ def command_parser(*, complete: bool = False) -> argparse.ArgumentParser:
     for name, (_, purpose) in _COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
         command.set_defaults(taken=name)
-        command.add_options = partial(_add_options, name)
+        command.options_of = name
         if complete:
             command.complete()
     return parser
-
-
-def _add_options(name: str, parser: argparse.ArgumentParser) -> None:
-    _module(name).add_options(parser, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +83,8 @@ def _thresholds(pairs: list[tuple[str | None, float]]) -> Thresholds | None:
     defaults = [cut for judge, cut in pairs if judge is None]
     by_judge = {judge: cut for judge, cut in pairs if judge is not None}
     if len(defaults) > 1 or len(defaults) + len(by_judge) < len(pairs):
-        raise InputError(
-            "--threshold is given twice for the same judges",
-            allowed="one number for all judges, and JUDGE=NUMBER for each that differs",
-        )
+        allowed = "one number for all judges, and JUDGE=NUMBER for each that differs"
+        raise InputError("--threshold is given twice for the same judges", allowed)
     return Thresholds(defaults[0] if defaults else None, by_judge) if pairs else None
 
 
@@ -97,10 +95,7 @@ def grouping_option(parser: argparse.ArgumentParser) -> None:
 
 
 def load(
-    options: argparse.Namespace,
-    *,
-    need_labels: bool = True,
-    known: Mapping[str, float] | None = None,
+    options: argparse.Namespace, *, need_labels: bool = True, known: dict[str, float] | None = None
 ) -> Loaded:
     """Return the votes selected by the options; warnings become notes.
 
@@ -113,12 +108,9 @@ def load(
         more = f" And {len(guesses) - 3} more." if len(guesses) > 3 else ""
         several = "guesses are" if len(guesses) > 1 else "guess is"
         shown = " ".join(guesses[:3]) + more
-        raise InputError(
-            f"{len(guesses)} {several} not allowed with --strict: {shown.rstrip('.')}",
-            file=loaded.file,
-            remedy="give each with an option, or keep the guesses with --write-roles FILE and read "
-            "the file with --roles FILE",
-        )
+        problem = f"{len(guesses)} {several} not allowed with --strict: {shown.rstrip('.')}"
+        keep = "keep the guesses with --write-roles FILE and read the file with --roles FILE"
+        raise InputError(problem, remedy=f"give each with an option, or {keep}", file=loaded.file)
     if options.write_roles is not None:
         write_whole(options.write_roles, roles_text(loaded).encode())
     return loaded

@@ -27,8 +27,7 @@ def run_score(options: argparse.Namespace) -> int:
     """Read panel and votes, score, write and print; exit status 1 if drift is to fail."""
     check_out(options, ".csv")
     panel = load_panel(text_of(options.panel), name=options.panel.name)
-    votes = load(options, need_labels=False, known=panel.known).votes
-    scores = score(panel, votes)
+    scores = score(panel, load(options, need_labels=False, known=panel.known).votes)
     options.notes += scores.warnings
     outputs.write_whole(options.out, tables.csv_text(scores.frame()).encode())
     print(outputs.scored_text(scores, text.printable(options.out.name)))

@@ -13,16 +13,14 @@ from judgepanel.votes import InputError
 from judgepanel.votes.errors import APP_FOLDER, require
 
 HOME = "JUDGEPANEL_HOME"
-_PORTS = range(65536)
 
 
 def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
     """Add the options of the command; Streamlit options are passed through."""
     parser.add_argument("--port", type=int, metavar="N", help="default: 8501")
     parser.add_argument("--address", metavar="HOST", help="default: localhost, this machine only")
-    parser.add_argument(
-        "--home", type=Path, metavar="DIR", help=f"the data folder (default: ${HOME})"
-    )
+    about = f"the data folder (default: ${HOME})"
+    parser.add_argument("--home", type=Path, metavar="DIR", help=about)
     parser.set_defaults(command=run_app, handed_on=())
 
 
@@ -30,7 +28,7 @@ def run_app(options: argparse.Namespace) -> int:
     """Run the command: Streamlit replaces this process."""
     words = [sys.executable, "-m", "streamlit", "run", "app.py"]
     if options.port is not None:
-        if options.port not in _PORTS:
+        if options.port not in range(65536):
             raise InputError("--port is not a port", value=options.port, allowed="0 to 65535")
         words.append(f"--server.port={options.port}")
     if options.address is not None:

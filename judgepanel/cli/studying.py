@@ -36,7 +36,11 @@ _METAVARS = {False: "X", True: "X,Y"}
 def add_options(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command."""
     if name == "report":
-        _add_report(parser)
+        settings_options(parser)
+        about = ".html: figures too; .md: its words"
+        parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=about)
+        parser.add_argument("--studies", metavar="X,Y", help="studies by name (default: all)")
+        parser.set_defaults(command=run_report)
     elif name == "study":
         _add_study(parser)
     elif name == "estimate":
@@ -56,9 +60,8 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
     named = parser.add_subparsers(required=True, metavar="NAME")
     asked = [name for name in getattr(parser, "words", ())[:1] if name in STUDIES]
     for study in map(STUDIES.__getitem__, asked or STUDIES):
-        command = named.add_parser(
-            study.name, help=study.question, description=study.question, allow_abbrev=False
-        )
+        about = study.question
+        command = named.add_parser(study.name, help=about, description=about, allow_abbrev=False)
         command.set_defaults(command=run_study_command)
         _studying_one(_dictionary(command), study)
 
@@ -74,14 +77,6 @@ def _add_estimate(parser: argparse.ArgumentParser) -> None:
     about = ".csv: their ids, texts and features, for labels that --labels reads"
     parser.add_argument("--draw-to", type=Path, metavar="FILE", help=about)
     parser.set_defaults(command=run_estimate)
-
-
-def _add_report(parser: argparse.ArgumentParser) -> None:
-    settings_options(parser)
-    about = ".html: figures too; .md: its words"
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=about)
-    parser.add_argument("--studies", metavar="X,Y", help="studies by name (default: all)")
-    parser.set_defaults(command=run_report)
 
 
 def settings_options(parser: argparse.ArgumentParser) -> None:
@@ -110,9 +105,8 @@ def _splits(text: str) -> int | None:
     try:
         return None if text == AUTO_SPLITS else int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"invalid number of splits: {text!r}, allowed: a whole number, or {AUTO_SPLITS}"
-        ) from None
+        problem = f"invalid number of splits: {text!r}, allowed: a whole number, or {AUTO_SPLITS}"
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -130,9 +124,8 @@ def _studying_one(parser: argparse.ArgumentParser, study: AnyStudy, out: str = _
         known = f" [{', '.join(option.choices)}]" if option.choices else ""
         default = f" (default: {option.default_text()})" if option.default_text() else ""
         text = f"{option.help}{known}{default}".strip().replace("%", "%%")
-        parser.add_argument(
-            option.flag, dest=f"option_{option.field}", metavar=_METAVARS[option.several], help=text
-        )
+        field, metavar = f"option_{option.field}", _METAVARS[option.several]
+        parser.add_argument(option.flag, dest=field, metavar=metavar, help=text)
 
 
 def run_study_command(options: argparse.Namespace) -> None:
@@ -144,9 +137,8 @@ def run_estimate(options: argparse.Namespace) -> int:
     """Estimate rates; exit status 1 if they fail a condition."""
     check_out(options, ".csv", option="draw_to")
     if (options.draw is None) != (options.draw_to is None):
-        raise InputError(
-            "items to label need their number and a file", allowed="--draw N --draw-to FILE.csv"
-        )
+        problem = "items to label need their number and a file"
+        raise InputError(problem, "--draw N --draw-to FILE.csv")
     if options.draw_to is not None and options.draw_to.exists():
         why = "this file already exists, and labels may have been filled in"
         remedy = "give --draw-to another name, or delete it"
@@ -168,8 +160,7 @@ def run_estimate(options: argparse.Namespace) -> int:
 def _run_and_print(options: argparse.Namespace) -> studies.StudyResult:
     check_out(options, *studies.TABLES)
     check_out(options, ".csv", option="dictionary")
-    spec = spec_of(options)
-    result = studies.StudyResult(*_run(options, spec))
+    result = studies.StudyResult(*_run(options, spec_of(options)))
     if options.out is not None:
         outputs.write_whole(options.out, result.text(options.out).encode())
     if options.dictionary is not None:
@@ -182,8 +173,7 @@ def run_recommend(options: argparse.Namespace) -> None:
     """Choose a panel; write it and its report."""
     check_out(options, ".json")
     check_out(options, *panels.DOCUMENTS, option="report")
-    spec = spec_of(options)
-    recommended = panels.RecommendedPanel(*_run(options, spec))
+    recommended = panels.RecommendedPanel(*_run(options, spec_of(options)))
     if options.out is not None:
         recommended.save(options.out)
     if options.report is not None:
@@ -218,11 +208,8 @@ def one_line() -> Iterator[None]:
 
 def spec_of(options: argparse.Namespace) -> Any:
     """Return the spec of a study from its options."""
-    given = {
-        name.removeprefix("option_"): text
-        for name, text in vars(options).items()
-        if name.startswith("option_") and text is not None
-    }
+    own = {name: text for name, text in vars(options).items() if name.startswith("option_")}
+    given = {name.removeprefix("option_"): text for name, text in own.items() if text is not None}
     return studies.study_spec(options.study, settings_of(options), given)
 
 
@@ -241,9 +228,7 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
         lines = formats.text_of(options.judges).split("\n")
         names = [line.strip() for line in lines if line.strip()] + names
         if not names:
-            raise InputError(
-                "names no judge", file=options.judges.name, allowed="one judge per line"
-            )
+            raise InputError("names no judge", "one judge per line", file=options.judges.name)
     return tuple(names)
 
 

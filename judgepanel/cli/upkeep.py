@@ -24,7 +24,6 @@ _KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 _WRONG_URL = "--url is not the address of a server: it can be http://HOST:PORT or https://HOST."
 _SILENT = "The server does not answer: check that it is running and that its address is right."
-_NOT_READY = "The server is not ready: it is starting or ending."
 _NO_FILE = "There is no SQLite database yet: the first page that is opened makes it."
 _POSTGRESQL = (
     "this is for SQLite: the database is PostgreSQL, whose pg_dump and pg_restore do it "
@@ -74,7 +73,7 @@ def server_state(url: str) -> tuple[bool, str]:
     except (OSError, ValueError, http.client.HTTPException):
         return False, _SILENT
     if status == http.client.SERVICE_UNAVAILABLE:
-        return False, _NOT_READY
+        return False, "The server is not ready: it is starting or ending."
     if status != http.client.OK or body != b"ok":
         return False, f"What answers at this address is not the dashboard (status {status})."
     return True, "The server answers."

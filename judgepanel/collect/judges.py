@@ -160,8 +160,7 @@ def _plan(content: dict[str, Any], folder: Path) -> Plan:
     if type(seed) is not int or type(both) is not bool:
         raise InputError("seed or both_orders has another type", allowed="a whole number; a truth")
     if content:
-        unknown = next(iter(content))
-        raise InputError("there is no such setting", "seed, both_orders", value=unknown)
+        raise InputError("there is no such setting", "seed, both_orders", value=next(iter(content)))
     judges = tuple(_judge(entry, folder) for entry in entries)
     twice = first_repeated([judge.name for judge in judges])
     if twice is not None:
@@ -211,10 +210,9 @@ def _checks(entry: dict[str, Any]) -> Iterator[tuple[str, object, bool, str]]:
         if address:
             yield problem, address, _is_address(address), "http:// or https:// and a host"
             # The part that is too much is usually a key, so it is not repeated.
-            long = "an address with a user, a query or a fragment"
             bare = urlsplit(address).username is None and {"?", "#"}.isdisjoint(address)
             allowed = "http:// or https://, a host and a path; keys come from key_variable"
-            yield long, None, bare, allowed
+            yield "an address with a user, a query or a fragment", None, bare, allowed
 
 
 def _is_address(text: str) -> bool:

@@ -178,7 +178,9 @@ class Caller:
                 # text is left out, since it may repeat the request or the answer.
                 again = _Again(f"an answer that could not be handled ({type(error).__name__})")
             if attempt < judge.attempts:
-                pause = again.seconds or _pause(attempt)
+                # Exponential backoff with jitter, unless the server says how long.
+                longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
+                pause = again.seconds or longest * random.uniform(0.5, 1.0)  # noqa: S311
                 if again.holds_all:
                     self.pace.hold(pause)
                 await asyncio.sleep(pause)
@@ -338,12 +340,6 @@ def _asked_for(retry_after: str) -> float:
     return min(max(seconds, 0.0), LONGEST_PAUSE)
 
 
-def _pause(attempt: int) -> float:
-    """Seconds to wait: exponential backoff with jitter."""
-    longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
-    return longest * random.uniform(0.5, 1.0)  # noqa: S311
-
-
 def _key(judge: Judge) -> str:
     if not judge.key_variable:
         return ""
@@ -436,9 +432,8 @@ def _entry(line: bytes, number: int) -> dict[str, Any]:
         texts = "".join(entry[name] for name in _TEXTS)
         amounts = [entry["cost"], entry["most"], entry["seconds"]]
         amounts += [entry[name] for name in _TOKENS if entry[name] is not None]
-        if not all(type(x) in (int, float) and 0 <= x < _IMPOSSIBLE for x in amounts):
-            raise ValueError
-        if UNSTORABLE.search(texts):
+        is_possible = all(type(x) in (int, float) and 0 <= x < _IMPOSSIBLE for x in amounts)
+        if not is_possible or UNSTORABLE.search(texts):
             raise ValueError
     except (ValueError, TypeError, LookupError, RecursionError):
         allowed = "lines of this journal"
@@ -504,8 +499,7 @@ def collect(
     """
     run = _Run(pairs, plan, journal, max_cost, on_progress)
     asyncio.run(run.make_calls())
-    troubles = tuple(run.troubles())
-    return Outcome(run.made, run.n_finished(), run.planned, run.dollars, troubles)
+    return Outcome(run.made, run.n_finished(), run.planned, run.dollars, tuple(run.troubles()))
 
 
 class _Run:
@@ -661,8 +655,7 @@ class _Run:
             yield f"{many} kept escaped and not read as a verdict: {why}."
         if self.capped:
             names = ", ".join(quote_value(name) for name in sorted(self.capped))
-            cap = dollars(self.cap)
-            yield f"Stopped before the cap of {cap}, {names}: a higher one goes on."
+            yield f"Stopped before the cap of {dollars(self.cap)}, {names}: a higher one goes on."
 
 
 NAMES = 20

@@ -212,8 +212,7 @@ def _read(table: RawTable, roles: Roles, choices: Choices, labels: RawTable | No
         meant = {float(word) for word in reader.vocabulary.given if is_number(word)}
         judges = grades.graded_judges(table, roles, task)[:_MOST_JUDGES]
         graded = tuple(judge for judge in judges if not meant.issuperset(dict(judge.values)))
-        names = {judge.judge for judge in graded}
-        unknown = reading.unknown_words(reader, but=names)
+        unknown = reading.unknown_words(reader, but={judge.judge for judge in graded})
         words = tuple((word, n) for word, n in unknown if len(word) <= limits.MAX_NAME)
         sure, levels = unsaid != reading.TASK_NOT_SAID, reading.label_levels(reader)
         return replace(preview, task=task, sure=sure, words=words, levels=levels, graded=graded)

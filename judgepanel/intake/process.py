@@ -199,9 +199,8 @@ class ReaderProcess:
         if pipe is not None:
             asked = json.dumps(to_plain(ask)).encode()
             most = (limits.READER_MIB, limits.READER_CPU_SECONDS, limits.READER_WALL_SECONDS)
-            bounds = Limits(*most, len(asked))
             with contextlib.suppress(OSError):  # The process needs no more input, or has ended.
-                pipe.write(json.dumps(bounds).encode() + b"\n")
+                pipe.write(json.dumps(Limits(*most, len(asked))).encode() + b"\n")
                 for data in (asked, *files):
                     pipe.write(data)
                 pipe.close()

@@ -21,12 +21,11 @@ Reserved = Callable[[str], bool]
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*", re.ASCII)
 _SHIELDED = re.compile(r"['\s]")
 """What :func:`unshield` may take away."""
-_INFINITE = frozenset({"inf", "infinity"})
 
 
 def is_numeric_word(text: str) -> bool:
     """Whether a feature cell with this text would be read as a number or as missing."""
-    is_infinite = text.strip().lower().lstrip("+-") in _INFINITE
+    is_infinite = text.strip().lower().lstrip("+-") in ("inf", "infinity")
     is_number = is_infinite or cells.is_number(cells.decimal_of(text))
     return text != "" and (is_number or cells.is_missing(text))
 

@@ -394,8 +394,7 @@ def form_of(words: Sequence[str], models: Collection[str] = ()) -> str:
     if others:
         named = all(word.strip() in models for word in others)
         return "names of models" if named else "/".join(quote_value(w, 20) for w in others[:3])
-    forms = [name for name, members in _FORMS.items() if texts & members]
-    return ", ".join(forms) or "0/1"
+    return ", ".join([name for name, members in _FORMS.items() if texts & members]) or "0/1"
 
 
 NO_WORDS: Mapping[str, int] = MappingProxyType({})

@@ -52,7 +52,6 @@ LEVEL = 1e-4
 _COPY = re.compile(
     r"[\s._\-#(]+(?:copy|dup|duplicate|rep|repeat)[\s._\-#]*\d{0,6}\)?$", re.IGNORECASE
 )
-_COPY_WORDS = ("copy", "dup", "rep")
 _NUMBER = re.compile(r"[._\-#]\d{1,6}$")
 _LONGEST_ID = 300
 _FEWEST_ALIKE = 5
@@ -82,7 +81,7 @@ def keyed_copies(votes: VoteMatrix, rows: Codes) -> Iterator[tuple[str, Codes]]:
     names = [name[:_LONGEST_ID] for name in votes.item_ids]
     # Looking for the word in all ids at once is much faster than for the suffix in each.
     text = "\n".join(names).lower()
-    marked = any(word in text for word in _COPY_WORDS)
+    marked = any(word in text for word in ("copy", "dup", "rep"))
     stems = [_COPY.sub("", name) for name in names] if marked else names
     suffixed = stems != names
     if not suffixed:
@@ -241,7 +240,6 @@ RARE = (0.05, 0.5)
 """Rows with fewer expected twins are tested; the second value is for items with few votes."""
 _DOUBTED = 3.0
 _FEWEST_REPEATS = 4
-_FACTORS = range(2, 9)
 _NEARLY_ALL = 0.8
 _TELLING_SHARE = 0.5
 _PACKED = 32
@@ -369,8 +367,7 @@ def _by_votes(
         return _sets_of(rows, units, factor, hints), conclusive, True
     if _too_many_pairs(rows.count) or any(_too_many_rare(rows, limit) for limit in RARE):
         # All items of repeated rows that are expected to occur less than twice by chance.
-        rare = rows.repeated(1.0)[rows.code]
-        return _numbered(np.where(rare, rows.code, -1)), conclusive, False
+        return _numbered(np.where(rows.repeated(1.0)[rows.code], rows.code, -1)), conclusive, False
     return nothing, conclusive, False
 
 
@@ -413,7 +410,7 @@ def _codes(rows: Votes) -> tuple[Codes, Codes]:
 def _factor(count: Codes) -> int:
     """Return the number of copies of the whole file, 1 if there is no evidence of more."""
     best, share = 1, _NEARLY_ALL
-    for factor in _FACTORS:
+    for factor in range(2, 9):
         hits = int((count % factor == 0).sum())
         here = hits / len(count)
         if here >= share and distributions.binom_sf(hits - 1, len(count), 1.0 / factor) < LEVEL:

@@ -270,8 +270,7 @@ def read_roles(path: str | Path) -> dict[str, Any]:
         raise InputError("too large", "at most 1 MiB", "keep only the roles in it", file=path.name)
     text = text_of(path)
     try:
-        content = tomllib.loads(text)
-        return dict(_checked(key, value) for key, value in content.items())
+        return dict(_checked(key, value) for key, value in tomllib.loads(text).items())
     except InputError as error:
         raise error.in_file(path.name) from None
     except (ValueError, RecursionError) as error:  # Also a number too long to be written.

@@ -258,9 +258,7 @@ _STATES_OF = {
 }
 """Which words say that there is no verdict, in columns that do not name an error."""
 _VERDICT = r"(?:grade|verdict|score|rating|label|choice|judg\w+)"
-_REPLY = (
-    r"(?:(?:judge|model|grader|evaluator)?(?:'s)? ?(?:answer|output|response|completion|reply))"
-)
+_REPLY = r"(?:judge|model|grader|evaluator)?(?:'s)? ?(?:answer|output|response|completion|reply)"
 _END = r"[\s.!]*$"
 _FAILURE = re.compile(
     rf"\s*(?:{_VERDICT} not found\b"
@@ -296,16 +294,14 @@ def says_failure(text: str) -> bool:
     return _FAILURE.match(text[:_LOOKED_AT]) is not None
 
 
-def failed(
-    columns: Columns, verdict: str, beside: Sequence[str], codes: Votes
-) -> tuple[Bools, str]:
+def failed(columns: Columns, verdict: str, about: Sequence[str], codes: Votes) -> tuple[Bools, str]:
     """Return the rows (n_rows,) of failures, and a sentence on verdicts that thereby are none.
 
-    ``codes`` (n_rows,) are meanings of the verdicts, ``beside`` columns that are about them.
+    ``codes`` (n_rows,) are meanings of the verdicts, ``about`` the columns that are about them.
     """
     rows, voted = np.zeros(len(codes), dtype=bool), codes >= 0
     examples: list[str] = []
-    for name in beside:
+    for name in about:
         here = _failures(columns[name])
         if (here & voted).any():
             text = quote_value(columns[name].cells.iloc[int(np.argmax(here & voted))], 40)

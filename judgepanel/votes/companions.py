@@ -167,9 +167,8 @@ def _other_votes(
 def _same_words(column: Column) -> NDArray[Any]:
     """Return the distinct words (n_words,) of a column of labels, one for all synonyms."""
     texts = zip(map(cells.verdict_of, column.words), column.words, strict=True)
-    return np.array(
-        [word.strip() if code == UNKNOWN else str(code) for code, word in texts], dtype=object
-    )
+    words = [word.strip() if code == UNKNOWN else str(code) for code, word in texts]
+    return np.array(words, dtype=object)
 
 
 def _filled(table: RawTable, name: str, more: Column, file: str) -> pd.Categorical:
@@ -237,11 +236,10 @@ def match_judges(table: RawTable, judges: Sequence[str]) -> tuple[pd.DataFrame, 
         remedy = "rename the column that has their names to judge"
         raise InputError("there is no judge column", allowed, remedy).in_header(table)
     codes, names = attributes.names_in(table, (JUDGE_COLUMN,), "judge name", cells.is_role_name)
-    named = [names[code] for code in codes]
     if (again := attributes.repeated(codes)) is not None:
         error = InputError("this judge has two rows", "one row per judge", errors.REMOVE_ROW)
         raise error.in_cell(table, JUDGE_COLUMN, again[1])
-    rows, unused = _matched(named, judges)
+    rows, unused = _matched([names[code] for code in codes], judges)
     there = np.flatnonzero(rows >= 0)
     # A judge without a row gets nan where the index has no place.
     columns = {

@@ -464,8 +464,7 @@ def _records(data: bytes, delimiter: int) -> Iterator[tuple[Ints, Ints, NDArray[
         sizes = np.diff(bounds[0]) - 1
         full = (sizes > 1) | ((sizes == 1) & (codes[ends - 1] != _CR))
         cells = np.diff(bounds[1]) + 1
-        lines = (bounds[2, :-1] + 1).astype(np.int32)
-        yield sizes[full], cells[full], lines[full]
+        yield sizes[full], cells[full], (bounds[2, :-1] + 1).astype(np.int32)[full]
         last = bounds[:, -1:]
         n_cuts += len(places)
         n_lines += len(line_ends)
@@ -521,7 +520,6 @@ _LONG = np.uint8(255)
 """Stands for a longer cell: UTF-8 has no such byte."""
 
 _SPECIAL = re.compile(r'[",;\t|]')
-_BESIDE = " ,;\t|"
 _LONGEST_TITLE = 1 << 12
 # Possessive quantifiers never backtrack, so matching takes linear time.
 _LINE = re.compile(rb"([^\r\n]*+)(?:\r\n|[\r\n])")
@@ -545,7 +543,7 @@ def read_csv(data: bytes, name: str) -> RawTable:
     table.check_size(structure.n_records, len(names))
     # Every cell is dictionary-encoded text: one byte per vote instead of one object.
     columns = [ColumnParts() for _ in names]
-    short = short_columns(data, delimiter, structure, len(names))
+    short = short_columns(data, delimiter, structure)
     long = [place for place in range(len(names)) if place not in short]
     while short:
         place, cells = short.popitem()
@@ -575,8 +573,10 @@ def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         if len(notes) > table.MOST_TITLES:
             break
         line = match[1].decode()
-        cell = line.strip(_BESIDE)
-        if len(match[1]) <= _LONGEST_TITLE and _is_single(cell):
+        cell = line.strip(" ,;\t|")
+        is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"'
+        is_single = '"' not in cell[1:-1] if is_quoted else not _SPECIAL.search(cell)
+        if len(match[1]) <= _LONGEST_TITLE and is_single:
             notes += [table.title_note(number, cell.strip('"'))] if cell else []
             continue
         if not notes or line.count('"') % 2:
@@ -586,13 +586,6 @@ def _without_titles(data: bytes) -> tuple[bytes, tuple[str, ...]]:
             break
         return b"\n" * (number - 1) + data[match.start() :], tuple(notes)
     return data, ()
-
-
-def _is_single(cell: str) -> bool:
-    """Whether the text is one cell: quoted, or without a separator."""
-    if len(cell) > 1 and cell[0] == cell[-1] == '"':
-        return '"' not in cell[1:-1]
-    return not _SPECIAL.search(cell)
 
 
 def _header_span(data: bytes) -> tuple[int, int]:
@@ -629,9 +622,7 @@ def _batches(
     return iter(pa.csv.open_csv(body, reading, parsing, converting))
 
 
-def short_columns(
-    data: bytes, delimiter: str, structure: Structure, n_columns: int
-) -> dict[int, Bytes]:
+def short_columns(data: bytes, delimiter: str, structure: Structure) -> dict[int, Bytes]:
     """Return columns by place: the byte of each cell, uint8 (n_records,), 0 for an empty one.
 
     Empty if a file has quotes, carriage returns or records that are not lines: then a cell cannot
@@ -639,6 +630,7 @@ def short_columns(
     """
     if structure.lines is not None or b'"' in data or b"\r" in data:
         return {}
+    n_columns = len(structure.header)
     columns = np.empty((n_columns, structure.n_records), np.uint8)
     short, start = np.arange(n_columns), 0
     for cells in _cells(data, delimiter, structure, n_columns):

@@ -32,7 +32,6 @@ from judgepanel.votes.records import is_document, read_document, read_lines
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
 ZIP = b"PK\x03\x04"
-_BOOK = "xl/workbook.xml"
 _CELL = re.compile(rb"\br\s*=\s*[\"']([A-Za-z]{0,99})([0-9]{1,99})[\"']")
 """The reference of a cell, or the number of a row, whether or not a workbook may have it."""
 _PIECE, _LONGEST_CELL = 1 << 20, 256
@@ -46,7 +45,7 @@ def is_workbook(data: bytes) -> bool:
         return False
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _BOOK in archive.namelist()
+            return "xl/workbook.xml" in archive.namelist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
         return False
 
@@ -72,12 +71,9 @@ def read_excel(data: bytes, name: str) -> RawTable:
 def _read_sheet(calamine: Any, data: bytes, name: str) -> RawTable:
     _check_extent(data)
     book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
-    sheets = {
-        sheet.name: book.get_sheet_by_name(sheet.name)
-        for sheet in book.sheets_metadata
-        if sheet.typ == calamine.SheetTypeEnum.WorkSheet
-        and sheet.visible == calamine.SheetVisibleEnum.Visible
-    }
+    wanted = (calamine.SheetTypeEnum.WorkSheet, calamine.SheetVisibleEnum.Visible)
+    names = [sheet.name for sheet in book.sheets_metadata if (sheet.typ, sheet.visible) == wanted]
+    sheets = {name: book.get_sheet_by_name(name) for name in names}
     full = [title for title, sheet in sheets.items() if sheet.start is not None]
     if not full:
         remedy = "show the sheet with the votes, and save the workbook again"
@@ -133,8 +129,7 @@ def _without_titles(rows: Iterator[list[Any]]) -> tuple[list[str], Iterator[_Row
     """
     filled = ((number, row) for number, row in enumerate(rows, start=1) if any(map(_held, row)))
     start = list(islice(filled, table.MOST_TITLES + 1))
-    wide = (place for place, (_, row) in enumerate(start) if sum(map(_held, row)) > 1)
-    header = next(wide, 0)
+    header = next((place for place, (_, row) in enumerate(start) if sum(map(_held, row)) > 1), 0)
     titles = ((number, _text(next(filter(_held, row)))) for number, row in start[:header])
     notes = [table.title_note(number, title) for number, title in titles]
     return notes, chain(start[header:], filled)
@@ -185,7 +180,6 @@ def _text(cell: Any) -> str:
 
 __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
 
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLOCK, _SAMPLE = 1 << 20, 1 << 13
 ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, Arrow, JSON and JSON Lines"
 _GZIP = b"\x1f\x8b"
@@ -297,11 +291,15 @@ def _kind(data: bytes, extension: str) -> Format:
             return name
     if is_workbook(data):
         return "excel"
-    start = data[:_SAMPLE].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    sample = data[:_SAMPLE]
+    start = sample.removeprefix(codecs.BOM_UTF8).lstrip().lower()
     foreign = next((title for magic, title in _FOREIGN if data.startswith(magic)), None)
     if foreign is None and data.startswith(_TAR, _TAR_AT):
         foreign = "a tar archive; unpack it, or put its files into a .zip"
-    if foreign is None and _is_binary(data[:_SAMPLE]):
+    # Over 10 % is NUL, or over 5 % control characters in text that is not UTF-8.
+    many_controls = len(sample.translate(None, _NO_CONTROLS)) * 20 > len(sample)
+    binary = sample.count(0) * 10 > len(sample) or (many_controls and not _is_utf8(sample))
+    if foreign is None and binary:
         foreign = "binary data"
     if foreign is None and start.startswith(_MARKUP):
         foreign = "a web page or XML"
@@ -312,14 +310,6 @@ def _kind(data: bytes, extension: str) -> Format:
     if promised == "JSON Lines" or start.startswith(b"{"):
         return "jsonl"
     return "jsonl" if start.startswith(b"[") and promised != "CSV" else "csv"
-
-
-def _is_binary(sample: bytes) -> bool:
-    """Whether over 10 % is NUL, or over 5 % control characters in text that is not UTF-8."""
-    n_controls = len(sample.translate(None, _NO_CONTROLS))
-    if sample.count(0) * 10 > len(sample):
-        return True
-    return n_controls * 20 > len(sample) and not _is_utf8(sample)
 
 
 def unzip(data: bytes) -> bytes:
@@ -355,7 +345,7 @@ def from_utf16(data: bytes) -> tuple[bytes, tuple[str, ...]]:
 
     Raises InputError for damaged UTF-16 and for text that becomes too large.
     """
-    if not data.startswith(_UTF16):
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data, ()
     try:
         return _bounded(data.decode("utf-16")), ("Read as UTF-16 text.",)

@@ -189,11 +189,8 @@ def _codes_among(numbers: Floats) -> list[float]:
     if not len(rest):
         return []
     low, high = float(rest.min()), float(rest.max())
-    return [
-        code
-        for code, most in cells.CODES.items()
-        if high <= most and ((code < 0 <= low) or code > max(high, most))
-    ]
+    codes = cells.CODES.items()
+    return [code for code, most in codes if high <= most and (code < 0 <= low or code > most)]
 
 
 def grade_notes(scales: Mapping[str, Scale], votes: VoteMatrix) -> list[str]:
@@ -208,11 +205,8 @@ def grade_notes(scales: Mapping[str, Scale], votes: VoteMatrix) -> list[str]:
     n_ties = int((votes.grades == votes.thresholds).sum())
     many = "is a tie" if n_ties == 1 else "are ties"
     notes.append(f"{n_grades:,} grades, of which {n_ties:,} {many} (on the threshold).")
-    own = {
-        judge: votes.grades[~np.isnan(votes.grades[:, j]), j]
-        for j, judge in enumerate(votes.judges)
-        if judge in scales
-    }
+    columns = zip(votes.judges, votes.grades.T, strict=True)
+    own = {judge: values[~np.isnan(values)] for judge, values in columns if judge in scales}
     return [*notes, *_two_scales(own, votes), *_piled_up(own)]
 
 

@@ -132,15 +132,14 @@ def _told_apart(table: RawTable, roles: Roles, key: Sequence[str]) -> tuple[Role
     frame, known = table.frame, [*key, *filter(None, (roles.order_column,))]
     if roles.run_column is not None or not frame.duplicated(known).any():
         return roles, []
-    free = [
-        (role.column, {*cells.tokens_of(role.column)})
-        for role in roles.columns
-        if role.role in ("ignore", "beside") and role.reason != CHOSEN
+    names = [
+        r.column for r in roles.columns if r.role in ("ignore", "beside") and r.reason != CHOSEN
     ]
+    free = {name: {*cells.tokens_of(name)} for name in names}
     columns = Columns(table)
     telling = {
         name: words
-        for name, words in free
+        for name, words in free.items()
         if 1 < len(columns[name].given) <= max(_MOST_RUNS, table.n_rows // 10)
         and not cells.MEASURE_WORDS & words
         and columns[name].kind not in ("texts", "dates")
@@ -509,8 +508,7 @@ def _forward(reader: Reader, codes: Votes, items: Codes | None) -> tuple[Votes |
         ).in_header(reader.table, name)
     if not shown:
         return None, f"Verdicts are not turned by {quoted}: they are meant alike in both orders."
-    note = f"Verdicts are by place and were turned back by {quoted}."
-    return forward, " ".join((note, *notes))
+    return forward, " ".join((f"Verdicts are by place and were turned back by {quoted}.", *notes))
 
 
 def _refuse_unused_order(reader: Reader, codes: Votes, items: Codes) -> None:

@@ -133,10 +133,9 @@ def build_votes(
     given = choices.thresholds.default is not None or choices.thresholds.by_judge
     scaled = () if given else dict.fromkeys(f"Grades are read as {s}." for s in scales.values())
     guesses = [*filter(None, (unsaid, *scaled)), *verdicts.notes]
-    one = reading.meaning_of_one(reader, choices, task)
     return Loaded(
         *(votes, roles, tuple(filter(None, warnings)), table.name),
-        reading.reading_of(reader, votes, one, guesses),
+        reading.reading_of(reader, votes, reading.meaning_of_one(reader, choices, task), guesses),
         judge_file=None if judge_table is None else judge_table.name,
         coverage=table.coverage,
         forms=reading.forms_sentence(reader, graded),
@@ -368,8 +367,7 @@ def transposed(table: RawTable) -> RawTable:
     dropped = [n for n in table.columns if n not in items and n != names_from]
     named = "" if names_from is None else f", named by {quote_value(names_from)},"
     unused = f"; not used: {listed(dropped)}." if dropped else "."
-    note = f"Rows are judges{named} and {len(items)} columns are items{unused}"
-    notes = (*table.notes, note)
+    notes = (*table.notes, f"Rows are judges{named} and {len(items)} columns are items{unused}")
     return replace(table, frame=frame, first_row=1, lines=None, header_row=None, notes=notes)
 
 

@@ -188,11 +188,8 @@ class VoteMatrix:
 
     def _taken(self, axis: str, index: Rows) -> VoteMatrix:
         """Return some items or judges: all fields are taken along this axis."""
-        taken = {
-            name: _take(getattr(self, name), index, axes.index(axis))
-            for name, axes in _AXES.items()
-            if axis in axes
-        }
+        along = {name: axes.index(axis) for name, axes in _AXES.items() if axis in axes}
+        taken = {name: _take(getattr(self, name), index, k) for name, k in along.items()}
         return replace(self, **taken)
 
     def with_task(self, task: Task) -> VoteMatrix:
@@ -372,8 +369,7 @@ def _check_frame(kind: str, frame: pd.DataFrame | None) -> None:
     for name, column in () if frame is None else frame.items():
         check_texts(f"name of a {kind}", [len(str(name))])
         if column.dtype != np.float64:
-            lengths = column.astype("str").str.len().fillna(0)
-            check_texts(kind, lengths.astype(int).tolist())
+            check_texts(kind, column.astype("str").str.len().fillna(0).astype(int).tolist())
 
 
 def _check_names(kind: str, names: tuple[str, ...]) -> None:
@@ -653,13 +649,12 @@ def orient(
 
 def _reasons(votes: VoteMatrix, *, swapped: bool, suspected: bool) -> dict[str, str]:
     """Return the reason for every judge that is to be set aside."""
-    lopsided = votes.minority_share < BALANCED_SHARE
     flags = {SILENT: counts_on_labelled(votes)[0] == 0}
     if swapped:
         flags[ONE_VERDICT] = constant_judges(votes)
     if suspected:
         flags[KNOWS] = perfect_judges(votes)
-    if swapped and lopsided:
+    if swapped and votes.minority_share < BALANCED_SHARE:
         flags[AGAINST] = contrary_judges(votes)
     # The first reason counts.
     return {judge: why for why in reversed(flags) for judge in named(votes, flags[why])}
@@ -688,6 +683,11 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
         ones = float(np.mean(flip ^ (votes.labels == 1)))
         if min(ones, 1.0 - ones) >= BALANCED_SHARE:
             break
+    return with_swapped(votes, flip)
+
+
+def with_swapped(votes: VoteMatrix, flip: Bools) -> VoteMatrix:
+    """Return the votes with the responses of some items (n_items,) exchanged."""
     labels, _ = turned_around(votes.labels, flip)
     cast, grades = turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)
     return replace(votes, votes=cast, labels=labels, grades=grades)

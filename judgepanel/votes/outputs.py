@@ -136,16 +136,14 @@ _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,400}\"|“[^“”\n]{1,400}”|`[^`\n]{1,400}`|'(?<![\w\])]')[^'\n]{1,400}'(?!\w)"
 )
-_QUOTES = ('"', "'", "`", "”")
 _LAST_QUOTED = re.compile(
     r"(?:^|:|\bis)[*\s]*(?P<open>[\"'`“]+)(?P<said>[^\"'`“”\n]{1,40})[\"'`”]+[*.\s]*\Z", re.M
 )
-_MARKUP = ("*", "_", "`", "#")
 _BOXED = re.compile(r"\\(?:boxed|text|textbf)\b")
 
 
 def _plain(text: str) -> str:
-    for mark in _MARKUP:
+    for mark in ("*", "_", "`", "#"):
         text = text.replace(mark, "")
     return _BOXED.sub("", text).strip() if "\\" in text else text.strip()
 
@@ -156,7 +154,7 @@ def _unquoted(text: str) -> str:
         text = _FENCED.sub("\n", text)
     if ">" in text:
         text = _BLOCK_QUOTE.sub("", text)
-    ends_quoted = any(mark in text[-12:] for mark in _QUOTES)
+    ends_quoted = any(mark in text[-12:] for mark in ('"', "'", "`", "”"))
     last = _LAST_QUOTED.search(text, max(0, len(text) - 200)) if ends_quoted else None
     if last:
         text = f"{text[: last.start('open')]} {last['said']}"
@@ -232,9 +230,7 @@ _NAMED = re.compile(
 )
 _VERBS = ("choose ", "prefer ", "select ", "pick ", "favor ", "favour ", "go with ", "vote for ")
 _CHOSEN = re.compile(rf"[a-z]+(?: with| for)?{_CHOICE}")
-_FIRST_PERSON = (" i ", "\ni ", " i'", "\ni'")
 _I = re.compile(r"\bi(?: would| will|'d|'ll)? \Z")
-_TIE_WORDS = (" tie", " draw", "neither ")
 _TIED = re.compile(
     r"(?:(?:verdict|winner|choice|preference|decision|judge?ment)\s{0,3}(?:is|:|is:)\s{0,3}(?:a )?"
     r"|\b(?:it is|it's|this is) a )(?:tie|draw)\b(?!-)"
@@ -261,7 +257,7 @@ def _stated(text: str) -> set[Named]:
         side = _side_of(statement)
         if side not in sides and not _in_doubt(low, statement.start()):
             sides.add(side)
-    places = _places(low, _TIE_WORDS)
+    places = _places(low, (" tie", " draw", "neither "))
     if _ONLY_TIE.match(low) or any(_TIED.search(low, max(0, p - 20), p + 40) for p in places):
         sides.add("tie")
     return sides
@@ -278,7 +274,7 @@ def _statements(low: str) -> Iterator[re.Match[str]]:
             search = search or form.search(low, max(0, at - _AROUND), at)
         if search:
             yield search
-    if low.startswith("i ") or any(pattern in low for pattern in _FIRST_PERSON):
+    if low.startswith("i ") or any(pattern in low for pattern in (" i ", "\ni ", " i'", "\ni'")):
         for at in _places(low, _VERBS):
             chosen = _CHOSEN.match(low, at) if _I.search(low, max(0, at - 9), at) else None
             if chosen:
@@ -354,7 +350,6 @@ _LOWER_IS_BETTER = re.compile(
     r"|(?:error|mistake|toxic\w*|hallucinat\w*|harm\w*|severity|bias|risk|violation)s?[ -]*"
     r"(?:score|rating|level|count|:)"
 )
-_NUMBERED = ("score", "rating", "/")
 
 
 def _in_scores(text: str) -> Parsed | None:
@@ -363,7 +358,7 @@ def _in_scores(text: str) -> Parsed | None:
     Several scores of a response have no stated sum, so they are no verdict.
     """
     low = text.lower()
-    if not any(mark in low for mark in _NUMBERED):
+    if not any(mark in low for mark in ("score", "rating", "/")):
         return None
     pairs = [(a or b, number, "") for a, b, number in _KEYED_SCORE.findall(_own_json(text))]
     if not pairs:
@@ -412,7 +407,6 @@ PAIR = "pair_sha256"
 NOT_TEXT = "not text"
 UNWRITABLE = "a NUL or a broken Unicode character"
 TOO_LONG = "too long"
-_UNUSABLE_REASONS = frozenset((NOT_TEXT, UNWRITABLE, TOO_LONG))
 OF_A_CALL = {PAIR, UNUSABLE} | cells.words_in(
     "served_by|finish|tokens_in|tokens_out|cost|most|seconds|attempts|asked"
 )
@@ -539,8 +533,7 @@ def transcribed(table: RawTable, choices: Choices = NO_CHOICES) -> RawTable:
         present = {judge.judge for judge in by_judge}
         if gone := [name for name in judges if name not in present]:
             notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
-        unread = _unread(table, columns.text, outputs, ids, judges)
-        whole = Coverage(by_judge, unread, tuple(notes))
+        whole = Coverage(by_judge, _unread(table, columns.text, outputs, ids, judges), tuple(notes))
         task = table.task or "pairwise"
         return replace(result, coverage=whole, task=task, as_outputs=columns.own)
 
@@ -580,7 +573,7 @@ def _readings(table: RawTable, columns: OutputColumns, rows: Ints) -> NDArray[np
             if columns.text is None or not (np.isnan(first[k]) and np.isnan(second[k])):
                 readings[k] = read_scores(first[k], second[k])
     if UNUSABLE in table.columns:
-        unusable = table.frame[UNUSABLE].isin(_UNUSABLE_REASONS).to_numpy()
+        unusable = table.frame[UNUSABLE].isin((NOT_TEXT, UNWRITABLE, TOO_LONG)).to_numpy()
         readings[unusable[rows]] = Parsed(None, reason="unusable")
     return readings
 

@@ -46,8 +46,6 @@ _IF_PAIRS = (
     f"so that items are single responses (pointwise). If they are pairs, say so {errors.PAIRWISE}."
 )
 READ_AS_POINTWISE = f"Verdicts say whether one response is good, {_IF_PAIRS}"
-_ONE_RESPONSE = f"There is one response per item, {_IF_PAIRS}"
-_ONE_SYSTEM = f"Every item names one system, {_IF_PAIRS}"
 TASK_NOT_SAID = (
     "Items are taken as pairs of responses, which the file does not say; if they are single "
     f"responses, say so {errors.POINTWISE}."
@@ -57,7 +55,6 @@ _SAID_AS_GUESSES = ("id", "label", "judge name", "verdict", "order", "run")
 _MOST_WORDS, _MOST_LEVELS = 40, 100
 _PLAINLY_NONE = ("dates", "long texts", "named as a text", "an index", "the same", "the name of")
 """Starts of reasons for which nobody would take a column for a judge."""
-_NUMBERED_SIDES = frozenset(("1", "2"))
 _SYSTEM_FEATURE = f"{cells.FEATURE_PREFIX}system"
 _RESPONSES = frozenset(("response", "output", "answer", "completion", "reply"))
 
@@ -93,13 +90,13 @@ def task_of(reader: Reader, choices: Choices) -> tuple[Task, str]:
     features = {_SYSTEM_FEATURE} & {*reader.roles.feature_columns}
     named_systems = reader.roles.system_column or (*features,)
     systems = [len(reader.columns[name].given) for name in named_systems]
-    if len(systems) == 1 and systems[0] > 1 and not words <= _NUMBERED_SIDES:
-        return "pointwise", _ONE_SYSTEM
+    if len(systems) == 1 and systems[0] > 1 and not words <= {"1", "2"}:
+        return "pointwise", f"Every item names one system, {_IF_PAIRS}"
     named = [name for name in reader.table.columns if _RESPONSES & {*cells.tokens_of(name)}]
     free = [name for name in named if name not in reader.roles.used]
     texts = [name for name in free if reader.columns[name].kind in ("texts", "words")]
     if len(texts) == 1 and texts[0].lower() in _RESPONSES:
-        return "pointwise", _ONE_RESPONSE
+        return "pointwise", f"There is one response per item, {_IF_PAIRS}"
     return "pairwise", "" if len(texts) == 2 else TASK_NOT_SAID
 
 
@@ -306,9 +303,7 @@ _DEGREE = 3
 _MOST_ITEMS = 20_000
 LEVEL = 0.02
 """Chance that a column is offered by the errors if the errors depend on none."""
-_NAMES = frozenset(
-    ("query", "queryid", "prompt", "promptid", "question", "questionid", "instruction")
-)
+_NAMES = cells.words_in("query|queryid|prompt|promptid|question|questionid|instruction")
 _MOST_STRATA = 30
 _HARDLY = 1.05
 _REMEDY = f"that column {CHOICE_CONTROLS['group_column']}."
@@ -342,9 +337,7 @@ def group_hint(
     return _by_errors(_of_items(table, names, items, votes.n_items), votes)
 
 
-def _of_items(
-    table: RawTable, names: Sequence[str], items: Codes | None, n_items: int
-) -> list[Column]:
+def _of_items(table: RawTable, names: list[str], items: Codes | None, n_items: int) -> list[Column]:
     """Return columns with one row per item, but those of which the rows of an item differ."""
     columns = [Column(name, table.frame[name]) for name in names]
     if items is None:

@@ -35,11 +35,8 @@ PLACES: dict[RoleName, str] = {role: f"{role}_column" for role in get_args(Place
     "feature": "feature_columns",
 }
 """The field of ``Roles`` with the columns of a role."""
-_LONG_NAMES = frozenset(
-    cells.plain_name(name)
-    for names in (cells.LONG_ITEM_NAMES, cells.LONG_JUDGE_NAMES, cells.LONG_VERDICT_NAMES)
-    for name in (*names, *cells.TEXT_NAMES)
-)
+_OF_VOTES = (*cells.LONG_ITEM_NAMES, *cells.LONG_JUDGE_NAMES, *cells.LONG_VERDICT_NAMES)
+_LONG_NAMES = frozenset(map(cells.plain_name, (*_OF_VOTES, *cells.TEXT_NAMES)))
 _LABEL_NAMES_ONLY = frozenset(map(cells.plain_name, cells.LABEL_NAMES)) - {"target", "y", "z"}
 """Names of labels that no judge is likely to have."""
 _LABELS = cells.words_in("label|labels")
@@ -466,8 +463,7 @@ class _Guess:
         """Whether items have several rows that differ."""
         if self._n_values(item) == self.table.n_rows:
             return False
-        frame = self.table.frame.drop_duplicates()
-        return bool(frame.duplicated(list(item)).any())
+        return bool(self.table.frame.drop_duplicates().duplicated(list(item)).any())
 
     def _is_wide(
         self, item: Sequence[str], verdict: str, label: str | None, taken: set[str | None]
@@ -665,11 +661,10 @@ class _Guess:
         lower = name.strip().lower()
         is_known = cells.unshield(name, cells.is_role_name) in self.choices.known
         is_order = cells.names_order(name) and says_orders(self.columns[name])
-        is_file = name == FILE_COLUMN and self.table.files
         is_writer = name in (self.columns.pair or ())
         self.give_first(
             name,
-            (is_file, "ignore", "the name of the file of a row"),
+            (name == FILE_COLUMN and self.table.files, "ignore", "the name of the file of a row"),
             (name in self.choices.thresholds.by_judge, "judge", "has a threshold"),
             (is_known, "judge", "a judge of the panel"),
             (is_writer, "text", "the name of the model that wrote a response"),
@@ -688,7 +683,6 @@ class _Guess:
         numeric = int((~np.isnan(column.numbers)).sum())
         is_text = lower in _TEXTS and 2 * n_verdicts < len(words)
         is_state = cells.names_state(name) and len(words) < _FEW_STATES
-        is_constant = len(words) == 1 and self.table.n_rows > 1
         self.give_first(
             name,
             (is_state, "ignore", "named as the state of a row"),
@@ -698,7 +692,7 @@ class _Guess:
             (column.kind == "numbers", "judge", "numbers, which may be scores"),
             (2 * numeric > len(words), "judge", "numbers and other words"),
             (n_verdicts > 0, "judge", "holds verdicts and other words"),
-            (is_constant, "ignore", "the same word in every row"),
+            (len(words) == 1 < self.table.n_rows, "ignore", "the same word in every row"),
             (column.kind == "texts", "text", "long texts"),
             (not column.is_few, "ignore", f"{len(words):,} different words, none a verdict"),
             (True, "judge", "few words, which may be verdicts"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from judgepanel.arrays import Bools, Floats, Ints, Votes
 from judgepanel.votes.companions import write_judges, write_votes
 from judgepanel.votes.errors import IN_CHECKOUT, SAMPLE_FOLDER, InputError
 from judgepanel.votes.load import load_votes
-from judgepanel.votes.matrix import MISSING, TASKS, Task, VoteMatrix, turned_around
+from judgepanel.votes.matrix import MISSING, TASKS, Task, VoteMatrix, with_swapped
 
 MAX_SD = 5
 MAX_LEVELS = 100
@@ -142,13 +142,11 @@ class SimulationSpec:
                     yield setting.name, number, *_bounded(number, **kind)
         n, free, own, rates = self.n_judges, self.n_independent, self.accuracies, self.parse_rate
         one_each = own is None or (isinstance(own, tuple) and len(own) == free)
-        several = self.task == "pointwise" or not self.n_systems
         spread = self.system_gap * max(0, self.n_systems - 1) / 2.0
-        room = min(self.base_rate, 1.0 - self.base_rate)
         small_enough = "so small that the rates of all systems are from 0 to 1"
         relations = {
-            "n_systems": (several, "0 if pairwise"),
-            "system_gap": (spread <= room, small_enough),
+            "n_systems": (self.task == "pointwise" or not self.n_systems, "0 if pairwise"),
+            "system_gap": (spread <= min(self.base_rate, 1.0 - self.base_rate), small_enough),
             "task": (self.task in TASKS, ", ".join(TASKS)),
             "one_class": (self.task == "pairwise" or not self.one_class, "False if pointwise"),
             "judge_word": (isinstance(self.judge_word, str) and self.judge_word, "non-empty text"),
@@ -271,10 +269,7 @@ def one_class(votes: VoteMatrix) -> VoteMatrix:
     """
     if votes.task != "pairwise":
         raise InputError("only pairs can be swapped", value=votes.task, allowed="pairwise")
-    flip = votes.labels == 0
-    labels, _ = turned_around(votes.labels, flip)
-    cast, grades = turned_around(votes.votes, flip[:, None], votes.grades, votes.thresholds)
-    return replace(votes, votes=cast, labels=labels, grades=grades)
+    return with_swapped(votes, votes.labels == 0)
 
 
 def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:

@@ -46,8 +46,7 @@ def texts_of_items(
     frame = pd.DataFrame({ID: [verdicts.item_ids[item] for item in items]})
     for name in columns:
         rows = items if verdicts.items is None else _first(name, reader, verdicts)[0][items]
-        cells = reader.table.frame[name].iloc[rows]
-        given = ("" if pd.isna(cell) else str(cell) for cell in cells)
+        given = ("" if pd.isna(cell) else str(cell) for cell in reader.table.frame[name].iloc[rows])
         end = max(longest - 1, 0)
         frame[name] = [text if len(text) <= longest else f"{text[:end]}…" for text in given]
     return frame

@@ -79,7 +79,7 @@ def test_large_files_are_read_block_by_block(monkeypatch):
         f"q{n},{n % 2},{'tie' if n == 70 else n % 3}\n" for n in range(90)
     )
     data = text.encode()
-    short = short_columns(data, ",", scan(data, ","), 3)
+    short = short_columns(data, ",", scan(data, ","))
     assert list(short) == [1]
     assert bytes(short[1]) == b"01" * 45
     pd.testing.assert_frame_equal(read_csv(data, "v.csv").frame, parsed(data))
@@ -90,5 +90,5 @@ def test_large_files_are_read_block_by_block(monkeypatch):
 )
 def test_quotes_carriage_returns_and_blank_lines_are_left_to_the_parser(text):
     data = text.encode()
-    assert short_columns(data, ",", scan(data, ","), 2) == {}
+    assert short_columns(data, ",", scan(data, ",")) == {}
     pd.testing.assert_frame_equal(read_csv(data, "v.csv").frame, parsed(data))

@@ -63,9 +63,7 @@ def read_kind(
         raise importer.damaged(source.name) from None
 
 
-def _problems(
-    source: Source, read: Callable[[str], None], *, strict: bool = False
-) -> list[InputError]:
+def _problems(source: Source, read: Callable[[str], None], *, strict: bool) -> list[InputError]:
     """Read all documents; why some cannot be read, the first of which is raised if ``strict``."""
     problems: list[InputError] = []
     for path in sources.documents(source):
@@ -110,7 +108,7 @@ def read_source(source: Source, task: Task | None = None) -> RawTable:
         if any(importer.may_be(path) for importer in KINDS.values()):
             known.update(_kinds_of(sources.opened(source, path)))
 
-    problems = _problems(source, look)
+    problems = _problems(source, look, strict=False)
     if problems and not (known or any(p.lower().endswith(READABLE) for p in source.names)):
         raise problems[0]
     kinds = [kind for kind in KINDS if kind in known]
@@ -138,7 +136,7 @@ def _tables(source: Source) -> RawTable:
         else:
             left_out.file(member(source, path), common.OTHERS)
 
-    left_out.unreadable += map(str, _problems(source, read))
+    left_out.unreadable += map(str, _problems(source, read, strict=False))
     shapes = Counter(frozenset(table.columns) for table in tables)
     if not tables or max(shapes.values()) == 1 < len(tables):
         problem = "its files have different columns" if len(tables) > 1 else "holds no votes"

@@ -93,8 +93,7 @@ class ImportedRows:
 
     def table(self, file: str) -> RawTable:
         """All rows as a table; InputError where there are none."""
-        table = table_of(self._rows_read(file), file)
-        return replace(table, task=self.task, judges=self.judges)
+        return replace(table_of(self._rows_read(file), file), task=self.task, judges=self.judges)
 
     def lines(self, file: str) -> bytes:
         """All rows as JSON Lines; InputError where there are none."""

@@ -123,8 +123,7 @@ def _told_apart(grades: Iterable[Grade]) -> Iterator[Grade]:
     for grade in grades:
         sources.setdefault(grade.judge, set()).update(() if grade.person else (grade.by,))
     for grade in grades:
-        several = len(sources[grade.judge]) > 1
-        judge = f"{grade.judge}/{grade.by}" if several else grade.judge
+        judge = f"{grade.judge}/{grade.by}" if len(sources[grade.judge]) > 1 else grade.judge
         yield grade if grade.person else replace(grade, judge=judge, by="")
 
 
@@ -357,7 +356,6 @@ def _doccano(records: Iterator[Row], document: Document) -> Iterator[Grade | str
 # that were given apart; what only prepares is a list of a text and why it ended.
 
 _LLMBAR = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z")
-_SWAPS = {"swap = False": AB, "swap = True": common.BA}
 
 
 @Importer(
@@ -391,7 +389,7 @@ def _llmbar_stage(entry: Row, about: Row) -> Iterator[Row | str]:
         row = {**about, "order": AB, "score_a": first, "score_b": second}
         yield row if numbers else "scores that are no numbers"
         return
-    for name, order in _SWAPS.items():
+    for name, order in {"swap = False": AB, "swap = True": common.BA}.items():
         output = entry[name].get("completion")
         if output is None:
             yield "outputs that are not there"
@@ -492,8 +490,7 @@ def _rewardbench(_records: Iterator[Row], document: Document) -> Iterator[Row | 
             right = scores[: int(n_right)]
             for place, wrong in enumerate(scores[int(n_right) :]):
                 pair = _score(right[place % len(right)]), _score(wrong)
-                about = {"group_id": prompt}
-                yield _scored(f"{prompt}/{place + 1}", judge, subset, pair, about)
+                yield _scored(f"{prompt}/{place + 1}", judge, subset, pair, {"group_id": prompt})
         else:
             yield "prompts whose responses have no scores"
 
@@ -525,9 +522,7 @@ def _score(value: Any) -> float | None:
 _VOTE = {"question_id", "model_a", "model_b", "winner", "judge"}
 _PAIR = {"question_id", "model_1", "model_2", "judge", "g1_winner", "g2_winner"}
 _SINGLE = {"question_id", "model", "judge", "judgment", "score"}
-_OWN_LABELS = re.compile(
-    r"(?:.*[_ ])?(?:labels?|gold|truth)|.+[_ ](?:winner|preference)", re.IGNORECASE
-)
+_OWN_LABELS = re.compile(r"(?i)(?:.*[_ ])?(?:labels?|gold|truth)|.+[_ ](?:winner|preference)")
 _PEOPLE = re.compile(r"(?:author|expert|arena_user|human)(?:[_ -]\w+)*\Z", re.IGNORECASE)
 _PROMPT = re.compile(r"(pair|single)(?:-math)?-v\d+(?:-multi-turn)?\Z")
 _QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")

@@ -185,8 +185,7 @@ def _inspect(_records: Iterator[Row], document: sources.Document) -> Iterator[_L
     if parts is None:
         samples: Iterable[Row] = whole.get("samples") or []
     else:
-        header = next(name for name in _HEADERS if name in parts.names)
-        whole = decoded(parts.read(header))
+        whole = decoded(parts.read(next(name for name in _HEADERS if name in parts.names)))
         places = (name for name in parts.names if name.startswith("samples/"))
         samples = map(decoded, map(parts.read, places))
     about = whole["eval"]
