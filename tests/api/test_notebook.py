@@ -45,12 +45,6 @@ def quick(source):
     return source.replace("splits=20", "splits=2").replace('.csv")', '.csv").iloc[:, :8]')
 
 
-def readme_lines():
-    text = (ROOT / "README.md").read_text("utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    return [line for line in block.splitlines() if line]
-
-
 def shipped_cells():
     return [cell for cell in nbformat.read(NOTEBOOK, 4).cells if cell.cell_type == "code"]
 
@@ -87,7 +81,9 @@ class Session:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    folder, lines = tmp_path_factory.mktemp("notebook") / "docs", readme_lines()
+    folder, text = tmp_path_factory.mktemp("notebook") / "docs", (ROOT / "README.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    lines = [line for line in block.splitlines() if line]
     shipped = [cell.source for cell in shipped_cells()]
     sources = [quick(source) for source in (*lines, "scores", *shipped)]
     cells = run(folder, [*sources, STOPPED, AFTER])

@@ -25,17 +25,6 @@ def result(joint=True):
     return run(CLAIM, votes, ClaimSpec(Settings(splits=4), (3, 5), joint), jobs=1)
 
 
-def with_differences(raw, paper, honest):
-    """The result with intervals of +-.01 about these differences of top-5 from all."""
-    changed = result()
-    values = changed.against_all.value.copy()
-    at = changed.sizes.tolist().index(5)
-    changes = {"raw_one_class": raw, "raw_honest": raw, "paper": paper, "honest": honest}
-    for step, value in changes.items():
-        values[changed.row(step), at] = value
-    return replace(changed, against_all=Interval(values, values - 0.01, values + 0.01))
-
-
 def levels(text):
     return [float(number) for number in re.findall(r"NLL (\d\.\d+)", text)]
 
@@ -57,7 +46,13 @@ def test_the_answer_holds_both_codings_and_marks_the_one():
     ],
 )
 def test_the_answer_says_where_the_reversal_is(differences, says, colour):
-    changed = with_differences(*differences)
+    """Intervals are +-.01 about these differences of top-5 from all."""
+    given, (raw, paper, honest) = result(), differences
+    values, at = given.against_all.value.copy(), given.sizes.tolist().index(5)
+    changes = {"raw_one_class": raw, "raw_honest": raw, "paper": paper, "honest": honest}
+    for step, value in changes.items():
+        values[given.row(step), at] = value
+    changed = replace(given, against_all=Interval(values, values - 0.01, values + 0.01))
     assert f"The paper's reversal (top-5 against all) {says}" in claim.claim_sentence(changed)
     assert claim.tone(changed) == colour
 

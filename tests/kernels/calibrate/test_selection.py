@@ -23,15 +23,8 @@ def item_losses(make, logits, signs, fold):
     return losses
 
 
-def penalised_by_scipy(logits, signs, weights, penalty, symmetric):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(calibration_oracle.PENALTY, "beta", (penalty / 2, penalty / 2))
-        params = calibration_oracle.brute_fit("beta", logits, signs, weights, tied=symmetric)
-    return lambda new: calibration.apply_map(params[None], new[None])[0]
-
-
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric):
+def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric, monkeypatch):
     logits, signs = column(1, n=60, scale=4.0)
     fold = np.random.default_rng(1).integers(0, 3, 60)
     weights = np.random.default_rng(2).integers(0, 3, 60).astype(float)
@@ -41,9 +34,12 @@ def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric):
     nll = []
     for penalty in calibration.GRID:
 
-        def make(rows, penalty=penalty):
+        def make(rows):
             part = (logits[rows], signs[rows], weights[rows])
-            return penalised_by_scipy(*part, penalty, symmetric)
+            params = calibration_oracle.brute_fit("beta", *part, tied=symmetric)
+            return lambda new: calibration.apply_map(params[None], new[None])[0]
+
+        monkeypatch.setitem(calibration_oracle.PENALTY, "beta", (penalty / 2, penalty / 2))
 
         nll.append(weights @ item_losses(make, logits, signs, fold) / weights.sum())
     assert result["beta_cv"].shape(0).penalty == calibration.GRID[int(np.argmin(nll))]
