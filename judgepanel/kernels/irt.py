@@ -479,8 +479,7 @@ def _scores(marks: Marks, items: ItemPosterior, judges: Judges, rows: slice) -> 
             for part, order in zip(parts, (0, 1, 0, 1), strict=True)
         )
         right = marks.right[rows].multiply(weights[0][:, None] * alpha).tocsr()
-        blocks = [[first, first_a - right], [bend, bend_a]]
-        return sparse.block_array(blocks, format="csr")
+        return sparse.block_array([[first, first_a - right], [bend, bend_a]], format="csr")
     parts = _derivatives(alpha, judges.theta - beta[:, None])
     voted = marks.voted(rows)
     table = [

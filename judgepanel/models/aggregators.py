@@ -683,8 +683,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
 
         A mark in the table counts as given: set it to NaN to predict it.
         """
-        marks = irt.as_marks(self._known(correct))
-        return irt.right_probability(marks, self.theta_, self.alpha_)
+        return irt.right_probability(irt.as_marks(self._known(correct)), self.theta_, self.alpha_)
 
     def difficulty(self, correct: ArrayLike) -> tuple[Floats, Floats]:
         """Return posterior mean and standard deviation of beta, each (n_items,), for any items."""

@@ -100,8 +100,7 @@ def split(units: Ints, number: int, *, fraction: float = 0.5, seed: int = 0) -> 
     """
     if not 0.0 < fraction < 1.0:
         raise InputError("the calibration share must lie between 0 and 1", value=fraction)
-    n_items = len(units)
-    n_units = int(units.max()) + 1 if n_items else 0
+    n_units = int(units.max()) + 1 if len(units) else 0
     if n_units < 2:
         raise InputError("at least 2 items (or groups of items) with labels are needed to split")
     least = 2 if n_units >= _FOLDABLE else 1

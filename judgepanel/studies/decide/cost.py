@@ -156,8 +156,7 @@ class Cost(results.PipelineResult):
         """The point of the requested budget."""
         if np.isnan(self.budget):
             return None
-        within = [point for point in self.points if point.budget <= self.budget * (1.0 + 1e-9)]
-        return within[-1]
+        return [point for point in self.points if point.budget <= self.budget * (1.0 + 1e-9)][-1]
 
     @property
     def cheapest_without_loss(self) -> CostPoint | None:

@@ -415,8 +415,7 @@ def first_of(
 ) -> Chosen:
     """The first k of the ranking on all rows."""
     order = prefixes.rank(evidence.ballots, evidence.rows, ranking)
-    judges = np.isin(np.arange(evidence.ballots.n_judges), order[:k])
-    return Chosen(judges, nll, ranking, table)
+    return Chosen(np.isin(np.arange(evidence.ballots.n_judges), order[:k]), nll, ranking, table)
 
 
 def fixed_size(evidence: Evidence) -> Chosen:

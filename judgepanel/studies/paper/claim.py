@@ -450,8 +450,7 @@ def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: contract.Chunk) -> Clai
     totals = scored(steps, drawn, falling)
     if spec.joint:
         pair = [STEPS[name] for name in LAST]
-        uncounted = np.zeros((len(pair), len(compared) + 1), dtype=np.int64)
-        last = scored(pair, compared, uncounted)
+        last = scored(pair, compared, np.zeros((len(pair), len(compared) + 1), dtype=np.int64))
     return ClaimTally(totals, last, falling)
 
 

@@ -196,8 +196,7 @@ def _stacked(ballots: Ballots, split: Split, versions: list[Votes]) -> tuple[Bal
         units=np.concatenate([ballots.units, ballots.units[tiled]]),
         margins=None,
     )
-    rows = ballots.n_items + np.arange(len(tiled))
-    return stacked, Split(split.number, split.calibration, rows)
+    return stacked, Split(split.number, split.calibration, ballots.n_items + np.arange(len(tiled)))
 
 
 Slower = Literal["all judges", "the recommended panel", "the top k", "not told apart"]

@@ -122,8 +122,7 @@ class DifficultyTransfer(results.RunResult):
     )
     def remaining(self) -> Any:
         """Share of the labels that importance weights leave, by method; 1 without weights."""
-        weighted = np.array(self.methods)[:, None, None] == "weighted"
-        return np.where(weighted, self.effective, 1.0)
+        return np.where(np.array(self.methods)[:, None, None] == "weighted", self.effective, 1.0)
 
     def cell(self, calibrator: str, method: str, source: str, target: str) -> Cell:
         """Return one cell by name."""
@@ -171,8 +170,7 @@ def transfer_estimates(
     # Holm over both transfers, for every calibrator and method; NaN in the other cells.
     abroad = np.full(p.shape, np.nan)
     for c, m in np.ndindex(p.shape[:2]):
-        adjusted = holm([p[c, m, s, t] for s, t in ABROAD])
-        for (s, t), value in zip(ABROAD, adjusted, strict=True):
+        for (s, t), value in zip(ABROAD, holm([p[c, m, s, t] for s, t in ABROAD]), strict=True):
             abroad[c, m, s, t] = value
     return {
         "nll": nll.clip(*RANGES["nll"]),
@@ -226,8 +224,7 @@ class _Reader:
     def loss(self) -> tuple[Interval, Floats]:
         """Return NLL minus that of the target's own source under the same method, and p-values."""
         items, splits = (arms - arms[:, [self.home]] for arms in self._arms("nll"))
-        others = np.minimum(self.others, self.others[self.home])
-        loss, p = self._estimated(items, splits, others)
+        loss, p = self._estimated(items, splits, np.minimum(self.others, self.others[self.home]))
         p[:, self.home] = np.nan  # no test within a stratum
         return loss, p
 

@@ -162,8 +162,7 @@ def group_of(votes: VoteMatrix, spec: GroupChangeSpec) -> Group:
             value=name,
             allowed="a group that leaves one judge or more",
         )
-    added = bool(named) and len(outside) == len(named)
-    return Group(prepared, members, added, name)
+    return Group(prepared, members, bool(named) and len(outside) == len(named), name)
 
 
 def _named(votes: VoteMatrix, spec: GroupChangeSpec) -> tuple[tuple[str, ...], str]:

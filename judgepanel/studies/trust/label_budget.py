@@ -546,8 +546,7 @@ def read(
         if curve is not None:
             for name in "abc":
                 fields[f"curve_{name}"][c, p] = getattr(curve, name)[0]
-            gains = _gains(curve, fields["next_from"], float(result.labels[0]))
-            fields["gain"].put((c, p), gains)
+            fields["gain"].put((c, p), _gains(curve, fields["next_from"], float(result.labels[0])))
         goals = [("plateau", (1.0 + within) * values[:, -1])]
         if target is not None:
             goals.append(("target", np.full(len(values), target)))
@@ -701,8 +700,7 @@ def _panels(
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
     """Return the nested calibration rows of every budget; the last budget has them all."""
     sizes, key = budgets[:-1].tolist(), (split.number, 11)
-    parts = nested_rows(units, split.calibration, sizes, seed=seed, key=key)
-    return [*parts, split.calibration]
+    return [*nested_rows(units, split.calibration, sizes, seed=seed, key=key), split.calibration]
 
 
 def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> LabelBudget:

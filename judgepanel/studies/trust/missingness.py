@@ -300,8 +300,7 @@ def switch_arms(
     estimated = accumulate.Estimator.of(tally, units)
     value, splits_of = items.mean(axis=1), splits[:, :n]
     nll = Interval.of(estimated(items[:n], splits_of)).clip(*accumulate.RANGES["nll"])
-    start = 0.0 if len(splits) > 1 else np.nan
-    switch = Interval.full(n, start)
+    switch = Interval.full(n, 0.0 if len(splits) > 1 else np.nan)
     if n > 1:
         gaps = estimated(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], joint=True)
         switch.put(slice(1, None), accumulate.band(gaps, seed))

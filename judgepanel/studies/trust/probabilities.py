@@ -433,8 +433,7 @@ def score_split(
 
 
 def _of_average(average: recommended.Averaged) -> ScoredSplit:
-    both = np.stack([average.logits] * len(STAGES))
-    return ScoredSplit(both, average.null, average.null_nll, 0)
+    return ScoredSplit(np.stack([average.logits] * len(STAGES)), average.null, average.null_nll, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
