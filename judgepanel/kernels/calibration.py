@@ -362,12 +362,8 @@ def _losses(fit: CalibrationFit, held: Columns) -> Floats:
 
 def _summed(losses: list[Floats]) -> Floats:
     """Sums over items of the losses and of their squared differences from the first, (2, C, B)."""
-    return np.stack(
-        [
-            np.stack([loss.sum(-1) for loss in losses]),
-            np.stack([((loss - losses[0]) ** 2).sum(-1) for loss in losses]),
-        ]
-    )
+    squares = [((loss - losses[0]) ** 2).sum(-1) for loss in losses]
+    return np.stack([np.stack([loss.sum(-1) for loss in losses]), np.stack(squares)])
 
 
 def _taken(values: Floats, at: Ints) -> Floats:

@@ -751,10 +751,8 @@ def _fit(batch: list[Features], Cs: Sequence[float]) -> list[_Model]:
     if all(example.bounded is None and isinstance(example.votes, np.ndarray) for example in batch):
         taught = [problem(example) for example in batch]
         optima = ridge.solve_paths([fit for fit, _ in taught], Cs)
-        return [
-            _model(example, path, centre)
-            for example, path, (_, centre) in zip(batch, optima, taught, strict=True)
-        ]
+        fitted = zip(batch, optima, taught, strict=True)
+        return [_model(example, path, centre) for example, path, (_, centre) in fitted]
     prior = prior_of(batch)
     bounded = [example.bounded for example in batch if example.bounded is not None]
     floor: ridge.Floor | None = None

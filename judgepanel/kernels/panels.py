@@ -534,10 +534,8 @@ class _JointPanels:
         more = _with_copies(self.ballots, judge, times)
         everybody = np.ones((1, more.n_judges), dtype=bool)
         twins = [replace(held, ballots=more) for held in self._held]
-        pieces = [
-            _held_logits(held, everybody[0], fit.score)[None]
-            for held, fit in zip(twins, self._plan, strict=True)
-        ]
+        pairs = zip(twins, self._plan, strict=True)
+        pieces = [_held_logits(held, everybody[0], fit.score)[None] for held, fit in pairs]
         return np.asarray(replace(self, ballots=more)._joined(pieces, everybody)[0])
 
     def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:

@@ -314,11 +314,9 @@ def stepped(at: Point, path: Path, length: Floats) -> Point:
             return there
         length = np.where(climbed, length / 2.0, length)
     stay = climbed[:, None]
-    return Point(
-        np.where(stay, at.theta, there.theta),
-        np.where(stay, at.margins, there.margins),
-        np.where(climbed, at.value, there.value),
-    )
+    theta = np.where(stay, at.theta, there.theta)
+    margins = np.where(stay, at.margins, there.margins)
+    return Point(theta, margins, np.where(climbed, at.value, there.value))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

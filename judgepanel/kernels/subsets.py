@@ -133,13 +133,9 @@ def subset_trial(
         prefixes.closed_form_weights(aggregator, correct, voted), cases, axis=0
     )
     prior = prefixes.prior_logit(ballots, rows) if aggregator == "log_odds" else 0.0
-    return SubsetTrial(
-        ballots,
-        split,
-        calibrator,
-        _additions(ballots.votes[rows], left_out, aggregator, prior),
-        _additions(ballots.votes[split.evaluation], weights[None], aggregator, prior),
-    )
+    learn = _additions(ballots.votes[rows], left_out, aggregator, prior)
+    held = _additions(ballots.votes[split.evaluation], weights[None], aggregator, prior)
+    return SubsetTrial(ballots, split, calibrator, learn, held)
 
 
 def _additions(

@@ -348,11 +348,8 @@ class DawidSkene(VoteAggregator):
         self.n_iter_ = int(fit.n_iter[0])
         self.converged_ = bool(fit.converged[0])
         if not self.converged_:
-            warnings.warn(
-                f"Dawid-Skene stopped at max_iter={self.max_iter} before it converged.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            text = f"Dawid-Skene stopped at max_iter={self.max_iter} before it converged."
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
     def _logits(self, X: Floats, votes: Votes) -> Floats:
         zeros, ones = self.vote_logits_.T

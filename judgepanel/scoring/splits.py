@@ -234,12 +234,9 @@ class Roles:
     @classmethod
     def joined(cls, parts: Sequence[Roles]) -> Roles:
         """Concatenate the means of these parts."""
-        return cls(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("panels", "separate", "covariance", "single", "error")
-            )
-        )
+        names = ("panels", "separate", "covariance", "single", "error")
+        columns = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return cls(*columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -313,13 +310,8 @@ class Sides:
         if self.scale > 0.0:
             single = np.vecdot(panels @ self.overlap, panels) / (2.0 * self.scale)
             slope_error = np.vecdot(panels, panels) / df * np.sqrt(self.spread) / self.scale
-        return Roles(
-            panels,
-            np.ones(len(panels), dtype=bool),
-            covariance,
-            single / self.n_items,
-            slope_error / self.n_items,
-        )
+        separate, errors = np.ones(len(panels), dtype=bool), (single, slope_error)
+        return Roles(panels, separate, covariance, *(error / self.n_items for error in errors))
 
 
 def _alike(units: Ints) -> bool:

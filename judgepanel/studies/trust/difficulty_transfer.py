@@ -235,12 +235,9 @@ class _Reader:
 
     def _arms(self, metric: str) -> tuple[Floats, Floats]:
         """Return item means (methods, sources, n) and split means (methods, sources, S)."""
+        both = self.items[ITEM_METRICS.index(metric)], self.splits[:, METRICS.index(metric)].T
         items, splits = (
-            values.reshape(len(SOURCES), -1, values.shape[-1]).swapaxes(0, 1)
-            for values in (
-                self.items[ITEM_METRICS.index(metric)],
-                self.splits[:, METRICS.index(metric)].T,
-            )
+            values.reshape(len(SOURCES), -1, values.shape[-1]).swapaxes(0, 1) for values in both
         )
         return items, splits
 
@@ -360,11 +357,9 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
     """Fit every source and score every target on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     strata = _strata(prepared, spec)
-    rounds = [
-        result
-        for split in common.splits_of(prepared, spec.settings, chunk)
-        if (result := _round(prepared, spec, strata, split)) is not None
-    ]
+    splits = common.splits_of(prepared, spec.settings, chunk)
+    results_by_split = [_round(prepared, spec, strata, split) for split in splits]
+    rounds = [result for result in results_by_split if result is not None]
     tallies = [
         tally(_of_target(rounds, t), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
         for t in range(len(TARGETS) if rounds else 0)

@@ -250,15 +250,10 @@ def not_fitted_there(
     calibrators: Sequence[str], replaced: Ints, fits: int, where: Sequence[str]
 ) -> list[str]:
     """Return one warning per calibrator with the cases ``replaced`` (n_calibrators, n)."""
-    cases = [
-        ", ".join(
-            f"{count} of {fits} {there}" for there, count in zip(where, row, strict=True) if count
-        )
-        for row in replaced.tolist()
-    ]
-    return [
-        common.not_fitted(name, text) for name, text in zip(calibrators, cases, strict=True) if text
-    ]
+    rows = [zip(where, row, strict=True) for row in replaced.tolist()]
+    cases = [", ".join(f"{n} of {fits} {there}" for there, n in row if n) for row in rows]
+    pairs = zip(calibrators, cases, strict=True)
+    return [common.not_fitted(name, text) for name, text in pairs if text]
 
 
 def budget_arms(scored: Sequence[Sequence[evaluation.SplitScores]]) -> Arms:
@@ -750,13 +745,11 @@ def budget_estimates(
     nll = Interval.alone(items.mean(axis=-1))
     delta = Interval.alone((items[:, :-1] - items[:, [-1]]).mean(axis=-1))
     band = Interval.alone(delta.value)
+    tests = ("joint_p", "paper_t", "paper_critical", "paper_p")
     rest = {
         **{name: np.full(levels, np.nan) for name in ("level_se", "level_df")},
         "level_covariance": np.full((*levels, n_b), np.nan),
-        **{
-            name: np.full(gaps, np.nan)
-            for name in ("joint_p", "paper_t", "paper_critical", "paper_p")
-        },
+        **{name: np.full(gaps, np.nan) for name in tests},
     }
 
     own, others = units[seen], len(units) - labels

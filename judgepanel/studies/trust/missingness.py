@@ -331,13 +331,9 @@ def check_compatibility(
 ) -> checks.Check:
     """Return P3 as a check; ``partly`` are the judges that miss at least 5 % of the items."""
     if n_judges < FEWEST_COMPLETE:
+        why = "One judge alone leaves nothing to aggregate and no judge to compare its gaps with."
         return checks.Check(
-            "P3",
-            TITLE,
-            "not applicable",
-            {"judges": n_judges},
-            "One judge alone leaves nothing to aggregate and no judge to compare its gaps with.",
-            "Nothing to do.",
+            "P3", TITLE, "not applicable", {"judges": n_judges}, why, "Nothing to do."
         )
     better = sorted((arm for arm in arms if arm.pays), key=lambda arm: arm.switch.value)
     costs = bool(arms) and arms[0].partly_verdict == "curate"

@@ -167,13 +167,8 @@ def binned_sums(of: Repeats, x: Floats, codes: Ints, n: int, w: Floats | None = 
 
 def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
     """Sums of w x for x (E,) and weights (n, E)."""
-    return Sums(
-        *(
-            np.concatenate([sums(part) for part in parts])
-            for parts in (w * x, w)
-            for sums in (of.by_item, of.by_split)
-        )
-    )
+    pairs = [(parts, sums) for parts in (w * x, w) for sums in (of.by_item, of.by_split)]
+    return Sums(*(np.concatenate([sums(part) for part in parts]) for parts, sums in pairs))
 
 
 def ratios(of: Means, sums: Sums) -> tuple[Estimate, Floats]:

@@ -154,12 +154,9 @@ def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> Slice
     prepared = prepare(votes, spec.settings)
     slices = slices_of(prepared, spec.feature, spec.quantiles)
     labels = np.zeros((len(slices.names), len(ARMS)), dtype=np.int64)
+    n_items, seed = prepared.ballots.n_items, spec.settings.seed
     tallies = tuple(
-        tally(
-            _scored(prepared, spec, rows, g, chunk, labels[g]),
-            n_items=prepared.ballots.n_items,
-            seed=spec.settings.seed,
-        )
+        tally(_scored(prepared, spec, rows, g, chunk, labels[g]), n_items=n_items, seed=seed)
         for g, rows in enumerate(slices.rows)
     )
     return SliceTally(tallies, labels, chunk.count)
