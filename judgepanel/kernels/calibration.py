@@ -418,11 +418,8 @@ def fit(
     if fold is not None:
         given, n = np.asarray(fold), logits.shape[-1]
         if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
-            raise InputError(
-                "the folds of a calibrator must be whole numbers, one per item",
-                value=f"{given.dtype} {given.shape}",
-                allowed=f"int ({n},)",
-            )
+            why = "the folds of a calibrator must be whole numbers, one per item"
+            raise InputError(why, value=f"{given.dtype} {given.shape}", allowed=f"int ({n},)")
         inner_fold = given.astype(np.int64)
     columns = Columns(logits, np.asarray(signs, dtype=np.float64), weights, symmetric)
     start = np.tile(maps.IDENTITY, (len(logits), 1))

@@ -97,11 +97,8 @@ class FeatureEncoder:
         parts = [np.zeros((n, 0))]
         for i, name in enumerate(self.names):
             if features is None or name not in features:
-                raise InputError(
-                    "this feature is needed and absent",
-                    column=name,
-                    remedy=f"add the column feat_{name}, as the panel was fitted with it",
-                )
+                remedy = f"add the column feat_{name}, as the panel was fitted with it"
+                raise InputError("this feature is needed and absent", column=name, remedy=remedy)
             values = _sized(name, features[name], n)
             if self.kinds[i] == "numeric":
                 numbers = _numbers(name, values)
@@ -167,11 +164,8 @@ def _learn(name: str, values: NDArray[Any]) -> tuple[Kind, float, float, bool, t
 def _sized(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
     array = np.asarray(values)
     if array.shape != (n,):
-        raise InputError(
-            f"this feature has another length than the {n} items",
-            column=name,
-            remedy="give one value per item",
-        )
+        why = f"this feature has another length than the {n} items"
+        raise InputError(why, column=name, remedy="give one value per item")
     return array
 
 

@@ -691,11 +691,8 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         marks = _marks(correct)
         if marks.shape[1] != self.n_features_in_:
-            raise InputError(
-                "the table has another number of judges than the fit",
-                value=marks.shape[1],
-                allowed=f"{self.n_features_in_} columns",
-            )
+            why = "the table has another number of judges than the fit"
+            raise InputError(why, value=marks.shape[1], allowed=f"{self.n_features_in_} columns")
         return marks
 
 
@@ -703,11 +700,9 @@ def _marks(correct: ArrayLike) -> NDArray[np.int8]:
     """{0, 1, NaN} as {-1, +1, 0}."""
     table = np.asarray(correct, dtype=np.float64)
     if table.ndim != 2 or 0 in table.shape:
-        raise InputError(
-            "correctness is not a table of items by judges",
-            value=" x ".join(map(str, table.shape)),
-            allowed="at least one row and one column",
-        )
+        why = "correctness is not a table of items by judges"
+        value = " x ".join(map(str, table.shape))
+        raise InputError(why, value=value, allowed="at least one row and one column")
     wrong = ~(np.isnan(table) | (table == 0.0) | (table == 1.0))
     if wrong.any():
         row, column = (int(place[0]) for place in np.nonzero(wrong))

@@ -272,11 +272,8 @@ class EscalationSpec(StudySpec):
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
         if self.cheapest is not None and self.cheap:
-            raise InputError(
-                "the cheap panel is named judges or a number of them, not both",
-                value=self.cheapest,
-                allowed="cheap or cheapest",
-            )
+            why = "the cheap panel is named judges or a number of them, not both"
+            raise InputError(why, value=self.cheapest, allowed="cheap or cheapest")
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -297,11 +294,8 @@ def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCos
     if spec.cheap:
         for name in spec.cheap:
             if name not in judges:
-                raise InputError(
-                    "the cheap panel names a judge that does not take part",
-                    value=name,
-                    allowed=errors.listed(judges),
-                )
+                why = "the cheap panel names a judge that does not take part"
+                raise InputError(why, value=name, allowed=errors.listed(judges))
         inside[[judges.index(name) for name in spec.cheap]] = True
         return _given("the judges named", inside)
     if spec.cheapest is not None:

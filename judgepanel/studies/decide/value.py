@@ -831,11 +831,9 @@ def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
     prepared = prepare(votes, spec.settings)
     n_judges = prepared.ballots.n_judges
     if n_judges > MOST_JUDGES and spec.aggregator == "joint":
-        raise InputError(
-            "there are too many judges to refit the joint panel without each of them",
-            value=n_judges,
-            allowed=f"{MOST_JUDGES} or fewer, or the aggregator one_coin",
-        )
+        why = "there are too many judges to refit the joint panel without each of them"
+        allowed = f"{MOST_JUDGES} or fewer, or the aggregator one_coin"
+        raise InputError(why, value=n_judges, allowed=allowed)
     return prepared, plan_of(votes, prepared, spec.feature, spec.copied)
 
 

@@ -289,12 +289,9 @@ class PanelSpec(recommended.AverageSpec):
     def __post_init__(self) -> None:
         recommended.AverageSpec.__post_init__(self)
         if self.aggregator == recommended.AVERAGE and self.panel is not None:
-            raise InputError(
-                "the average chooses its judges itself",
-                value=self.panel,
-                allowed="no panel",
-                remedy="leave the panel out or take another aggregator",
-            )
+            why = "the average chooses its judges itself"
+            remedy = "leave the panel out or take another aggregator"
+            raise InputError(why, value=self.panel, allowed="no panel", remedy=remedy)
 
     @property
     def shared(self) -> PanelSpec:
