@@ -461,10 +461,8 @@ def evaluate_each(
         for split in (splits[i] for i in order)
     ]
     fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
-    results = {
-        i: evaluate(ballots, split, fitted)
-        for i, (split, _), fitted in zip(order, scores_by_split, fits, strict=True)
-    }
+    calibrated = zip(order, scores_by_split, fits, strict=True)
+    results = {i: evaluate(ballots, split, fitted) for i, (split, _), fitted in calibrated}
     return [results[i] for i in range(len(splits))]
 
 

@@ -47,6 +47,7 @@ Kind = Literal["numeric", "categorical"]
 MAX_CATEGORIES = 100
 MIN_CATEGORY = 2
 FARTHEST = 10.0
+_REMEDY = "correct the cell, or leave it blank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +177,8 @@ def _numbers(name: str, values: NDArray[Any]) -> Floats:
     else:
         numbers = np.array([_number(name, value) for value in values.tolist()])
     if np.isinf(numbers).any():
-        raise InputError(
-            "an infinite number",
-            column=name,
-            allowed="finite numbers, or blank for a missing one",
-            remedy="correct the cell, or leave it blank",
-        )
+        allowed = "finite numbers, or blank for a missing one"
+        raise InputError("an infinite number", column=name, allowed=allowed, remedy=_REMEDY)
     return numbers
 
 
@@ -191,13 +188,9 @@ def _number(name: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise InputError(
-            "this feature was a number where the panel was fitted",
-            column=name,
-            value=value,
-            allowed="numbers, or blank for a missing one",
-            remedy="correct the cell, or leave it blank",
-        ) from None
+        why = "this feature was a number where the panel was fitted"
+        allowed = "numbers, or blank for a missing one"
+        raise InputError(why, column=name, value=value, allowed=allowed, remedy=_REMEDY) from None
 
 
 def _texts(values: NDArray[Any]) -> list[str]:

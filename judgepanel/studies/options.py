@@ -228,12 +228,9 @@ def unknown_option(
     ``others`` are flags that the command takes besides these.
     """
     own = [spec_option.flag for spec_option in spec_options_of(study.spec)]
-    return InputError(
-        f"{command} takes no {flag}",
-        value=value,
-        allowed=", ".join(own) or "no such options",
-        remedy=similar_option(flag, (*own, *others)),
-    )
+    allowed = ", ".join(own) or "no such options"
+    remedy = similar_option(flag, (*own, *others))
+    return InputError(f"{command} takes no {flag}", value=value, allowed=allowed, remedy=remedy)
 
 
 def similar_option(option: str, known: Iterable[str]) -> str | None:

@@ -23,7 +23,7 @@ from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import calibrate, evaluate, left_out
-from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
+from judgepanel.kernels.prefixes import N_FOLDS
 from judgepanel.scoring import inference, metrics
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split, fold_of, folds
@@ -336,14 +336,17 @@ def _of_split(
     pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(split.number, 4))
     fold = fold_of(pieces, ballots.n_items)[rows]
     panels = [curated(ballots, split, curator, evidence, spec.aggregator) for curator in curators]
-    held, own = [], []
-    for panel in panels:
+    held, own = [], np.empty((len(panels), len(rows)))
+    for panel, own_logits in zip(panels, own, strict=True):
         held.append(evaluate(ballots, split, calibrate(ballots, split, panel.scores, (name,))))
-        own.append(_own_logits(ballots, split, panel.scores, name, fold))
+        # Each fold of the calibration rows by a map fitted to the others.
+        for number in np.unique(fold).tolist():
+            fitted = calibrate(ballots, *left_out(split, panel.scores, fold, number), (name,))
+            own_logits[fold == number] = fitted.logits_of(name, slice(0, 1))[0]
     if (panels[0].chosen.judges == panels[1].chosen.judges).all():
         own[0], held[0] = own[1], held[1]
     signs = ballots.signs[rows].astype(np.float64)
-    promised = escalated_nll(np.stack(own), signs, np.array(spec.limits)).mean(axis=1)
+    promised = escalated_nll(own, signs, np.array(spec.limits)).mean(axis=1)
     within = promised <= promised[-1] * (1.0 + spec.tolerance) + 1e-12
     logits = [one_side.fitted.logits_of(name, slice(0, 1))[0] for one_side in held]
     return Escalated(
@@ -359,17 +362,6 @@ def _of_split(
         picked=np.array([int(np.argmax(within))]),
         cheap=panels[0].chosen.judges[None],
     )
-
-
-def _own_logits(
-    ballots: Ballots, split: Split, scores: PrefixScores, name: Calibrator, fold: Ints
-) -> Floats:
-    """Calibrated logits (n_cal,) of calibration rows, each fold by a map fitted to the others."""
-    logits = np.empty(len(split.calibration))
-    for number in np.unique(fold).tolist():
-        fitted = calibrate(ballots, *left_out(split, scores, fold, number), (name,))
-        logits[fold == number] = fitted.logits_of(name, slice(0, 1))[0]
-    return logits
 
 
 @matrix.cached(4)

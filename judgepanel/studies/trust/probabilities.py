@@ -194,10 +194,8 @@ def _linearised(sums: Sums) -> tuple[Floats, Floats]:
     live = weight > 0
     scale = np.where(live, weight, 1.0)
     ratio = np.where(live, sums.x_items.mean(axis=1) / scale, 0.0)
-    items, splits = (
-        ratio[:, None] + (x - ratio[:, None] * w) / scale[:, None]
-        for x, w in ((sums.x_items, sums.w_items), (sums.x_splits, sums.w_splits))
-    )
+    pairs = (sums.x_items, sums.w_items), (sums.x_splits, sums.w_splits)
+    items, splits = (ratio[:, None] + (x - ratio[:, None] * w) / scale[:, None] for x, w in pairs)
     return items, splits
 
 
