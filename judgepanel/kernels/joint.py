@@ -472,11 +472,9 @@ def design(batch: list[Features]) -> ridge.DenseDesign | ridge.SparseDesign:
 def prior_of(batch: list[Features]) -> ridge.Prior:
     """The priors of the models of a batch."""
     first = batch[0]
-    return ridge.Prior(
-        n_weights=len(first.judges) + first.span.shape[1],
-        rate=np.array([example.rate for example in batch]) if first.scale else None,
-        level=np.array([example.level for example in batch]) if first.intercept else None,
-    )
+    rate = np.array([example.rate for example in batch]) if first.scale else None
+    level = np.array([example.level for example in batch]) if first.intercept else None
+    return ridge.Prior(n_weights=len(first.judges) + first.span.shape[1], rate=rate, level=level)
 
 
 def left_out_margins(

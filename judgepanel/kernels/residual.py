@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.maps import MAX_SLOPE, descend, fit_scale, sigmoid, softplus
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import CORRECT_CELL, InputError
 
 Features = pd.DataFrame | Mapping[str, ArrayLike]
 FeatureColumns = Mapping[str, NDArray[Any]]
@@ -47,7 +47,6 @@ Kind = Literal["numeric", "categorical"]
 MAX_CATEGORIES = 100
 MIN_CATEGORY = 2
 FARTHEST = 10.0
-_REMEDY = "correct the cell, or leave it blank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,7 @@ def _numbers(name: str, values: NDArray[Any]) -> Floats:
         numbers = np.array([_number(name, value) for value in values.tolist()])
     if np.isinf(numbers).any():
         allowed = "finite numbers, or blank for a missing one"
-        raise InputError("an infinite number", column=name, allowed=allowed, remedy=_REMEDY)
+        raise InputError("an infinite number", column=name, allowed=allowed, remedy=CORRECT_CELL)
     return numbers
 
 
@@ -190,7 +189,9 @@ def _number(name: str, value: Any) -> float:
     except (TypeError, ValueError):
         why = "this feature was a number where the panel was fitted"
         allowed = "numbers, or blank for a missing one"
-        raise InputError(why, column=name, value=value, allowed=allowed, remedy=_REMEDY) from None
+        raise InputError(
+            why, column=name, value=value, allowed=allowed, remedy=CORRECT_CELL
+        ) from None
 
 
 def _texts(values: NDArray[Any]) -> list[str]:

@@ -319,19 +319,15 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
     for split in common.splits_of(prepared, spec.settings, chunk):
         cheap = cheap_curator(spec, prepared.judges, costs)
         evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
-        curators = cheap, _given("all judges", np.ones(len(prepared.judges), dtype=bool))
-        escalations.append(_of_split(prepared.ballots, split, curators, evidence, spec))
+        escalations.append(_of_split(prepared.ballots, split, cheap, evidence, spec))
     return reduce(results.combine, escalations)
 
 
 def _of_split(
-    ballots: Ballots,
-    split: Split,
-    curators: tuple[Curator, Curator],
-    evidence: Evidence,
-    spec: EscalationSpec,
+    ballots: Ballots, split: Split, cheap: Curator, evidence: Evidence, spec: EscalationSpec
 ) -> Escalated:
     """Logits of both panels on the evaluation rows, and the threshold chosen on the others."""
+    curators = cheap, _given("all judges", np.ones(ballots.n_judges, dtype=bool))
     rows, name = split.calibration, spec.calibrator
     pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(split.number, 4))
     fold = fold_of(pieces, ballots.n_items)[rows]

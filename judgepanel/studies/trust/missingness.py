@@ -114,10 +114,8 @@ def missingness(prepared: contract.Prepared) -> Missingness:
             "missing votes are a matter of chance was not tested.",
         )
     adjusted = holm(np.array([row.p for row in rows]))
-    final = sorted(
-        (replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)),
-        key=lambda row: (row.p, row.judge, row.kind, row.feature, row.level),
-    )
+    final = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
+    final.sort(key=lambda row: (row.p, row.judge, row.kind, row.feature, row.level))
     return Missingness(
         tests=tuple(final[:_KEPT]),
         n_tests=len(final),
