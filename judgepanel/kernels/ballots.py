@@ -154,8 +154,7 @@ class Ballots:
 
     def of_judges(self, judges: ArrayLike) -> Ballots:
         """Return the same items with some of the judges: a mask, or positions of columns."""
-        columns = np.asarray(judges)
-        return self._part(np.s_[:, columns], "votes", "unlabelled", "ties", "margins")
+        return self._part(np.s_[:, np.asarray(judges)], "votes", "unlabelled", "ties", "margins")
 
     def _part(self, place: Any, *names: str) -> Ballots:
         """Return the part of these arrays, of those that are there."""

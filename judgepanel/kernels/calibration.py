@@ -309,17 +309,6 @@ def lowest(nll: Floats) -> Ints:
     return np.asarray(np.argmax(nll <= nll.min(0) + _TIE, axis=0))
 
 
-def clearly_lowest(nll: Floats, error: Floats) -> Ints:
-    """The lowest of those that beat the first calibrator by a standard error, else the first, (B,).
-
-    Without that margin, choosing among a handful of calibrators costs more on few labels than it
-    gains.
-    """
-    clear = nll + error < nll[0]
-    clear[0] = True
-    return lowest(np.where(clear, nll, np.inf))
-
-
 def _stacked(parts: Sequence[Columns]) -> Columns:
     """Columns of all parts, one part after the other; padding has weight 0."""
     shape = (sum(len(part.logits) for part in parts), max(part.logits.shape[1] for part in parts))
@@ -362,12 +351,8 @@ def _losses(fit: CalibrationFit, held: Columns) -> Floats:
 
 def _summed(losses: list[Floats]) -> Floats:
     """Sums over items of the losses and of their squared differences from the first, (2, C, B)."""
-    return np.stack(
-        [
-            np.stack([loss.sum(-1) for loss in losses]),
-            np.stack([((loss - losses[0]) ** 2).sum(-1) for loss in losses]),
-        ]
-    )
+    squares = [((loss - losses[0]) ** 2).sum(-1) for loss in losses]
+    return np.stack([np.stack([loss.sum(-1) for loss in losses]), np.stack(squares)])
 
 
 def _taken(values: Floats, at: Ints) -> Floats:
@@ -422,11 +407,8 @@ def fit(
     if fold is not None:
         given, n = np.asarray(fold), logits.shape[-1]
         if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
-            raise InputError(
-                "the folds of a calibrator must be whole numbers, one per item",
-                value=f"{given.dtype} {given.shape}",
-                allowed=f"int ({n},)",
-            )
+            why = "the folds of a calibrator must be whole numbers, one per item"
+            raise InputError(why, value=f"{given.dtype} {given.shape}", allowed=f"int ({n},)")
         inner_fold = given.astype(np.int64)
     columns = Columns(logits, np.asarray(signs, dtype=np.float64), weights, symmetric)
     start = np.tile(maps.IDENTITY, (len(logits), 1))
@@ -575,7 +557,11 @@ def _auto(family: _Family) -> CalibrationFit:
     which = np.zeros(len(enough), dtype=np.int64)
     if enough.any() and _has_folds(family):
         nll, error = cross_validated(family.columns, family.fold, fits)
-        which = np.where(enough, clearly_lowest(nll, error), which)
+        # Without the margin of a standard error over the first, choosing among a handful of
+        # calibrators costs more on few labels than it gains.
+        clear = nll + error < nll[0]
+        clear[0] = True
+        which = np.where(enough, lowest(np.where(clear, nll, np.inf)), which)
     all_fits = tuple(family(name) for name in names)
     replaced = np.stack([result.replaced for result in all_fits])[which, np.arange(len(which))]
     return ChosenFit(names, all_fits, which, replaced)

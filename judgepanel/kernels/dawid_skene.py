@@ -362,12 +362,9 @@ def fit_many(
             used = design[:, np.concatenate([start + present for start in starts])]
         fit = run(used, panel[present], labels, rules)
         parts.append(_with_absent_judges(fit, present, n_judges))
-    return DawidSkeneFit(
-        *(
-            np.concatenate([getattr(part, field.name) for part in parts], axis=-1)
-            for field in fields(DawidSkeneFit)
-        )
-    )
+    names = [field.name for field in fields(DawidSkeneFit)]
+    columns = (np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names)
+    return DawidSkeneFit(*columns)
 
 
 def two_coin_logits(votes: Votes, ones: Floats, zeros: Floats, prior: float) -> Floats:

@@ -252,8 +252,7 @@ def evaluate(
     for score, sums in zip(scores, above, strict=True):
         score.ece[:] = metrics.gap_of(sums, len(fitted.signs))
     null_nll, constant_nll = baselines(ballots, split, fitted)
-    by_calibrator = dict(zip(fitted.maps, scores, strict=True))
-    return SplitScores(by_calibrator, fitted, null_nll, constant_nll)
+    return SplitScores(dict(zip(fitted.maps, scores, strict=True)), fitted, null_nll, constant_nll)
 
 
 def baselines(
@@ -320,8 +319,7 @@ def left_out(
     """The calibration rows alone: those of one ``fold`` (n_cal,) are held out of the others."""
     own = fold == number
     part = replace(scores, evaluation=scores.calibration, evaluation_empty=scores.calibration_empty)
-    rows = Split(number, split.calibration[~own], split.calibration[own])
-    return rows, part.of_rows(~own, own)
+    return Split(number, split.calibration[~own], split.calibration[own]), part.of_rows(~own, own)
 
 
 def item_losses(fitted: Calibrated) -> Floats:
@@ -463,10 +461,8 @@ def evaluate_each(
         for split in (splits[i] for i in order)
     ]
     fits = calibrate_each(ballots, scores_by_split, recipe.calibrators, in_sample=recipe.in_sample)
-    results = {
-        i: evaluate(ballots, split, fitted)
-        for i, (split, _), fitted in zip(order, scores_by_split, fits, strict=True)
-    }
+    calibrated = zip(order, scores_by_split, fits, strict=True)
+    results = {i: evaluate(ballots, split, fitted) for i, (split, _), fitted in calibrated}
     return [results[i] for i in range(len(splits))]
 
 

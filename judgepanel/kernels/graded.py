@@ -188,8 +188,7 @@ def _shrinkage(correct: Floats, voted: Floats, p: Floats) -> Floats:
     n = np.maximum(voted.sum(axis=-2), 1.0)
     spread = np.maximum(n - (voted**2).sum(axis=-2) / n, 1.0)
     rho = np.maximum(excess.sum(axis=-2) - chance, 0.0) / spread
-    m = np.clip(1.0 / np.maximum(rho, 1.0 / MOST) - 1.0, LEAST, MOST)
-    return np.asarray(m[..., None, :])
+    return np.asarray(np.clip(1.0 / np.maximum(rho, 1.0 / MOST) - 1.0, LEAST, MOST)[..., None, :])
 
 
 def _pooled(right: Floats, wrong: Floats) -> tuple[Floats, Floats]:

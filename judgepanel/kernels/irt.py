@@ -479,14 +479,11 @@ def _scores(marks: Marks, items: ItemPosterior, judges: Judges, rows: slice) -> 
             for part, order in zip(parts, (0, 1, 0, 1), strict=True)
         )
         right = marks.right[rows].multiply(weights[0][:, None] * alpha).tocsr()
-        blocks = [[first, first_a - right], [bend, bend_a]]
-        return sparse.block_array(blocks, format="csr")
+        return sparse.block_array([[first, first_a - right], [bend, bend_a]], format="csr")
     parts = _derivatives(alpha, judges.theta - beta[:, None])
     voted = marks.voted(rows)
-    table = [
-        weights[order][:, None] * part * voted
-        for part, order in zip(parts, (0, 1, 0, 1), strict=True)
-    ]
+    pairs = zip(parts, (0, 1, 0, 1), strict=True)
+    table = [weights[order][:, None] * part * voted for part, order in pairs]
     seen: Any = marks.right[rows]
     hits = seen if isinstance(seen, np.ndarray) else seen.toarray()
     return np.block(

@@ -472,11 +472,9 @@ def design(batch: list[Features]) -> ridge.DenseDesign | ridge.SparseDesign:
 def prior_of(batch: list[Features]) -> ridge.Prior:
     """The priors of the models of a batch."""
     first = batch[0]
-    return ridge.Prior(
-        n_weights=len(first.judges) + first.span.shape[1],
-        rate=np.array([example.rate for example in batch]) if first.scale else None,
-        level=np.array([example.level for example in batch]) if first.intercept else None,
-    )
+    rate = np.array([example.rate for example in batch]) if first.scale else None
+    level = np.array([example.level for example in batch]) if first.intercept else None
+    return ridge.Prior(n_weights=len(first.judges) + first.span.shape[1], rate=rate, level=level)
 
 
 def left_out_margins(
@@ -751,10 +749,8 @@ def _fit(batch: list[Features], Cs: Sequence[float]) -> list[_Model]:
     if all(example.bounded is None and isinstance(example.votes, np.ndarray) for example in batch):
         taught = [problem(example) for example in batch]
         optima = ridge.solve_paths([fit for fit, _ in taught], Cs)
-        return [
-            _model(example, path, centre)
-            for example, path, (_, centre) in zip(batch, optima, taught, strict=True)
-        ]
+        fitted = zip(batch, optima, taught, strict=True)
+        return [_model(example, path, centre) for example, path, (_, centre) in fitted]
     prior = prior_of(batch)
     bounded = [example.bounded for example in batch if example.bounded is not None]
     floor: ridge.Floor | None = None

@@ -102,8 +102,7 @@ class HeldJoint:
 
     def all_judges(self, rows: Ints) -> Floats:
         """Raw logits (n_rows,) of all judges; 0 where nobody voted."""
-        theta = self.shares @ self.path
-        return _logits(self.whole, theta, self.ballots.votes[rows])
+        return _logits(self.whole, self.shares @ self.path, self.ballots.votes[rows])
 
     def without_each(self, rows: Ints) -> Floats:
         """Raw logits (K, n_rows) without each judge; 0 where none of the others voted."""
@@ -333,8 +332,7 @@ def _chord(
     theta[rows, judges] = 0.0
     values = np.zeros(len(judges), dtype=bool)
     for _ in range(_STEPS):
-        wrong = sigmoid(-block.forward(theta))
-        slope = prior.slopes(theta, C)[0] - block.backward(wrong)
+        slope = prior.slopes(theta, C)[0] - block.backward(sigmoid(-block.forward(theta)))
         slope[rows, judges] = 0.0
         move = slope @ inverse
         move = -(move - move[rows, judges][:, None] * ratio)
@@ -368,10 +366,7 @@ def _dense(example: joint.Features) -> DenseDesign:
 
 
 def _logits(
-    example: joint.Features,
-    theta: Floats,
-    seen: NDArray[np.int8],
-    span: Floats | None = None,
+    example: joint.Features, theta: Floats, seen: NDArray[np.int8], span: Floats | None = None
 ) -> Floats:
     """Raw logits (n,) of signed votes (n, k) from parameters (p,) of centred features.
 
@@ -539,10 +534,8 @@ class _JointPanels:
         more = _with_copies(self.ballots, judge, times)
         everybody = np.ones((1, more.n_judges), dtype=bool)
         twins = [replace(held, ballots=more) for held in self._held]
-        pieces = [
-            _held_logits(held, everybody[0], fit.score)[None]
-            for held, fit in zip(twins, self._plan, strict=True)
-        ]
+        pairs = zip(twins, self._plan, strict=True)
+        pieces = [_held_logits(held, everybody[0], fit.score)[None] for held, fit in pairs]
         return np.asarray(replace(self, ballots=more)._joined(pieces, everybody)[0])
 
     def inner_values(self, rows: Ints, key: tuple[int, ...], fold: int | None = None) -> Floats:

@@ -315,23 +315,15 @@ def prefix_scores(
     """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
     calibration = split.calibration
     correct, voted = counts(ballots, calibration)
-    whole = _Cases(
-        -ranking_key(correct, voted, ranking)[None],
-        closed_form_weights(aggregator, correct, voted)[None],
-    )
-    left_out = whole
+    weights = closed_form_weights(aggregator, correct, voted)
+    whole = left_out = _Cases(-ranking_key(correct, voted, ranking)[None], weights[None])
     if own_label != "seen":
         correct, voted, case = counts_without_own(ballots, calibration, correct, voted)
-        left_out = _Cases(
-            -ranking_key(correct, voted, ranking),
-            closed_form_weights(aggregator, correct, voted),
-            case,
-            by_unit=not are_single(ballots.units[calibration]),
-        )
-    sides = [
-        _scores(ballots, rows, ks, aggregator, cases)
-        for rows, cases in ((calibration, left_out), (split.evaluation, whole))
-    ]
+        weights = closed_form_weights(aggregator, correct, voted)
+        by_unit = not are_single(ballots.units[calibration])
+        left_out = _Cases(-ranking_key(correct, voted, ranking), weights, case, by_unit=by_unit)
+    pairs = (calibration, left_out), (split.evaluation, whole)
+    sides = [_scores(ballots, rows, ks, aggregator, cases) for rows, cases in pairs]
     if aggregator == "log_odds":
         # One prior for all rows does not distinguish items, so it leaks no label.
         prior = prior_logit(ballots, calibration)

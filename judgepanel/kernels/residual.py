@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from judgepanel.arrays import Floats, Ints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.maps import MAX_SLOPE, descend, fit_scale, sigmoid, softplus
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import CORRECT_CELL, InputError
 
 Features = pd.DataFrame | Mapping[str, ArrayLike]
 FeatureColumns = Mapping[str, NDArray[Any]]
@@ -97,11 +97,8 @@ class FeatureEncoder:
         parts = [np.zeros((n, 0))]
         for i, name in enumerate(self.names):
             if features is None or name not in features:
-                raise InputError(
-                    "this feature is needed and absent",
-                    column=name,
-                    remedy=f"add the column feat_{name}, as the panel was fitted with it",
-                )
+                remedy = f"add the column feat_{name}, as the panel was fitted with it"
+                raise InputError("this feature is needed and absent", column=name, remedy=remedy)
             values = _sized(name, features[name], n)
             if self.kinds[i] == "numeric":
                 numbers = _numbers(name, values)
@@ -167,11 +164,8 @@ def _learn(name: str, values: NDArray[Any]) -> tuple[Kind, float, float, bool, t
 def _sized(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
     array = np.asarray(values)
     if array.shape != (n,):
-        raise InputError(
-            f"this feature has another length than the {n} items",
-            column=name,
-            remedy="give one value per item",
-        )
+        why = f"this feature has another length than the {n} items"
+        raise InputError(why, column=name, remedy="give one value per item")
     return array
 
 
@@ -182,12 +176,8 @@ def _numbers(name: str, values: NDArray[Any]) -> Floats:
     else:
         numbers = np.array([_number(name, value) for value in values.tolist()])
     if np.isinf(numbers).any():
-        raise InputError(
-            "an infinite number",
-            column=name,
-            allowed="finite numbers, or blank for a missing one",
-            remedy="correct the cell, or leave it blank",
-        )
+        allowed = "finite numbers, or blank for a missing one"
+        raise InputError("an infinite number", column=name, allowed=allowed, remedy=CORRECT_CELL)
     return numbers
 
 
@@ -197,12 +187,10 @@ def _number(name: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
+        why = "this feature was a number where the panel was fitted"
+        allowed = "numbers, or blank for a missing one"
         raise InputError(
-            "this feature was a number where the panel was fitted",
-            column=name,
-            value=value,
-            allowed="numbers, or blank for a missing one",
-            remedy="correct the cell, or leave it blank",
+            why, column=name, value=value, allowed=allowed, remedy=CORRECT_CELL
         ) from None
 
 

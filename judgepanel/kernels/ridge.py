@@ -314,11 +314,9 @@ def stepped(at: Point, path: Path, length: Floats) -> Point:
             return there
         length = np.where(climbed, length / 2.0, length)
     stay = climbed[:, None]
-    return Point(
-        np.where(stay, at.theta, there.theta),
-        np.where(stay, at.margins, there.margins),
-        np.where(climbed, at.value, there.value),
-    )
+    theta = np.where(stay, at.theta, there.theta)
+    margins = np.where(stay, at.margins, there.margins)
+    return Point(theta, margins, np.where(climbed, at.value, there.value))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -515,12 +513,10 @@ def solve_path(
         for b, features in enumerate(design.features):
             rate = None if prior.rate is None else float(prior.rate[b])
             level = None if prior.level is None else float(prior.level[b])
-            times = np.ones(len(features))
-            batch.append(Problem(features, times, prior.n_weights, rate, level))
+            batch.append(Problem(features, np.ones(len(features)), prior.n_weights, rate, level))
         return np.stack(solve_paths(batch, Cs), axis=1)
     optima: list[Floats] = []
-    shares = aheads(Cs)
-    for C, share in zip(Cs, shares, strict=True):
+    for C, share in zip(Cs, aheads(Cs), strict=True):
         start = prior.start(problems)
         if optima and floor is not None:
             start = optima[-1]

@@ -133,13 +133,9 @@ def subset_trial(
         prefixes.closed_form_weights(aggregator, correct, voted), cases, axis=0
     )
     prior = prefixes.prior_logit(ballots, rows) if aggregator == "log_odds" else 0.0
-    return SubsetTrial(
-        ballots,
-        split,
-        calibrator,
-        _additions(ballots.votes[rows], left_out, aggregator, prior),
-        _additions(ballots.votes[split.evaluation], weights[None], aggregator, prior),
-    )
+    learn = _additions(ballots.votes[rows], left_out, aggregator, prior)
+    held = _additions(ballots.votes[split.evaluation], weights[None], aggregator, prior)
+    return SubsetTrial(ballots, split, calibrator, learn, held)
 
 
 def _additions(
@@ -389,8 +385,7 @@ def found_groups(ballots: Ballots, most: int) -> Bools:
         codes = scipy.cluster.hierarchy.fcluster(
             scipy.cluster.hierarchy.linkage(apart, "average"), most, "maxclust"
         ).tolist()
-    names = dict.fromkeys(codes)
-    return np.array([[code == name for code in codes] for name in names])
+    return np.array([[code == name for code in codes] for name in dict.fromkeys(codes)])
 
 
 N_PENALTIES = 30
@@ -411,8 +406,7 @@ def lasso_path(ballots: Ballots, rows: Ints) -> Bools:
     signs = ballots.signs[rows].astype(np.float64)
     if not ballots.symmetric:
         votes, signs = votes - votes.mean(axis=0), signs - signs.mean()
-    weights = lasso_weights(votes, signs)
-    support = weights != 0.0
+    support = lasso_weights(votes, signs) != 0.0
     support[~support.any(axis=1)] = True
     return np.asarray(support)
 

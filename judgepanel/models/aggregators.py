@@ -348,11 +348,8 @@ class DawidSkene(VoteAggregator):
         self.n_iter_ = int(fit.n_iter[0])
         self.converged_ = bool(fit.converged[0])
         if not self.converged_:
-            warnings.warn(
-                f"Dawid-Skene stopped at max_iter={self.max_iter} before it converged.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            text = f"Dawid-Skene stopped at max_iter={self.max_iter} before it converged."
+            warnings.warn(text, ConvergenceWarning, stacklevel=4)
 
     def _logits(self, X: Floats, votes: Votes) -> Floats:
         zeros, ones = self.vote_logits_.T
@@ -683,8 +680,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
 
         A mark in the table counts as given: set it to NaN to predict it.
         """
-        marks = irt.as_marks(self._known(correct))
-        return irt.right_probability(marks, self.theta_, self.alpha_)
+        return irt.right_probability(irt.as_marks(self._known(correct)), self.theta_, self.alpha_)
 
     def difficulty(self, correct: ArrayLike) -> tuple[Floats, Floats]:
         """Return posterior mean and standard deviation of beta, each (n_items,), for any items."""
@@ -695,11 +691,8 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         marks = _marks(correct)
         if marks.shape[1] != self.n_features_in_:
-            raise InputError(
-                "the table has another number of judges than the fit",
-                value=marks.shape[1],
-                allowed=f"{self.n_features_in_} columns",
-            )
+            why = "the table has another number of judges than the fit"
+            raise InputError(why, value=marks.shape[1], allowed=f"{self.n_features_in_} columns")
         return marks
 
 
@@ -707,11 +700,9 @@ def _marks(correct: ArrayLike) -> NDArray[np.int8]:
     """{0, 1, NaN} as {-1, +1, 0}."""
     table = np.asarray(correct, dtype=np.float64)
     if table.ndim != 2 or 0 in table.shape:
-        raise InputError(
-            "correctness is not a table of items by judges",
-            value=" x ".join(map(str, table.shape)),
-            allowed="at least one row and one column",
-        )
+        why = "correctness is not a table of items by judges"
+        value = " x ".join(map(str, table.shape))
+        raise InputError(why, value=value, allowed="at least one row and one column")
     wrong = ~(np.isnan(table) | (table == 0.0) | (table == 1.0))
     if wrong.any():
         row, column = (int(place[0]) for place in np.nonzero(wrong))

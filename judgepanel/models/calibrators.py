@@ -369,13 +369,9 @@ class ResidualCorrection(_LogitMap):
         """
         check_is_fitted(self)
         scores = self._logits(logits)
-        map_ = residual.ResidualFit(
-            np.array([self.slope_]),
-            np.array([self.level_]),
-            self.gamma_[None],
-            np.array([self.replaced_]),
-            self.symmetric,
-        )
+        slope, level = np.array([self.slope_]), np.array([self.level_])
+        replaced = np.array([self.replaced_])
+        map_ = residual.ResidualFit(slope, level, self.gamma_[None], replaced, self.symmetric)
         encoded = self.encoder_.encode(residual.feature_columns(features), len(scores))
         return np.asarray(map_(scores[None], encoded)[0])
 

@@ -383,8 +383,7 @@ def fit_panel(
     -------
     The fitted panel.
     """
-    recipe = Recipe(aggregator, (calibrator,), ranking, seed=seed)
-    return fit_panels(ballots, names, k, recipe)[0]
+    return fit_panels(ballots, names, k, Recipe(aggregator, (calibrator,), ranking, seed=seed))[0]
 
 
 def fit_panels(
@@ -481,8 +480,7 @@ class Fallback:
     def logits(self, votes: Votes) -> Floats:
         """Return calibrated logits (n_items,)."""
         h = self.present(votes)
-        values = weighted_logits(votes, np.array(self.weights)) / self.temperature(h)
-        return np.asarray(values)
+        return np.asarray(weighted_logits(votes, np.array(self.weights)) / self.temperature(h))
 
     def temperature(self, present: Floats) -> Floats:
         """Return T(h), (n_items,)."""

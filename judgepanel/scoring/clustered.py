@@ -55,8 +55,7 @@ class UnitCounts:
 
     def share(self) -> Floats:
         """Share of successes (m,); 0 without trials."""
-        total = self.trials.sum(axis=0)
-        return np.asarray(self.successes.sum(axis=0) / np.maximum(total, 1.0))
+        return np.asarray(self.successes.sum(axis=0) / np.maximum(self.trials.sum(axis=0), 1.0))
 
 
 def unit_counts(right: NDArray[np.bool_], tried: NDArray[np.bool_], units: Ints) -> UnitCounts:

@@ -79,10 +79,8 @@ class SetReport:
     def words(self) -> tuple[str, ...]:
         """One line per kind of set: its frequency and its meaning."""
         counts = (self.neither, self.only_0, self.only_1, self.both)
-        return tuple(
-            f"{name}: {count} of {self.n}. {meaning}"
-            for name, count, meaning in zip(SET_NAMES, counts, SET_WORDS, strict=True)
-        )
+        kinds = zip(SET_NAMES, counts, SET_WORDS, strict=True)
+        return tuple(f"{name}: {count} of {self.n}. {meaning}" for name, count, meaning in kinds)
 
 
 def check_level(level: float) -> None:

@@ -147,8 +147,7 @@ def _sums_of_chosen(packed: NDArray[np.uint8], values: Singles) -> Singles:
 
 def paper_inference(differences: Floats, t: Floats, p: Floats, *, seed: int) -> PaperInference:
     """Summarise S splits: ``differences``, ``t`` and ``p`` are each (S, n)."""
-    rng = splits.stream(seed, 7, 3)
-    picks = rng.integers(0, len(differences), (RESAMPLES, len(differences)))
+    picks = splits.stream(seed, 7, 3).integers(0, len(differences), (RESAMPLES, len(differences)))
     means = differences[picks].mean(axis=1)
     lo, hi = np.quantile(means, (0.025, 0.975), axis=0)
     return PaperInference(
@@ -256,8 +255,7 @@ def allow_difference(fitted: Estimate, extra: Floats) -> Estimate:
         t = np.abs(fitted.value) / se
     covariance = fitted.covariance.copy()
     if covariance.size:
-        diagonal = np.diagonal(covariance)
-        np.fill_diagonal(covariance, np.where(moved, se**2, diagonal))
+        np.fill_diagonal(covariance, np.where(moved, se**2, np.diagonal(covariance)))
     return replace(
         fitted,
         se=se,

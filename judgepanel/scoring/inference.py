@@ -140,16 +140,9 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
     reach = t_quantile(df) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se == 0, np.where(value == 0, 0.0, np.inf), np.abs(value) / se)
-    return Estimate(
-        value,
-        se,
-        df,
-        value - reach,
-        value + reach,
-        np.asarray(2.0 * distributions.t_sf(t, df)),
-        covariance,
-        np.sqrt((s_tr2 + redrawn) / n_splits),
-    )
+    p = np.asarray(2.0 * distributions.t_sf(t, df))
+    monte_carlo = np.sqrt((s_tr2 + redrawn) / n_splits)
+    return Estimate(value, se, df, value - reach, value + reach, p, covariance, monte_carlo)
 
 
 def t_quantile(df: Floats) -> Floats:

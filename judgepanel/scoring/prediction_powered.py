@@ -555,13 +555,9 @@ def _gradients(
         left = left + matches.every * panel
     alone, n_groups = np.arange(len(gap)), matches.n_groups
     others = (1.0 - np.eye(n_groups)) / max(n_groups - 1, 1)
-    return np.concatenate(
-        [
-            _gradients_by_unit(left, matches, matches.units),
-            _gradients_by_unit(assumed, matches, alone),
-            rare[:, None] * (np.eye(n_groups) - others),
-        ]
-    )
+    labelled = _gradients_by_unit(left, matches, matches.units)
+    prior = _gradients_by_unit(assumed, matches, alone)
+    return np.concatenate([labelled, prior, rare[:, None] * (np.eye(n_groups) - others)])
 
 
 def _slope(labels: Floats, proxies: Floats, shares: Floats) -> float:

@@ -100,8 +100,7 @@ def split(units: Ints, number: int, *, fraction: float = 0.5, seed: int = 0) -> 
     """
     if not 0.0 < fraction < 1.0:
         raise InputError("the calibration share must lie between 0 and 1", value=fraction)
-    n_items = len(units)
-    n_units = int(units.max()) + 1 if n_items else 0
+    n_units = int(units.max()) + 1 if len(units) else 0
     if n_units < 2:
         raise InputError("at least 2 items (or groups of items) with labels are needed to split")
     least = 2 if n_units >= _FOLDABLE else 1
@@ -235,12 +234,9 @@ class Roles:
     @classmethod
     def joined(cls, parts: Sequence[Roles]) -> Roles:
         """Concatenate the means of these parts."""
-        return cls(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("panels", "separate", "covariance", "single", "error")
-            )
-        )
+        names = ("panels", "separate", "covariance", "single", "error")
+        columns = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        return cls(*columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -314,13 +310,8 @@ class Sides:
         if self.scale > 0.0:
             single = np.vecdot(panels @ self.overlap, panels) / (2.0 * self.scale)
             slope_error = np.vecdot(panels, panels) / df * np.sqrt(self.spread) / self.scale
-        return Roles(
-            panels,
-            np.ones(len(panels), dtype=bool),
-            covariance,
-            single / self.n_items,
-            slope_error / self.n_items,
-        )
+        separate, errors = np.ones(len(panels), dtype=bool), (single, slope_error)
+        return Roles(panels, separate, covariance, *(error / self.n_items for error in errors))
 
 
 def _alike(units: Ints) -> bool:

@@ -143,17 +143,13 @@ def few_errors(prepared: Prepared, *, allowed: bool = False) -> list[str]:
 
 def replaced_fits(names: Sequence[str], totals: accumulate.Tally) -> list[str]:
     """Return one warning per name that could not be fitted to every arm of every split."""
-    fits = len(totals.numbers) * totals.n_arms
-    return stand_ins(names, np.ravel(totals.replaced).tolist(), fits)
+    return stand_ins(names, np.ravel(totals.replaced).tolist(), len(totals.numbers) * totals.n_arms)
 
 
 def stand_ins(names: Sequence[str], replaced: Sequence[int], fits: int) -> list[str]:
     """Return one warning per name that could not be fitted in ``replaced`` of ``fits`` fits."""
-    return [
-        not_fitted(name, f"{count} of {fits} fits")
-        for name, count in zip(names, replaced, strict=True)
-        if count
-    ]
+    counts = zip(names, replaced, strict=True)
+    return [not_fitted(name, f"{count} of {fits} fits") for name, count in counts if count]
 
 
 def not_fitted(name: str, where: str) -> str:

@@ -385,10 +385,8 @@ def split_chunks(
             s for (a, b), n in zip(pairwise(inside), sizes, strict=True) for s in _even(a, b, n)
         ]
     ends = [*starts[1:], n_splits][: len(starts)]
-    return tuple(
-        Chunk(number, start, end - start)
-        for number, (start, end) in enumerate(zip(starts, ends, strict=True))
-    )
+    bounds = enumerate(zip(starts, ends, strict=True))
+    return tuple(Chunk(number, start, end - start) for number, (start, end) in bounds)
 
 
 def _even(start: int, end: int, size: int) -> list[int]:

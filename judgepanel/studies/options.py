@@ -77,11 +77,8 @@ def check_known(kind: str, known: Sequence[str], given: Iterable[str]) -> None:
 def check_each_once(what: str, kind: str, known: Sequence[str], given: Sequence[str]) -> None:
     """Refuse an empty list, and a name given twice."""
     if not given or len(set(given)) < len(given):
-        raise InputError(
-            f"{what} needs one {kind} or more, each once",
-            value=", ".join(given),
-            allowed=", ".join(known),
-        )
+        why = f"{what} needs one {kind} or more, each once"
+        raise InputError(why, value=", ".join(given), allowed=", ".join(known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +110,8 @@ class StudySpec:
             if declared.check is not None:
                 declared.check(value)
         if self.chooses and self.settings.protocol != "honest":
-            raise InputError(
-                f"{self.chooses} by NLL, which the paper's protocol takes from in-sample scores",
-                value=self.settings.protocol,
-                allowed="honest",
-            )
+            why = f"{self.chooses} by NLL, which the paper's protocol takes from in-sample scores"
+            raise InputError(why, value=self.settings.protocol, allowed="honest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +195,8 @@ class SpecOption:
         except ValueError:
             what = _WORDS[self.kind] if self.several else f"a {_WORDS[self.kind][:-1]}"
             example = ",".join(_EXAMPLES[self.kind].split(",")[: None if self.several else 1])
-            raise InputError(
-                f"{self.flag} takes {what}",
-                value=text,
-                allowed=", ".join((f"for instance {example}", *self.words)),
-            ) from None
+            allowed = ", ".join((f"for instance {example}", *self.words))
+            raise InputError(f"{self.flag} takes {what}", value=text, allowed=allowed) from None
 
 
 def spec_options_of(spec: type[Any]) -> tuple[SpecOption, ...]:
@@ -237,12 +228,9 @@ def unknown_option(
     ``others`` are flags that the command takes besides these.
     """
     own = [spec_option.flag for spec_option in spec_options_of(study.spec)]
-    return InputError(
-        f"{command} takes no {flag}",
-        value=value,
-        allowed=", ".join(own) or "no such options",
-        remedy=similar_option(flag, (*own, *others)),
-    )
+    allowed = ", ".join(own) or "no such options"
+    remedy = similar_option(flag, (*own, *others))
+    return InputError(f"{command} takes no {flag}", value=value, allowed=allowed, remedy=remedy)
 
 
 def similar_option(option: str, known: Iterable[str]) -> str | None:

@@ -174,11 +174,8 @@ def backend_of(name: str, scheduler: str | None, known: Sequence[str]) -> str:
             allowed = ", ".join((*known, DASK))
             raise InputError("there is no such backend", value=name, allowed=allowed)
         if scheduler:
-            raise InputError(
-                "a scheduler is only for the backend dask",
-                value=scheduler,
-                remedy="leave it out, or take the backend dask",
-            )
+            why = "a scheduler is only for the backend dask"
+            raise InputError(why, value=scheduler, remedy="leave it out, or take the backend dask")
         return name
     if not scheduler or not scheduler.startswith(("tcp://", "tls://")):
         raise InputError(
@@ -273,11 +270,9 @@ class Cluster:
             _check_versions(client.get_versions(packages=list(_PACKAGES)), self._address)
         except TimeoutError:
             client.close(timeout=1)
-            raise InputError(
-                "the Dask scheduler has no workers",
-                value=self._address,
-                remedy=f"start one with: dask worker {self._address}",
-            ) from None
+            why = "the Dask scheduler has no workers"
+            remedy = f"start one with: dask worker {self._address}"
+            raise InputError(why, value=self._address, remedy=remedy) from None
         except BaseException:
             client.close(timeout=1)
             raise
@@ -315,11 +310,9 @@ class Cluster:
 def _checked(engine: int, run_one: RunOne, *given: Any) -> tuple[Any, ...]:
     """Run on a worker, which may have come after the others were checked."""
     if engine != ENGINE:
-        raise InputError(
-            f"a Dask worker has engine {ENGINE}",
-            allowed=f"engine {engine}, as here",
-            remedy="install the same judgepanel there and here",
-        )
+        why = f"a Dask worker has engine {ENGINE}"
+        remedy = "install the same judgepanel there and here"
+        raise InputError(why, allowed=f"engine {engine}, as here", remedy=remedy)
     return run_one(*given)
 
 
@@ -331,11 +324,9 @@ def _check_versions(versions: dict[str, Any], address: str) -> None:
         for package, version in own.items():
             if theirs[package] != version:
                 has = f"has {package} {theirs[package]}" if theirs[package] else f"lacks {package}"
-                raise InputError(
-                    f"the worker {worker} of the Dask scheduler {address} {has}",
-                    allowed=f"{package} {version}, as here",
-                    remedy="install the same version there and here",
-                )
+                why = f"the worker {worker} of the Dask scheduler {address} {has}"
+                remedy = "install the same version there and here"
+                raise InputError(why, allowed=f"{package} {version}, as here", remedy=remedy)
 
 
 def _those_that_count(known: dict[str, Any]) -> dict[str, str | None]:

@@ -203,11 +203,8 @@ def difficulty_strata(prepared: Prepared, share: float, feature: str | None) -> 
     else:
         values = item_features(prepared, feature)[feature]
         if values.dtype.kind not in "fiub":
-            raise InputError(
-                "difficulty needs a feature of numbers",
-                column=feature,
-                remedy="choose another feature, or none: then the disagreement of votes is used",
-            )
+            remedy = "choose another feature, or none: then the disagreement of votes is used"
+            raise InputError("difficulty needs a feature of numbers", column=feature, remedy=remedy)
         measure = values.astype(np.float64)
         known = np.isfinite(measure)
     rows = np.flatnonzero(known)
@@ -464,11 +461,8 @@ def feature(votes: VoteMatrix, name: str) -> NDArray[Any]:
     """Return a feature (n,); InputError if there is none of that name."""
     columns = features_of(votes)
     if name not in columns:
-        raise InputError(
-            "no such feature among the votes",
-            value=name,
-            allowed=", ".join(columns) or "none: these votes have no item features",
-        )
+        allowed = ", ".join(columns) or "none: these votes have no item features"
+        raise InputError("no such feature among the votes", value=name, allowed=allowed)
     return columns[name]
 
 

@@ -156,8 +156,7 @@ class Cost(results.PipelineResult):
         """The point of the requested budget."""
         if np.isnan(self.budget):
             return None
-        within = [point for point in self.points if point.budget <= self.budget * (1.0 + 1e-9)]
-        return within[-1]
+        return [point for point in self.points if point.budget <= self.budget * (1.0 + 1e-9)][-1]
 
     @property
     def cheapest_without_loss(self) -> CostPoint | None:
@@ -376,10 +375,7 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     totals = partial.scores
     _, costs = priced_judges(votes, prepared)
     everyone, points = cost_points(partial, spec, prepared, costs, _panels(votes, spec))
-    notes = [
-        *cost_notes(prepared, costs, totals),
-        *common.replaced_fits((spec.calibrator,), totals),
-    ]
+    notes = cost_notes(prepared, costs, totals) + common.replaced_fits((spec.calibrator,), totals)
     if spec.budget is not None and affordable(costs.full, spec.budget):
         notes.append("The budget pays for all judges.")
     return Cost.from_splits(

@@ -23,7 +23,7 @@ from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import calibrate, evaluate, left_out
-from judgepanel.kernels.prefixes import N_FOLDS, PrefixScores
+from judgepanel.kernels.prefixes import N_FOLDS
 from judgepanel.scoring import inference, metrics
 from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split, fold_of, folds
@@ -272,11 +272,8 @@ class EscalationSpec(StudySpec):
     def __post_init__(self) -> None:
         StudySpec.__post_init__(self)
         if self.cheapest is not None and self.cheap:
-            raise InputError(
-                "the cheap panel is named judges or a number of them, not both",
-                value=self.cheapest,
-                allowed="cheap or cheapest",
-            )
+            why = "the cheap panel is named judges or a number of them, not both"
+            raise InputError(why, value=self.cheapest, allowed="cheap or cheapest")
 
     @property
     def limits(self) -> tuple[float, ...]:
@@ -297,11 +294,8 @@ def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCos
     if spec.cheap:
         for name in spec.cheap:
             if name not in judges:
-                raise InputError(
-                    "the cheap panel names a judge that does not take part",
-                    value=name,
-                    allowed=errors.listed(judges),
-                )
+                why = "the cheap panel names a judge that does not take part"
+                raise InputError(why, value=name, allowed=errors.listed(judges))
         inside[[judges.index(name) for name in spec.cheap]] = True
         return _given("the judges named", inside)
     if spec.cheapest is not None:
@@ -325,31 +319,30 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
     for split in common.splits_of(prepared, spec.settings, chunk):
         cheap = cheap_curator(spec, prepared.judges, costs)
         evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
-        curators = cheap, _given("all judges", np.ones(len(prepared.judges), dtype=bool))
-        escalations.append(_of_split(prepared.ballots, split, curators, evidence, spec))
+        escalations.append(_of_split(prepared.ballots, split, cheap, evidence, spec))
     return reduce(results.combine, escalations)
 
 
 def _of_split(
-    ballots: Ballots,
-    split: Split,
-    curators: tuple[Curator, Curator],
-    evidence: Evidence,
-    spec: EscalationSpec,
+    ballots: Ballots, split: Split, cheap: Curator, evidence: Evidence, spec: EscalationSpec
 ) -> Escalated:
     """Logits of both panels on the evaluation rows, and the threshold chosen on the others."""
+    curators = cheap, _given("all judges", np.ones(ballots.n_judges, dtype=bool))
     rows, name = split.calibration, spec.calibrator
     pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(split.number, 4))
     fold = fold_of(pieces, ballots.n_items)[rows]
     panels = [curated(ballots, split, curator, evidence, spec.aggregator) for curator in curators]
-    held, own = [], []
-    for panel in panels:
+    held, own = [], np.empty((len(panels), len(rows)))
+    for panel, own_logits in zip(panels, own, strict=True):
         held.append(evaluate(ballots, split, calibrate(ballots, split, panel.scores, (name,))))
-        own.append(_own_logits(ballots, split, panel.scores, name, fold))
+        # Each fold of the calibration rows by a map fitted to the others.
+        for number in np.unique(fold).tolist():
+            fitted = calibrate(ballots, *left_out(split, panel.scores, fold, number), (name,))
+            own_logits[fold == number] = fitted.logits_of(name, slice(0, 1))[0]
     if (panels[0].chosen.judges == panels[1].chosen.judges).all():
         own[0], held[0] = own[1], held[1]
     signs = ballots.signs[rows].astype(np.float64)
-    promised = escalated_nll(np.stack(own), signs, np.array(spec.limits)).mean(axis=1)
+    promised = escalated_nll(own, signs, np.array(spec.limits)).mean(axis=1)
     within = promised <= promised[-1] * (1.0 + spec.tolerance) + 1e-12
     logits = [one_side.fitted.logits_of(name, slice(0, 1))[0] for one_side in held]
     return Escalated(
@@ -365,17 +358,6 @@ def _of_split(
         picked=np.array([int(np.argmax(within))]),
         cheap=panels[0].chosen.judges[None],
     )
-
-
-def _own_logits(
-    ballots: Ballots, split: Split, scores: PrefixScores, name: Calibrator, fold: Ints
-) -> Floats:
-    """Calibrated logits (n_cal,) of calibration rows, each fold by a map fitted to the others."""
-    logits = np.empty(len(split.calibration))
-    for number in np.unique(fold).tolist():
-        fitted = calibrate(ballots, *left_out(split, scores, fold, number), (name,))
-        logits[fold == number] = fitted.logits_of(name, slice(0, 1))[0]
-    return logits
 
 
 @matrix.cached(4)

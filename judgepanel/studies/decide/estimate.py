@@ -376,8 +376,7 @@ def _as_voted(votes: Floats, sample: Sample | Matches) -> Floats:
     if isinstance(sample, Matches):
         every = sample.every * given
         every = every / max(float(every.sum()), 1e-300)
-        outcomes = every * np.nan_to_num(votes)
-        return win_rates(strengths_of(outcomes, sample, every, len(sample.met)))
+        return win_rates(strengths_of(every * np.nan_to_num(votes), sample, every, len(sample.met)))
     n = sample.sums(given.astype(np.float64))
     return np.where(n > 0, sample.sums(np.nan_to_num(votes)) / np.maximum(n, 1.0), np.nan)
 
@@ -465,8 +464,7 @@ def merge(votes: VoteMatrix, spec: EstimateSpec, partial: Proxies) -> Estimates:
         samples.append(groups.sample(labels, units, weights))
 
     about = target_of(votes, spec)
-    targets: tuple[Target, ...] = get_args(Target)
-    by_target = {target: _rates(partial.panel, samples, target) for target in targets}
+    by_target = {target: _rates(partial.panel, samples, target) for target in get_args(Target)}
     ours = by_target[about]
     alone = _rates(partial.panel, samples, about, tuned=False)
     rate = _joined(ours)

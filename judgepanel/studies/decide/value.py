@@ -246,13 +246,10 @@ def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, spec: V
     inside = None
     if spec.calibrator != "none":
         pieces = choice_folds(ballots, split, spec.settings.seed)
-        chosen = [
-            left_after(
-                panels.inner_values(piece.calibration, (*key, piece.number), piece.number),
-                plan.removed,
-            )
-            for piece in pieces
-        ]
+        chosen = []
+        for piece in pieces:
+            values = panels.inner_values(piece.calibration, (*key, piece.number), piece.number)
+            chosen.append(left_after(values, plan.removed))
         inside = np.array(chosen)
     return panels.followed(masks, inside)
 
@@ -293,15 +290,11 @@ def _shapley(
 
 def _sampled(trial: SubsetTrial, players: Bools, spec: ValueSpec, number: int) -> _Shapley:
     """Half of the orders are drawn for this split, half are shared by all splits."""
-    keys = (trial.split.number, number), (number, 35)
-    drawn, always = (
-        sampled_shapley(
-            trial,
-            players,
-            balanced_orders(len(players), spec.permutations // 2, stream(spec.settings.seed, *key)),
-        )
-        for key in keys
-    )
+    streams = [
+        stream(spec.settings.seed, *key) for key in ((trial.split.number, number), (number, 35))
+    ]
+    orders = [balanced_orders(len(players), spec.permutations // 2, rng) for rng in streams]
+    drawn, always = (sampled_shapley(trial, players, half) for half in orders)
     fits = np.array([drawn.made + always.made, drawn.replaced + always.replaced])
     return _Shapley(drawn.items, drawn.noise, always.items.mean(axis=1), fits)
 
@@ -838,11 +831,9 @@ def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
     prepared = prepare(votes, spec.settings)
     n_judges = prepared.ballots.n_judges
     if n_judges > MOST_JUDGES and spec.aggregator == "joint":
-        raise InputError(
-            "there are too many judges to refit the joint panel without each of them",
-            value=n_judges,
-            allowed=f"{MOST_JUDGES} or fewer, or the aggregator one_coin",
-        )
+        why = "there are too many judges to refit the joint panel without each of them"
+        allowed = f"{MOST_JUDGES} or fewer, or the aggregator one_coin"
+        raise InputError(why, value=n_judges, allowed=allowed)
     return prepared, plan_of(votes, prepared, spec.feature, spec.copied)
 
 

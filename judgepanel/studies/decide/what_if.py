@@ -156,11 +156,9 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> tuple[contract.Prepared, Boo
         votes.with_judges(judges)
         mask = np.isin(np.array(prepared.judges, dtype=object), list(judges))
         if not mask.any():
-            raise InputError(
-                "none of these judges takes part in the analysis",
-                value=", ".join(judges[:3]),
-                allowed="a judge of this analysis that was not set aside",
-            )
+            why = "none of these judges takes part in the analysis"
+            allowed = "a judge of this analysis that was not set aside"
+            raise InputError(why, value=", ".join(judges[:3]), allowed=allowed)
         masks.append(mask)
     return prepared, np.array(masks)
 

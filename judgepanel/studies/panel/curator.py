@@ -137,11 +137,8 @@ def with_costs(votes: VoteMatrix, cost: Floats, unit: str = "") -> VoteMatrix:
         A cost below 0 or infinite; a unit that is no word of letters, digits, and underscores.
     """
     if unit and not re.fullmatch(r"\w{1,20}", unit):
-        raise InputError(
-            "the unit of the costs is not a word",
-            value=unit,
-            allowed="up to 20 letters and digits, such as usd",
-        )
+        allowed = "up to 20 letters and digits, such as usd"
+        raise InputError("the unit of the costs is not a word", value=unit, allowed=allowed)
     table = pd.DataFrame(index=range(votes.n_judges))
     if votes.judge_table is not None:
         table = votes.judge_table.copy()
@@ -210,11 +207,8 @@ def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> Non
     if not affordable(cost[cheapest], budget):
         least = f"{cost[cheapest]:.6g}"
         who = f", {quote_value(judges[cheapest])}," if len(judges) else ""
-        raise InputError(
-            f"no judge can be asked for this budget: the cheapest{who} costs {least} an item",
-            value=f"{budget:g}",
-            allowed=f"{least} or more",
-        )
+        why = f"no judge can be asked for this budget: the cheapest{who} costs {least} an item"
+        raise InputError(why, value=f"{budget:g}", allowed=f"{least} or more")
 
 
 def no_costs_note(costs: JudgeCosts) -> list[str]:
@@ -415,8 +409,7 @@ def first_of(
 ) -> Chosen:
     """The first k of the ranking on all rows."""
     order = prefixes.rank(evidence.ballots, evidence.rows, ranking)
-    judges = np.isin(np.arange(evidence.ballots.n_judges), order[:k])
-    return Chosen(judges, nll, ranking, table)
+    return Chosen(np.isin(np.arange(evidence.ballots.n_judges), order[:k]), nll, ranking, table)
 
 
 def fixed_size(evidence: Evidence) -> Chosen:

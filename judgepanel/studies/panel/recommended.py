@@ -759,11 +759,8 @@ def check_panel_aggregators(names: Sequence[str], settings: Settings) -> None:
     """
     check_known("aggregator", PANEL_AGGREGATORS, names)
     if AVERAGE in names and settings.protocol != "honest":
-        raise InputError(
-            "the average under the paper's protocol would rest on in-sample scores",
-            value=settings.protocol,
-            allowed="honest",
-        )
+        why = "the average under the paper's protocol would rest on in-sample scores"
+        raise InputError(why, value=settings.protocol, allowed="honest")
 
 
 @dataclass(frozen=True, slots=True)

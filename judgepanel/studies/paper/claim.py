@@ -93,11 +93,8 @@ def codings(votes: VoteMatrix, settings: contract.Settings) -> Codings:
 
 def one_class(ballots: Ballots) -> Ballots:
     """The same votes as 'was the judge right', every label 1."""
-    return Ballots(
-        votes=ballots.votes * ballots.signs[:, None],
-        signs=np.ones_like(ballots.signs),
-        units=ballots.units,
-    )
+    votes = ballots.votes * ballots.signs[:, None]
+    return Ballots(votes=votes, signs=np.ones_like(ballots.signs), units=ballots.units)
 
 
 CODING = "the coding, not the judges"
@@ -450,8 +447,7 @@ def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: contract.Chunk) -> Clai
     totals = scored(steps, drawn, falling)
     if spec.joint:
         pair = [STEPS[name] for name in LAST]
-        uncounted = np.zeros((len(pair), len(compared) + 1), dtype=np.int64)
-        last = scored(pair, compared, uncounted)
+        last = scored(pair, compared, np.zeros((len(pair), len(compared) + 1), dtype=np.int64))
     return ClaimTally(totals, last, falling)
 
 
@@ -517,11 +513,9 @@ def _from_one_source(
 
 def _clipped(scores: prefixes.PrefixScores) -> prefixes.PrefixScores:
     """The same scores from probabilities clipped to [.001, .999]."""
-    return replace(
-        scores,
-        calibration=np.clip(scores.calibration, -INPUT_CLIP, INPUT_CLIP),
-        evaluation=np.clip(scores.evaluation, -INPUT_CLIP, INPUT_CLIP),
-    )
+    sides = scores.calibration, scores.evaluation
+    calibrated, evaluated = (np.clip(side, -INPUT_CLIP, INPUT_CLIP) for side in sides)
+    return replace(scores, calibration=calibrated, evaluation=evaluated)
 
 
 def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:

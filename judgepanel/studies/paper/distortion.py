@@ -105,11 +105,9 @@ class DistortionSpec(options.StudySpec):
     def __post_init__(self) -> None:
         options.StudySpec.__post_init__(self)
         if not 0.0 < self.weak <= self.strong <= 10.0:
-            raise InputError(
-                "the levels of noise must rise",
-                value=f"{self.weak:g}, {self.strong:g}",
-                allowed="above 0 and at most 10, the weak one first",
-            )
+            why = "the levels of noise must rise"
+            allowed = "above 0 and at most 10, the weak one first"
+            raise InputError(why, value=f"{self.weak:g}, {self.strong:g}", allowed=allowed)
 
 
 def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: contract.Chunk) -> accumulate.Tally:

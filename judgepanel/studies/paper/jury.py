@@ -276,8 +276,7 @@ def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: contract.Chunk) -> accum
 def thinning(ballots: Ballots, n_evaluation: int) -> int:
     """Return the step between evaluation items used: exact distributions take n x votes^2."""
     share = np.count_nonzero(ballots.votes) / max(ballots.votes.size, 1)
-    cells = n_evaluation * ballots.n_judges * share
-    return max(1, int(np.ceil(cells / MOST_CELLS)))
+    return max(1, int(np.ceil(n_evaluation * ballots.n_judges * share / MOST_CELLS)))
 
 
 def _values(ballots: Ballots, split: Split, ks: Ints, ranking: Ranking) -> Floats:

@@ -188,8 +188,7 @@ def set_estimates(sets: SetTally, estimated: Estimator, tally: Tally) -> dict[st
         per_split = splits @ weight
         rows = per_item.reshape(-1, per_item.shape[-1])
         fitted = estimated(rows, per_split.reshape(len(splits), -1))
-        figure = Interval.of(fitted, unit).reshape(*per_item.shape[:2])
-        return figure.clip(0.0, weight.max())
+        return Interval.of(fitted, unit).reshape(*per_item.shape[:2]).clip(0.0, weight.max())
 
     return {
         "coverage": measured(np.array([0, 0, 0, 0, 1.0]), "share"),

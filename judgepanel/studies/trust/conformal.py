@@ -248,12 +248,12 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     prepared = prepare(votes, spec.settings)
     sets, strata = partial, strata_of(prepared, spec)
     of = Repeats(**probabilities.repeats(prepared, sets))
-    fields = stacked(
-        [
-            stacked([_of_level(of, kinds, sets.rows, list(strata.values())) for kinds in of_method])
-            for of_method in sets.kinds
-        ]
-    )
+
+    def of_level(kinds: conformal.Kinds) -> dict[str, Any]:
+        groups = strata.values()
+        return joined([_of_groups(of, kinds, part.codes[sets.rows], part.n) for part in groups])
+
+    fields = stacked([stacked([of_level(kinds) for kinds in method]) for method in sets.kinds])
     groupings = [way for way, part in strata.items() for _ in part.names]
     infinite, notes = _infinite(spec, strata, sets)
     if prepared.ballots.symmetric:
@@ -279,13 +279,6 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     )
 
 
-def _of_level(
-    of: Repeats, kinds: conformal.Kinds, rows: Ints, strata: list[Strata]
-) -> dict[str, Any]:
-    """Figures (n_groups,) of the sets of one method and level."""
-    return joined([_of_groups(of, kinds, part.codes[rows], part.n) for part in strata])
-
-
 def _of_groups(of: Repeats, kinds: conformal.Kinds, codes: Ints, n: int) -> dict[str, Any]:
     """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
     held = conformal.covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
@@ -294,10 +287,8 @@ def _of_groups(of: Repeats, kinds: conformal.Kinds, codes: Ints, n: int) -> dict
     n_labels = conformal.set_sizes(kinds).astype(np.float64)
     sizes, items = probabilities.ratios(of, binned_sums(of, n_labels, codes, n))
     size = Interval(np.clip(sizes.value, 0.0, 2.0), sizes.lo, sizes.hi, unit="count")
-    counts = np.stack(
-        [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)],
-        axis=-1,
-    )
+    each = [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)]
+    counts = np.stack(each, axis=-1)
     if of.symmetric:
         singles = [conformal.ZERO, conformal.ONE]
         counts[:, singles] = counts[:, singles].mean(axis=1, keepdims=True)

@@ -196,8 +196,7 @@ def _stacked(ballots: Ballots, split: Split, versions: list[Votes]) -> tuple[Bal
         units=np.concatenate([ballots.units, ballots.units[tiled]]),
         margins=None,
     )
-    rows = ballots.n_items + np.arange(len(tiled))
-    return stacked, Split(split.number, split.calibration, rows)
+    return stacked, Split(split.number, split.calibration, ballots.n_items + np.arange(len(tiled)))
 
 
 Slower = Literal["all judges", "the recommended panel", "the top k", "not told apart"]
@@ -285,11 +284,9 @@ class Corruption(NllResult):
 def check_levels(levels: tuple[float, ...]) -> None:
     """Refuse levels of damage that do not rise between 0 and 1."""
     if not levels or not (np.diff([0.0, *levels, 1.0]) > 0.0).all():
-        raise InputError(
-            "the levels of damage must rise",
-            value=", ".join(map(str, levels)),
-            allowed="shares between 0 and 1, smallest first",
-        )
+        why = "the levels of damage must rise"
+        allowed = "shares between 0 and 1, smallest first"
+        raise InputError(why, value=", ".join(map(str, levels)), allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,11 +316,9 @@ class CorruptionSpec(recommended.AverageSpec, recommended.BestPanels):
     def __post_init__(self) -> None:
         recommended.AverageSpec.__post_init__(self)
         if not max(self.flips) <= self.concentrated <= 1.0:
-            raise InputError(
-                "too few judges to carry that many flips",
-                value=self.concentrated,
-                allowed=f"a share from {max(self.flips):g} to 1",
-            )
+            why = "too few judges to carry that many flips"
+            allowed = f"a share from {max(self.flips):g} to 1"
+            raise InputError(why, value=self.concentrated, allowed=allowed)
 
     def conditions(self, n_judges: int) -> tuple[Condition, ...]:
         """Return the clean panel, then every scenario and level; a sole judge cannot be absent."""

@@ -122,8 +122,7 @@ class DifficultyTransfer(results.RunResult):
     )
     def remaining(self) -> Any:
         """Share of the labels that importance weights leave, by method; 1 without weights."""
-        weighted = np.array(self.methods)[:, None, None] == "weighted"
-        return np.where(weighted, self.effective, 1.0)
+        return np.where(np.array(self.methods)[:, None, None] == "weighted", self.effective, 1.0)
 
     def cell(self, calibrator: str, method: str, source: str, target: str) -> Cell:
         """Return one cell by name."""
@@ -171,8 +170,7 @@ def transfer_estimates(
     # Holm over both transfers, for every calibrator and method; NaN in the other cells.
     abroad = np.full(p.shape, np.nan)
     for c, m in np.ndindex(p.shape[:2]):
-        adjusted = holm([p[c, m, s, t] for s, t in ABROAD])
-        for (s, t), value in zip(ABROAD, adjusted, strict=True):
+        for (s, t), value in zip(ABROAD, holm([p[c, m, s, t] for s, t in ABROAD]), strict=True):
             abroad[c, m, s, t] = value
     return {
         "nll": nll.clip(*RANGES["nll"]),
@@ -226,8 +224,7 @@ class _Reader:
     def loss(self) -> tuple[Interval, Floats]:
         """Return NLL minus that of the target's own source under the same method, and p-values."""
         items, splits = (arms - arms[:, [self.home]] for arms in self._arms("nll"))
-        others = np.minimum(self.others, self.others[self.home])
-        loss, p = self._estimated(items, splits, others)
+        loss, p = self._estimated(items, splits, np.minimum(self.others, self.others[self.home]))
         p[:, self.home] = np.nan  # no test within a stratum
         return loss, p
 
@@ -238,12 +235,9 @@ class _Reader:
 
     def _arms(self, metric: str) -> tuple[Floats, Floats]:
         """Return item means (methods, sources, n) and split means (methods, sources, S)."""
+        both = self.items[ITEM_METRICS.index(metric)], self.splits[:, METRICS.index(metric)].T
         items, splits = (
-            values.reshape(len(SOURCES), -1, values.shape[-1]).swapaxes(0, 1)
-            for values in (
-                self.items[ITEM_METRICS.index(metric)],
-                self.splits[:, METRICS.index(metric)].T,
-            )
+            values.reshape(len(SOURCES), -1, values.shape[-1]).swapaxes(0, 1) for values in both
         )
         return items, splits
 
@@ -363,11 +357,9 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
     """Fit every source and score every target on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     strata = _strata(prepared, spec)
-    rounds = [
-        result
-        for split in common.splits_of(prepared, spec.settings, chunk)
-        if (result := _round(prepared, spec, strata, split)) is not None
-    ]
+    splits = common.splits_of(prepared, spec.settings, chunk)
+    results_by_split = [_round(prepared, spec, strata, split) for split in splits]
+    rounds = [result for result in results_by_split if result is not None]
     tallies = [
         tally(_of_target(rounds, t), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
         for t in range(len(TARGETS) if rounds else 0)

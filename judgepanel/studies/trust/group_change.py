@@ -115,11 +115,9 @@ class GroupChangeSpec(options.StudySpec):
         if self.by == "judges" and not self.group:
             raise InputError("no judge is named", allowed="one judge or more in the group")
         if self.by == "filter" and self.group is not None:
-            raise InputError(
-                "the filter finds its judges itself",
-                value=", ".join(self.group),
-                allowed="no group, or by judges, family or cluster",
-            )
+            why = "the filter finds its judges itself"
+            allowed = "no group, or by judges, family or cluster"
+            raise InputError(why, value=", ".join(self.group), allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,13 +155,9 @@ def group_of(votes: VoteMatrix, spec: GroupChangeSpec) -> Group:
     else:
         members = np.isin(np.array(prepared.judges, dtype=object), list(set(named) - aside))
     if members.all():
-        raise InputError(
-            "the group is the whole panel, so nothing is left to compare it with",
-            value=name,
-            allowed="a group that leaves one judge or more",
-        )
-    added = bool(named) and len(outside) == len(named)
-    return Group(prepared, members, added, name)
+        why = "the group is the whole panel, so nothing is left to compare it with"
+        raise InputError(why, value=name, allowed="a group that leaves one judge or more")
+    return Group(prepared, members, bool(named) and len(outside) == len(named), name)
 
 
 def _named(votes: VoteMatrix, spec: GroupChangeSpec) -> tuple[tuple[str, ...], str]:

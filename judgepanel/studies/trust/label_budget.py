@@ -250,15 +250,10 @@ def not_fitted_there(
     calibrators: Sequence[str], replaced: Ints, fits: int, where: Sequence[str]
 ) -> list[str]:
     """Return one warning per calibrator with the cases ``replaced`` (n_calibrators, n)."""
-    cases = [
-        ", ".join(
-            f"{count} of {fits} {there}" for there, count in zip(where, row, strict=True) if count
-        )
-        for row in replaced.tolist()
-    ]
-    return [
-        common.not_fitted(name, text) for name, text in zip(calibrators, cases, strict=True) if text
-    ]
+    rows = [zip(where, row, strict=True) for row in replaced.tolist()]
+    cases = [", ".join(f"{n} of {fits} {there}" for there, n in row if n) for row in rows]
+    pairs = zip(calibrators, cases, strict=True)
+    return [common.not_fitted(name, text) for name, text in pairs if text]
 
 
 def budget_arms(scored: Sequence[Sequence[evaluation.SplitScores]]) -> Arms:
@@ -546,8 +541,7 @@ def read(
         if curve is not None:
             for name in "abc":
                 fields[f"curve_{name}"][c, p] = getattr(curve, name)[0]
-            gains = _gains(curve, fields["next_from"], float(result.labels[0]))
-            fields["gain"].put((c, p), gains)
+            fields["gain"].put((c, p), _gains(curve, fields["next_from"], float(result.labels[0])))
         goals = [("plateau", (1.0 + within) * values[:, -1])]
         if target is not None:
             goals.append(("target", np.full(len(values), target)))
@@ -701,8 +695,7 @@ def _panels(
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
     """Return the nested calibration rows of every budget; the last budget has them all."""
     sizes, key = budgets[:-1].tolist(), (split.number, 11)
-    parts = nested_rows(units, split.calibration, sizes, seed=seed, key=key)
-    return [*parts, split.calibration]
+    return [*nested_rows(units, split.calibration, sizes, seed=seed, key=key), split.calibration]
 
 
 def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> LabelBudget:
@@ -752,13 +745,11 @@ def budget_estimates(
     nll = Interval.alone(items.mean(axis=-1))
     delta = Interval.alone((items[:, :-1] - items[:, [-1]]).mean(axis=-1))
     band = Interval.alone(delta.value)
+    tests = ("joint_p", "paper_t", "paper_critical", "paper_p")
     rest = {
         **{name: np.full(levels, np.nan) for name in ("level_se", "level_df")},
         "level_covariance": np.full((*levels, n_b), np.nan),
-        **{
-            name: np.full(gaps, np.nan)
-            for name in ("joint_p", "paper_t", "paper_critical", "paper_p")
-        },
+        **{name: np.full(gaps, np.nan) for name in tests},
     }
 
     own, others = units[seen], len(units) - labels

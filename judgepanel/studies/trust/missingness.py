@@ -114,10 +114,8 @@ def missingness(prepared: contract.Prepared) -> Missingness:
             "missing votes are a matter of chance was not tested.",
         )
     adjusted = holm(np.array([row.p for row in rows]))
-    final = sorted(
-        (replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)),
-        key=lambda row: (row.p, row.judge, row.kind, row.feature, row.level),
-    )
+    final = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
+    final.sort(key=lambda row: (row.p, row.judge, row.kind, row.feature, row.level))
     return Missingness(
         tests=tuple(final[:_KEPT]),
         n_tests=len(final),
@@ -300,8 +298,7 @@ def switch_arms(
     estimated = accumulate.Estimator.of(tally, units)
     value, splits_of = items.mean(axis=1), splits[:, :n]
     nll = Interval.of(estimated(items[:n], splits_of)).clip(*accumulate.RANGES["nll"])
-    start = 0.0 if len(splits) > 1 else np.nan
-    switch = Interval.full(n, start)
+    switch = Interval.full(n, 0.0 if len(splits) > 1 else np.nan)
     if n > 1:
         gaps = estimated(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], joint=True)
         switch.put(slice(1, None), accumulate.band(gaps, seed))
@@ -332,13 +329,9 @@ def check_compatibility(
 ) -> checks.Check:
     """Return P3 as a check; ``partly`` are the judges that miss at least 5 % of the items."""
     if n_judges < FEWEST_COMPLETE:
+        why = "One judge alone leaves nothing to aggregate and no judge to compare its gaps with."
         return checks.Check(
-            "P3",
-            TITLE,
-            "not applicable",
-            {"judges": n_judges},
-            "One judge alone leaves nothing to aggregate and no judge to compare its gaps with.",
-            "Nothing to do.",
+            "P3", TITLE, "not applicable", {"judges": n_judges}, why, "Nothing to do."
         )
     better = sorted((arm for arm in arms if arm.pays), key=lambda arm: arm.switch.value)
     costs = bool(arms) and arms[0].partly_verdict == "curate"

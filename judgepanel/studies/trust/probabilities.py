@@ -167,13 +167,8 @@ def binned_sums(of: Repeats, x: Floats, codes: Ints, n: int, w: Floats | None = 
 
 def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
     """Sums of w x for x (E,) and weights (n, E)."""
-    return Sums(
-        *(
-            np.concatenate([sums(part) for part in parts])
-            for parts in (w * x, w)
-            for sums in (of.by_item, of.by_split)
-        )
-    )
+    pairs = [(parts, sums) for parts in (w * x, w) for sums in (of.by_item, of.by_split)]
+    return Sums(*(np.concatenate([sums(part) for part in parts]) for parts, sums in pairs))
 
 
 def ratios(of: Means, sums: Sums) -> tuple[Estimate, Floats]:
@@ -199,10 +194,8 @@ def _linearised(sums: Sums) -> tuple[Floats, Floats]:
     live = weight > 0
     scale = np.where(live, weight, 1.0)
     ratio = np.where(live, sums.x_items.mean(axis=1) / scale, 0.0)
-    items, splits = (
-        ratio[:, None] + (x - ratio[:, None] * w) / scale[:, None]
-        for x, w in ((sums.x_items, sums.w_items), (sums.x_splits, sums.w_splits))
-    )
+    pairs = (sums.x_items, sums.w_items), (sums.x_splits, sums.w_splits)
+    items, splits = (ratio[:, None] + (x - ratio[:, None] * w) / scale[:, None] for x, w in pairs)
     return items, splits
 
 
@@ -294,12 +287,9 @@ class PanelSpec(recommended.AverageSpec):
     def __post_init__(self) -> None:
         recommended.AverageSpec.__post_init__(self)
         if self.aggregator == recommended.AVERAGE and self.panel is not None:
-            raise InputError(
-                "the average chooses its judges itself",
-                value=self.panel,
-                allowed="no panel",
-                remedy="leave the panel out or take another aggregator",
-            )
+            why = "the average chooses its judges itself"
+            remedy = "leave the panel out or take another aggregator"
+            raise InputError(why, value=self.panel, allowed="no panel", remedy=remedy)
 
     @property
     def shared(self) -> PanelSpec:
@@ -433,8 +423,7 @@ def score_split(
 
 
 def _of_average(average: recommended.Averaged) -> ScoredSplit:
-    both = np.stack([average.logits] * len(STAGES))
-    return ScoredSplit(both, average.null, average.null_nll, 0)
+    return ScoredSplit(np.stack([average.logits] * len(STAGES)), average.null, average.null_nll, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

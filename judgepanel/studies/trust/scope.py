@@ -155,14 +155,8 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
     """Return P2 as a check; ``n_labels`` is the number of labelled items."""
     k = result.n_judges
     if k < FEWEST_JUDGES:
-        return Check(
-            "P2",
-            TITLE,
-            "not applicable",
-            {"judges": k},
-            f"A panel of {k} has no last tenth; the check needs {FEWEST_JUDGES} judges.",
-            "Nothing to do.",
-        )
+        why = f"A panel of {k} has no last tenth; the check needs {FEWEST_JUDGES} judges."
+        return Check("P2", TITLE, "not applicable", {"judges": k}, why, "Nothing to do.")
     outcome, why, advice = _decide(result, n_labels)
     last, se = result.last, float(result.se[result.last])
     numbers: dict[str, float | int | str] = {
@@ -686,11 +680,9 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     missing = missingness.missingness(prepared)
     partly = prepared.named(missingness.partly_missing(legibility.covered))
     line = saturation(curve, ballots.units, curve_sizes(ballots.n_judges))
-    switch = (
-        ()
-        if arms is None
-        else missingness.switch_arms(arms, ballots.units, spec.compared, spec.settings.seed)
-    )
+    switch: tuple[missingness.SwitchArm, ...] = ()
+    if arms is not None:
+        switch = missingness.switch_arms(arms, ballots.units, spec.compared, spec.settings.seed)
     drop = to_drop(legibility, spec.aggregator)
     if drop.all():
         drop = np.zeros_like(drop)

@@ -227,10 +227,8 @@ def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[
 def _splits(of: Evaluations) -> list[tuple[int, slice]]:
     """Return the number and evaluations of every split."""
     ends = np.cumsum(of.sizes)
-    return [
-        (number, slice(int(end - size), int(end)))
-        for number, (end, size) in enumerate(zip(ends, of.sizes, strict=True))
-    ]
+    bounds = enumerate(zip(ends, of.sizes, strict=True))
+    return [(number, slice(int(end - size), int(end))) for number, (end, size) in bounds]
 
 
 SELECTIVE: contract.Study[SelectiveSpec, OutOfSample, Selective] = contract.Study(
@@ -288,8 +286,6 @@ def sure_levels(sums: SureSums, tally: accumulate.Tally, units: Ints) -> tuple[I
     inside, right = np.asarray(sums.items[:, :, seen] / tally.evaluated[seen])
     inside_splits, right_splits = np.moveaxis(sums.splits, 0, -1)
     ones = np.ones((1, inside.shape[1])), np.ones((1, of.n_splits))
-    sure = [
-        shares(of, Sums(items[None], splits[None], *ones))[0]
-        for items, splits in zip(inside, inside_splits, strict=True)
-    ]
+    levels = zip(inside, inside_splits, strict=True)
+    sure = [shares(of, Sums(items[None], splits[None], *ones))[0] for items, splits in levels]
     return Interval.joined(sure), shares(of, Sums(right, right_splits, inside, inside_splits))[0]

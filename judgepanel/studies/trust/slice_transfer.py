@@ -100,8 +100,7 @@ class SliceTransfer(results.RunResult):
         """
         if float(self.p_holm[g, arm]) < ALPHA:
             return "fails" if self.delta.value[g, arm] > 0 else "helps"
-        within = self.band[g, arm].below(MARGIN * self.nll.value[g, 0])
-        return "holds" if within else "undecided"
+        return "holds" if self.band[g, arm].below(MARGIN * self.nll.value[g, 0]) else "undecided"
 
     def decisions(self) -> dict[str, Any]:
         """Return the cost of labels from elsewhere in every slice."""
@@ -155,12 +154,9 @@ def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> Slice
     prepared = prepare(votes, spec.settings)
     slices = slices_of(prepared, spec.feature, spec.quantiles)
     labels = np.zeros((len(slices.names), len(ARMS)), dtype=np.int64)
+    n_items, seed = prepared.ballots.n_items, spec.settings.seed
     tallies = tuple(
-        tally(
-            _scored(prepared, spec, rows, g, chunk, labels[g]),
-            n_items=prepared.ballots.n_items,
-            seed=spec.settings.seed,
-        )
+        tally(_scored(prepared, spec, rows, g, chunk, labels[g]), n_items=n_items, seed=seed)
         for g, rows in enumerate(slices.rows)
     )
     return SliceTally(tallies, labels, chunk.count)
@@ -177,8 +173,7 @@ def _scored(
         split_scores = [all_judges(ballots, split, *pipeline) for split in splits]
         null_nll = np.array([score.null_nll for score in split_scores])
         constant_nll = np.array([[only(score.constant_nll) for score in split_scores]])
-        arms = Arms.of(split_scores, null_nll=null_nll, constant_nll=constant_nll)
-        yield splits[0], arms
+        yield splits[0], Arms.of(split_scores, null_nll=null_nll, constant_nll=constant_nll)
 
 
 def panels(

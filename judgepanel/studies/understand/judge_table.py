@@ -100,8 +100,7 @@ def wilson(successes: Ints | Floats, trials: Ints | Floats) -> tuple[Floats, Flo
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     none = trials == 0
     lo = np.where(none, 0.0, np.clip(centre - reach, 0.0, 1.0))
-    hi = np.where(none, 1.0, np.clip(centre + reach, 0.0, 1.0))
-    return lo, hi
+    return lo, np.where(none, 1.0, np.clip(centre + reach, 0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

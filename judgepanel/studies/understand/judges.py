@@ -165,10 +165,8 @@ class Judges(Declared):
         worth = ("correlation", "effective", "dimensions")
         content = scalars(self) | results.json_values({name: getattr(self, name) for name in worth})
         if self.families is not None:
-            content |= {
-                f"family_{field.name}": getattr(self.families, field.name)
-                for field in fields(redundancy.FamilyAgreement)
-            }
+            names = [field.name for field in fields(redundancy.FamilyAgreement)]
+            content |= {f"family_{name}": getattr(self.families, name) for name in names}
         return content | {
             "n_judges": self.n_effective,
             "n_clusters": self.n_clusters,
