@@ -15,17 +15,16 @@ from judgepanel.words.sentences import CODING, settings_words
 from judgepanel.words.tables import MARKED, data_rows, data_sentence, paired_sentence
 from judgepanel.words.tables import compared_table as result_table
 from tests.helpers import make_votes
-from tests.studies.panel.test_what_if import (
-    QUICK,
-    SIX,
-    VOTES,
-    difference,
-    of,
-    side,
-    with_vote_changed,
-)
+from tests.studies.panel.test_what_if import QUICK, SIX, VOTES, difference, of, side
 
 NO_TEST = "is not a test of the difference"
+
+
+def with_vote_changed(votes, judge):
+    cells = votes.votes.copy()
+    row = int(np.flatnonzero(cells[:, judge] >= 0)[0])
+    cells[row, judge] = 1 - cells[row, judge]
+    return replace(votes, votes=cells)
 
 
 def test_added_judges_are_measured_on_the_votes_that_hold_all():

@@ -127,13 +127,6 @@ def of(judges):
     return replace(QUICK, judges=tuple(judges))
 
 
-def with_vote_changed(votes, judge):
-    cells = votes.votes.copy()
-    row = int(np.flatnonzero(cells[:, judge] >= 0)[0])
-    cells[row, judge] = 1 - cells[row, judge]
-    return replace(votes, votes=cells)
-
-
 def difference(before, after):
     """The paired result of two sides, by the study that the page runs."""
     overlap = what_if.relation(before, after)
