@@ -52,14 +52,14 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
     figure = go.Figure()
     places = np.arange(len(rows))
     for standing, (look, size) in _LOOKS.items():
-        of = [place for place, row in enumerate(rows) if row.standing == standing]
-        if not of:
+        places_of = [place for place, row in enumerate(rows) if row.standing == standing]
+        if not places_of:
             continue
-        nll = Interval.stacked(rows[place].nll for place in of)
-        hover = [_hover(rows[place]) for place in of]
+        nll = Interval.stacked(rows[place].nll for place in places_of)
+        hover = [_hover(rows[place]) for place in places_of]
         mark_of = replace(look, dash="", size=size)
         more = {"text": hover, "error_x": style.error_bars(nll, look.fill)}
-        style.add_series(figure, nll.value, places[of], mark_of, standing, "%{text}", **more)
+        style.add_series(figure, nll.value, places[places_of], mark_of, standing, "%{text}", **more)
     style.add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
     style.laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
     style.label_rows(figure, [_label(row) for row in rows], showgrid=False)

@@ -103,13 +103,13 @@ def value_figure(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None =
     have no value and are not drawn.
     """
     given = statuses(result) if judge_statuses is None else judge_statuses
-    of = {status.judge: status for status in given}
+    status_of = {status.judge: status for status in given}
     ranked = sorted(result.judges, key=lambda judge: float(judge.value.value))
     values = Interval.stacked(judge.value for judge in ranked)
     names = [style.escaped(judge.judge, 40) for judge in ranked]
     figure = go.Figure()
     for status in STATUSES:
-        own = [i for i, judge in enumerate(ranked) if of[judge.judge].status == status]
+        own = [i for i, judge in enumerate(ranked) if status_of[judge.judge].status == status]
         if not own:
             continue
         colour, symbol = LOOKS[status]
@@ -122,7 +122,10 @@ def value_figure(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None =
             "%{text}<br>value %{x:+.4f} NLL, Shapley %{customdata[1]:+.4f}<br>%{customdata[0]}",
             text=[names[i] for i in own],
             customdata=[
-                [style.escaped(of[ranked[i].judge].reason, 240), float(ranked[i].shapley.value)]
+                [
+                    style.escaped(status_of[ranked[i].judge].reason, 240),
+                    float(ranked[i].shapley.value),
+                ]
                 for i in own
             ],
         )

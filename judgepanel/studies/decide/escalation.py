@@ -179,33 +179,33 @@ def escalated_nll(logits: Floats, signs: Floats, limits: Floats) -> Floats:
 
 
 def escalation_rows(
-    escalation: Escalated, of: Evaluations, costs: JudgeCosts, limits: Floats, *, seed: int
+    escalation: Escalated, scored: Evaluations, costs: JudgeCosts, limits: Floats, *, seed: int
 ) -> tuple[tuple[EscalationFigures, ...], EscalationFigures]:
     """Return figures of every threshold (n_limits,), and of the one chosen in each split."""
-    own = limits[escalation.picked][of.split]
-    asked = confidence_of(of.logits[0]) < np.vstack(
+    own = limits[escalation.picked][scored.split]
+    asked = confidence_of(scored.logits[0]) < np.vstack(
         [np.broadcast_to(limits[:, None], (len(limits), len(own))), own]
     )
-    nll = metrics.item_scores(of.logits, of.signs).nll
-    cheap, full = costs.of(escalation.cheap)[of.split], costs.full
-    first = costs.slowest(escalation.cheap)[of.split]
-    then = costs.slowest(~escalation.cheap)[of.split]
+    nll = metrics.item_scores(scored.logits, scored.signs).nll
+    cheap, full = costs.of(escalation.cheap)[scored.split], costs.full
+    first = costs.slowest(escalation.cheap)[scored.split]
+    then = costs.slowest(~escalation.cheap)[scored.split]
     values = {
         "escalated": asked.astype(np.float64),
         "cost": np.where(asked, full, cheap),
         "nll": np.where(asked, nll[1], nll[0]),
-        "accuracy": np.where(asked, of.hit[1], of.hit[0]),
+        "accuracy": np.where(asked, scored.hit[1], scored.hit[0]),
     }
     ranges = {**RANGES, "escalated": (0.0, 1.0), "cost": (float(cheap.min()), full)}
     intervals: dict[str, Any] = {
-        name: Interval.of(of.score(part), _UNITS[name]).clip(*ranges[name])
+        name: Interval.of(scored.score(part), _UNITS[name]).clip(*ranges[name])
         for name, part in values.items()
     }
     margin = inference.MARGIN * float(intervals["nll"].value[len(limits) - 1])
     gaps = values["nll"] - nll[1]
-    ours = of.score(gaps, joint=True)
-    signs01 = (of.signs > 0).astype(np.float64)
-    brier = np.where(asked, (of.p[1] - signs01) ** 2, (of.p[0] - signs01) ** 2)
+    ours = scored.score(gaps, joint=True)
+    signs01 = (scored.signs > 0).astype(np.float64)
+    brier = np.where(asked, (scored.p[1] - signs01) ** 2, (scored.p[0] - signs01) ** 2)
     picked = escalation.picked
     chosen = np.take_along_axis(escalation.promised, picked[:, None], axis=1).mean()
     delta = Interval.of(ours)
@@ -213,8 +213,8 @@ def escalation_rows(
         EscalationFigures,
         threshold=np.append(limits, np.quantile(limits[picked], 0.5, method="higher")),
         **intervals,
-        brier=of.mean(brier).value,
-        latency=of.mean(first + np.where(asked, then, 0.0)).value,
+        brier=scored.mean(brier).value,
+        latency=scored.mean(first + np.where(asked, then, 0.0)).value,
         delta=delta,
         p=ours.p,
         band=band(ours, seed),
@@ -374,8 +374,8 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     prepared = prepare(votes, spec.settings)
     _, costs = priced_judges(votes, prepared)
     limits = np.array(spec.limits)
-    of = evaluations(partial.scores, prepared)
-    rows, recommended = escalation_rows(partial, of, costs, limits, seed=spec.settings.seed)
+    scored = evaluations(partial.scores, prepared)
+    rows, recommended = escalation_rows(partial, scored, costs, limits, seed=spec.settings.seed)
     low, high = np.quantile(limits[partial.picked], (0.025, 0.975), method="nearest")
     promised = recommended.promised - float(partial.promised[:, -1].mean())
     notes = cost_notes(prepared, costs, partial.scores)
@@ -403,7 +403,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         cheap_size=float(partial.cheap.sum(axis=1).mean()),
         full_cost=costs.full,
         stability=stability(partial.cheap.sum(axis=0), len(partial.scores.numbers)),
-        null_nll=float(of.by_split(of.null_nll).mean()),
+        null_nll=float(scored.by_split(scored.null_nll).mean()),
         warnings=tuple(notes),
     )
 

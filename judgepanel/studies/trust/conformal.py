@@ -247,11 +247,11 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     """Return coverage, size and kinds from the splits so far."""
     prepared = prepare(votes, spec.settings)
     sets, strata = partial, strata_of(prepared, spec)
-    of = Repeats(**probabilities.repeats(prepared, sets))
+    scored = Repeats(**probabilities.repeats(prepared, sets))
 
     def of_level(kinds: conformal.Kinds) -> dict[str, Any]:
         groups = strata.values()
-        return joined([_of_groups(of, kinds, part.codes[sets.rows], part.n) for part in groups])
+        return joined([_of_groups(scored, kinds, part.codes[sets.rows], part.n) for part in groups])
 
     fields = stacked([stacked([of_level(kinds) for kinds in method]) for method in sets.kinds])
     groupings = [way for way, part in strata.items() for _ in part.names]
@@ -271,7 +271,7 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
         methods=tuple(strata),
         groups=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(groupings),
-        items=_counts(strata, of.seen),
+        items=_counts(strata, scored.seen),
         **fields,
         infinite=infinite,
         n_slice=float(sets.behind[:, 0].mean()),
@@ -279,24 +279,26 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     )
 
 
-def _of_groups(of: Repeats, kinds: conformal.Kinds, codes: Ints, n: int) -> dict[str, Any]:
+def _of_groups(scored: Repeats, kinds: conformal.Kinds, codes: Ints, n: int) -> dict[str, Any]:
     """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
-    held = conformal.covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
+    held = conformal.covers(kinds, (scored.signs > 0).astype(np.int64)).astype(np.float64)
     single = ((kinds == conformal.ZERO) | (kinds == conformal.ONE)).astype(np.float64)
-    right = binned_sums(of, held * single, codes, n, single)
+    right = binned_sums(scored, held * single, codes, n, single)
     n_labels = conformal.set_sizes(kinds).astype(np.float64)
-    sizes, items = probabilities.ratios(of, binned_sums(of, n_labels, codes, n))
+    sizes, items = probabilities.ratios(scored, binned_sums(scored, n_labels, codes, n))
     size = Interval(np.clip(sizes.value, 0.0, 2.0), sizes.lo, sizes.hi, unit="count")
-    each = [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)]
+    each = [
+        scored.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)
+    ]
     counts = np.stack(each, axis=-1)
-    if of.symmetric:
+    if scored.symmetric:
         singles = [conformal.ZERO, conformal.ONE]
         counts[:, singles] = counts[:, singles].mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         parts = np.where(items[:, None] == 0, np.nan, counts / items[:, None])
     return {
-        "coverage": probabilities.shares(of, binned_sums(of, held, codes, n))[0],
-        "one_right": probabilities.shares(of, right)[0],
+        "coverage": probabilities.shares(scored, binned_sums(scored, held, codes, n))[0],
+        "one_right": probabilities.shares(scored, right)[0],
         "size": size.clip(0.0, 2.0).where(items > 0),
         "kinds": parts,
     }

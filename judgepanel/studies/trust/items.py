@@ -141,7 +141,7 @@ class ItemsSpec(probabilities.PanelSpec):
 def merge(votes: VoteMatrix, spec: ItemsSpec, partial: probabilities.OutOfSample) -> Items:
     """Return items and strata from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    of = probabilities.evaluations(partial, prepared)
+    scored = probabilities.evaluations(partial, prepared)
     strata: dict[StratumGrouping, Strata] = {
         "difficulty": by_difficulty(prepared),
         "errors": by_errors(prepared),
@@ -150,7 +150,7 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: probabilities.OutOfSample
         strata["feature"] = by_feature(prepared, spec.feature)
     parts = list(strata.values())
     by_stage = [
-        probabilities.joined([_of_stage(of, stage, part, spec.settings.seed) for part in parts])
+        probabilities.joined([_of_stage(scored, stage, part, spec.settings.seed) for part in parts])
         for stage in (probabilities.RAW, probabilities.CALIBRATED)
     ]
     return Items.from_splits(
@@ -158,41 +158,43 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: probabilities.OutOfSample
         spec,
         partial,
         k=spec.size(prepared.ballots.n_judges),
-        **_of_items(of, prepared, votes),
+        **_of_items(scored, prepared, votes),
         strata=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(way for way, part in strata.items() for _ in part.names),
-        **probabilities.joined([_of_strata(of, part) for part in parts]),
+        **probabilities.joined([_of_strata(scored, part) for part in parts]),
         **probabilities.stacked(by_stage),
-        null_nll=float(of.null_nll @ of.per_split),
+        null_nll=float(scored.null_nll @ scored.per_split),
         warnings=tuple(
-            probabilities.panel_notes(prepared, spec, partial) + _notes(of, prepared, strata)
+            probabilities.panel_notes(prepared, spec, partial) + _notes(scored, prepared, strata)
         ),
     )
 
 
 def _of_items(
-    of: probabilities.Evaluations, prepared: Prepared, votes: VoteMatrix
+    scored: probabilities.Evaluations, prepared: Prepared, votes: VoteMatrix
 ) -> dict[str, Any]:
     """Return all figures of single items, in the file's order of the two responses."""
     ballots, vote_matrix = prepared.ballots, prepared.oriented.votes
     n = ballots.n_items
     given = votes.labels[votes.labelled]
     turned = given != vote_matrix.labels
-    ends = of.by_item(of.p[probabilities.CALIBRATED])[0], *_central(of)
-    p, lo, hi = (_among_all(end, of.seen, n) for end in ends)
+    ends = scored.by_item(scored.p[probabilities.CALIBRATED])[0], *_central(scored)
+    p, lo, hi = (_among_all(end, scored.seen, n) for end in ends)
     pairs = (p, p), (hi, lo), (lo, hi)
     p, lo, hi = (np.where(turned, 1.0 - swapped, end) for swapped, end in pairs)
     scores = metrics.item_scores(
-        of.logits[probabilities.CALIBRATED], of.signs, symmetric=of.symmetric
+        scored.logits[probabilities.CALIBRATED], scored.signs, symmetric=scored.symmetric
     )
     times = np.zeros(n, dtype=np.int64)
-    times[of.seen] = of.times
+    times[scored.seen] = scored.times
     ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
     features, values = _feature_texts(vote_matrix)
     return {
         "p": Interval(p, lo, hi, unit="share"),
-        "nll": _among_all(of.by_item(scores.nll)[0], of.seen, n),
-        "right": _among_all(of.by_item(of.hit[probabilities.CALIBRATED])[0], of.seen, n),
+        "nll": _among_all(scored.by_item(scores.nll)[0], scored.seen, n),
+        "right": _among_all(
+            scored.by_item(scored.hit[probabilities.CALIBRATED])[0], scored.seen, n
+        ),
         "item_ids": vote_matrix.item_ids,
         "labels": given.astype(np.int64),
         "times": times,
@@ -212,12 +214,14 @@ def _among_all(values: Floats, seen: Ints, n: int) -> Floats:
     return spread
 
 
-def _central(of: probabilities.Evaluations) -> tuple[Floats, Floats]:
+def _central(scored: probabilities.Evaluations) -> tuple[Floats, Floats]:
     """Return the central 95 % of each item's probabilities, (N,) and (N,), by order statistics."""
-    ordered = of.p[probabilities.CALIBRATED][np.lexsort((of.p[probabilities.CALIBRATED], of.item))]
-    first = np.cumsum(of.times) - of.times
-    skipped = np.floor(0.025 * of.times).astype(np.int64)
-    return ordered[first + skipped], ordered[first + of.times - 1 - skipped]
+    ordered = scored.p[probabilities.CALIBRATED][
+        np.lexsort((scored.p[probabilities.CALIBRATED], scored.item))
+    ]
+    first = np.cumsum(scored.times) - scored.times
+    skipped = np.floor(0.025 * scored.times).astype(np.int64)
+    return ordered[first + skipped], ordered[first + scored.times - 1 - skipped]
 
 
 def _feature_texts(votes: VoteMatrix) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -236,40 +240,44 @@ def _text(value: Any) -> str:
     return str(value)[:_TEXT]
 
 
-def _of_strata(of: probabilities.Evaluations, part: Strata) -> dict[str, Any]:
+def _of_strata(scored: probabilities.Evaluations, part: Strata) -> dict[str, Any]:
     """Fields that describe the strata (n,) of one grouping, for every stage."""
-    codes = part.codes[of.seen]
+    codes = part.codes[scored.seen]
     null, _ = probabilities.ratios(
-        of, probabilities.binned_sums(of, of.null_nll, codes[of.item], part.n)
+        scored, probabilities.binned_sums(scored, scored.null_nll, codes[scored.item], part.n)
     )
     return {"stratum_items": np.bincount(codes, minlength=part.n), "null_by": null.value}
 
 
-def _of_stage(of: probabilities.Evaluations, stage: int, part: Strata, seed: int) -> dict[str, Any]:
+def _of_stage(
+    scored: probabilities.Evaluations, stage: int, part: Strata, seed: int
+) -> dict[str, Any]:
     """Figures of the strata (n,) of one grouping; NaN if empty."""
-    codes, n = part.codes[of.seen][of.item], part.n
-    right, items = probabilities.shares(of, probabilities.binned_sums(of, of.hit[stage], codes, n))
-    nll = metrics.item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
-    level, _ = probabilities.ratios(of, probabilities.binned_sums(of, nll, codes, n))
+    codes, n = part.codes[scored.seen][scored.item], part.n
+    right, items = probabilities.shares(
+        scored, probabilities.binned_sums(scored, scored.hit[stage], codes, n)
+    )
+    nll = metrics.item_scores(scored.logits[stage], scored.signs, symmetric=scored.symmetric).nll
+    level, _ = probabilities.ratios(scored, probabilities.binned_sums(scored, nll, codes, n))
     stated, _ = probabilities.ratios(
-        of, probabilities.binned_sums(of, of.confidence[stage], codes, n)
+        scored, probabilities.binned_sums(scored, scored.confidence[stage], codes, n)
     )
     edges = metrics.equal_width_edges(metrics.ECE_BINS)
     n_bins = len(edges) - 1
-    cells = codes * n_bins + metrics.bin_of(of.confidence[stage], edges)
-    difference = of.hit[stage] - of.confidence[stage]
-    sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
+    cells = codes * n_bins + metrics.bin_of(scored.confidence[stage], edges)
+    difference = scored.hit[stage] - scored.confidence[stage]
+    sums = scored.by_item(difference, cells, n * n_bins).sum(axis=1)
     error, _ = probabilities.ratios(
-        of, probabilities.binned_sums(of, np.sign(sums)[cells] * difference, codes, n)
+        scored, probabilities.binned_sums(scored, np.sign(sums)[cells] * difference, codes, n)
     )
     # Mean calibration error of each stratum under perfect calibration.
     chance = np.full(len(items), np.nan)
     for group in np.flatnonzero(items > 0):
         rows = codes == group
-        bins, item = cells[rows] - group * n_bins, of.item[rows]
-        weights = 1.0 / (items[group] * of.times[item])
+        bins, item = cells[rows] - group * n_bins, scored.item[rows]
+        weights = 1.0 / (items[group] * scored.times[item])
         chance[group] = metrics.chance_errors(
-            of.p[stage, rows], bins, item, weights, n_cells=n_bins, draws=_DRAWS, seed=seed
+            scored.p[stage, rows], bins, item, weights, n_cells=n_bins, draws=_DRAWS, seed=seed
         ).mean()
     return {
         "confidence": np.where(items > 0, stated.value, np.nan),
@@ -281,11 +289,11 @@ def _of_stage(of: probabilities.Evaluations, stage: int, part: Strata, seed: int
 
 
 def _notes(
-    of: probabilities.Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]
+    scored: probabilities.Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]
 ) -> list[str]:
     """Return notes on what could not be computed, and what it would need."""
     notes = []
-    unseen = prepared.ballots.n_items - of.n_items
+    unseen = prepared.ballots.n_items - scored.n_items
     if unseen:
         notes.append(
             f"{unseen:,} labelled items were in no evaluation half yet and have no probability; "

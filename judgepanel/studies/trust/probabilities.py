@@ -159,34 +159,36 @@ class Sums:
     w_splits: Floats
 
 
-def binned_sums(of: Repeats, x: Floats, codes: Ints, n: int, w: Floats | None = None) -> Sums:
+def binned_sums(scored: Repeats, x: Floats, codes: Ints, n: int, w: Floats | None = None) -> Sums:
     """Sums of x (E,) by code (E,) in 0..n - 1; ``w`` (E,) are weights inside x, 1 if None."""
     parts = (x, np.ones(len(x)) if w is None else w)
-    return Sums(*(sums(part, codes, n) for part in parts for sums in (of.by_item, of.by_split)))
+    return Sums(
+        *(sums(part, codes, n) for part in parts for sums in (scored.by_item, scored.by_split))
+    )
 
 
-def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
+def weighted_sums(scored: Repeats, x: Floats, w: Floats) -> Sums:
     """Sums of w x for x (E,) and weights (n, E)."""
-    pairs = [(parts, sums) for parts in (w * x, w) for sums in (of.by_item, of.by_split)]
+    pairs = [(parts, sums) for parts in (w * x, w) for sums in (scored.by_item, scored.by_split)]
     return Sums(*(np.concatenate([sums(part) for part in parts]) for parts, sums in pairs))
 
 
-def ratios(of: Means, sums: Sums) -> tuple[Estimate, Floats]:
+def ratios(scored: Means, sums: Sums) -> tuple[Estimate, Floats]:
     """Ratios of means (n,), by linearisation, and the number of items; 0 if it is 0.
 
     The value of an item is A + (x - A w) / mean(w): its mean is A, its variance that of A to first
     order (the delta method).
     """
-    return of.estimated(*_linearised(sums)), sums.w_items.sum(axis=1)
+    return scored.estimated(*_linearised(sums)), sums.w_items.sum(axis=1)
 
 
-def item_errors(of: Repeats, sums: Sums) -> Floats:
+def item_errors(scored: Repeats, sums: Sums) -> Floats:
     """Standard errors (n,) of the same ratios due to the sampling of items alone.
 
     A ratio pooled over splits is a mean over their panels: the error of one panel is part of the
     ratio, not noise.
     """
-    return np.sqrt(sampling_variance(_linearised(sums)[0], of.units))
+    return np.sqrt(sampling_variance(_linearised(sums)[0], scored.units))
 
 
 def _linearised(sums: Sums) -> tuple[Floats, Floats]:
@@ -199,26 +201,26 @@ def _linearised(sums: Sums) -> tuple[Floats, Floats]:
     return items, splits
 
 
-def shares(of: Means, sums: Sums) -> tuple[Interval, Floats]:
+def shares(scored: Means, sums: Sums) -> tuple[Interval, Floats]:
     """Shares (n,), NaN if no item counts, and the number of items.
 
     Their intervals are those of :func:`share_intervals`. If all or none are right, whole groups are
     counted.
     """
-    fitted, items = ratios(of, sums)
+    fitted, items = ratios(scored, sums)
     # Effective number of groups (n,): (sum W)^2 / sum W^2 over the weight W of each.
-    _, codes = np.unique(of.units, return_inverse=True)
+    _, codes = np.unique(scored.units, return_inverse=True)
     by_group = np.zeros((int(codes.max()) + 1, len(sums.w_items)))
     np.add.at(by_group, codes, sums.w_items.T)
     total = by_group.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         values = total**2 / (by_group**2).sum(axis=0)
     at_ends = np.minimum(items, np.asarray(np.where(total > 0, values, 0.0)))
-    return share_intervals(of, fitted.value, fitted.se, at_ends, items).where(items > 0), items
+    return share_intervals(scored, fitted.value, fitted.se, at_ends, items).where(items > 0), items
 
 
 def share_intervals(
-    of: Means, value: Floats, se: Floats, at_ends: Floats, items: Floats
+    scored: Means, value: Floats, se: Floats, at_ends: Floats, items: Floats
 ) -> Interval:
     """Shares (n,) with 95 % intervals for new items and new panels; NaN ends from a single split.
 
@@ -231,7 +233,7 @@ def share_intervals(
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(spread > 1e-12, spread / se**2, at_ends)
     effective = np.minimum(np.where(np.isnan(effective), items, effective), items)
-    if of.n_splits < 2:
+    if scored.n_splits < 2:
         return Interval.alone(value, "share")
     return Interval(value, *wilson(value * effective, effective), unit="share")
 

@@ -151,15 +151,15 @@ def merge(
 ) -> Reliability:
     """Return bins, slope and errors from the splits so far."""
     prepared = prepare(votes, spec.settings)
-    of = probabilities.evaluations(partial, prepared)
+    scored = probabilities.evaluations(partial, prepared)
     ways = {str(n): metrics.equal_width_edges(n) for n in ECE_BINS} | {
         STATED_BINS: np.array(metrics.STATED)
     }
     by_name = {
-        name: Bins(name, edges, **stacked([_bins_of(of, stage, edges) for stage in range(2)]))
+        name: Bins(name, edges, **stacked([_bins_of(scored, stage, edges) for stage in range(2)]))
         for name, edges in ways.items()
     }
-    fitted = slopes(of)
+    fitted = slopes(scored)
     notes = [
         f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
         "do not vary, or all labels are the same. It takes items of both labels on which the "
@@ -167,12 +167,12 @@ def merge(
         for name, slope in zip(STAGES, fitted["slope"].value, strict=True)
         if not np.isfinite(slope)
     ]
-    if of.symmetric:
+    if scored.symmetric:
         notes.append(
             "Each item is used together with its swap, so the intercept is 0 by construction and "
             "only the slope says something."
         )
-    nll = metrics.item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
+    nll = metrics.item_scores(scored.logits, scored.signs, symmetric=scored.symmetric).nll
     notes += _thin(by_name[str(ECE_BINS[0])])
     return Reliability.from_splits(
         prepared,
@@ -181,72 +181,78 @@ def merge(
         k=spec.size(prepared.ballots.n_judges),
         bins=tuple(by_name.values()),
         ece_bins=ECE_BINS,
-        **errors(of, spec.settings.seed),
+        **errors(scored, spec.settings.seed),
         **fitted,
-        confidence=of.mean(of.confidence).value,
-        accuracy=Interval.of(of.score(of.hit), "share").clip(*RANGES["accuracy"]),
-        nll=Interval.of(of.score(nll)).clip(*RANGES["nll"]),
-        null_nll=float(of.null_nll @ of.per_split),
+        confidence=scored.mean(scored.confidence).value,
+        accuracy=Interval.of(scored.score(scored.hit), "share").clip(*RANGES["accuracy"]),
+        nll=Interval.of(scored.score(nll)).clip(*RANGES["nll"]),
+        null_nll=float(scored.null_nll @ scored.per_split),
         warnings=(*probabilities.panel_notes(prepared, spec, partial), *notes),
     )
 
 
-def _bins_of(of: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
-    codes, n = metrics.bin_of(of.confidence[stage], edges), len(edges) - 1
-    right, items = probabilities.shares(of, probabilities.binned_sums(of, of.hit[stage], codes, n))
-    stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
+def _bins_of(scored: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
+    codes, n = metrics.bin_of(scored.confidence[stage], edges), len(edges) - 1
+    right, items = probabilities.shares(
+        scored, probabilities.binned_sums(scored, scored.hit[stage], codes, n)
+    )
+    stated = scored.by_item(scored.confidence[stage], codes, n).sum(axis=1)
     with np.errstate(invalid="ignore"):
         mean = np.where(items > 0, stated / items, np.nan)
     return {"items": items, "confidence": mean, "accuracy": right}
 
 
-def slopes(of: Evaluations) -> dict[str, Any]:
+def slopes(scored: Evaluations) -> dict[str, Any]:
     """Slope and intercept (2,) of both stages; NaN without a finite fit."""
-    both = Interval.stacked([_slope_of(of, stage) for stage in (RAW, CALIBRATED)], axis=1)
+    both = Interval.stacked([_slope_of(scored, stage) for stage in (RAW, CALIBRATED)], axis=1)
     return {"slope": both[0], "intercept": both[1]}
 
 
-def _slope_of(of: Evaluations, stage: int) -> Interval:
+def _slope_of(scored: Evaluations, stage: int) -> Interval:
     """Slope and intercept of one stage."""
-    weights = 1.0 / of.times[of.item]
-    fit = metrics.recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
+    weights = 1.0 / scored.times[scored.item]
+    fit = metrics.recalibrate(
+        scored.logits[stage], scored.signs, weights, symmetric=scored.symmetric
+    )
     if fit is None:
         return Interval.full(2, np.nan, "")
     value = np.array([fit.slope, fit.intercept])
-    estimated = of.mean(fit.influence + value[:, None])
-    return Interval(value, estimated.lo, estimated.hi, unit="").where([True, not of.symmetric])
+    estimated = scored.mean(fit.influence + value[:, None])
+    return Interval(value, estimated.lo, estimated.hi, unit="").where([True, not scored.symmetric])
 
 
-def errors(of: Evaluations, seed: int) -> dict[str, Any]:
+def errors(scored: Evaluations, seed: int) -> dict[str, Any]:
     """Expected calibration errors (2, n_ece_bins) and their size by chance."""
     return stacked(
-        [stacked([_error(of, stage, n, seed) for n in ECE_BINS]) for stage in (RAW, CALIBRATED)]
+        [stacked([_error(scored, stage, n, seed) for n in ECE_BINS]) for stage in (RAW, CALIBRATED)]
     )
 
 
-def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
+def _error(scored: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
     edges = metrics.equal_width_edges(n_bins)
-    codes, n = metrics.bin_of(of.confidence[stage], edges), len(edges) - 1
-    difference = of.hit[stage] - of.confidence[stage]
-    sums = probabilities.binned_sums(of, difference, codes, n)
-    gaps, items = probabilities.ratios(of, sums)
+    codes, n = metrics.bin_of(scored.confidence[stage], edges), len(edges) - 1
+    difference = scored.hit[stage] - scored.confidence[stage]
+    sums = probabilities.binned_sums(scored, difference, codes, n)
+    gaps, items = probabilities.ratios(scored, sums)
     share = items / items.sum()
-    signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
+    signed = scored.mean((np.sign(gaps.value)[codes] * difference)[None])
     ece = share @ np.abs(gaps.value)
-    by_chance = metrics.excess_gap(gaps.value, probabilities.item_errors(of, sums))
+    by_chance = metrics.excess_gap(gaps.value, probabilities.item_errors(scored, sums))
     excess = np.where(items > 0, by_chance, 0.0)
-    by_split = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
+    by_split = np.bincount(
+        scored.split * n + codes, scored.per_split * difference, n * scored.n_splits
+    )
     draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
-    grouped = len(np.unique(of.units)) < of.n_items
-    shared = metrics.shared_luck(of.by_item(difference)[0], of.units) if grouped else None
-    p = of.p[stage]
+    grouped = len(np.unique(scored.units)) < scored.n_items
+    shared = metrics.shared_luck(scored.by_item(difference)[0], scored.units) if grouped else None
+    p = scored.p[stage]
     null, single = (
         metrics.chance_errors(
-            p, cells, of.item, weights, n_cells=n_cells, draws=number, seed=seed, shared=shared
+            p, cells, scored.item, weights, n_cells=n_cells, draws=number, seed=seed, shared=shared
         )
         for cells, n_cells, weights, number in (
-            (codes, n, 1.0 / (of.n_items * of.times[of.item]), draws),
-            (of.split * n + codes, n * of.n_splits, of.per_split, _DRAWS[0]),
+            (codes, n, 1.0 / (scored.n_items * scored.times[scored.item]), draws),
+            (scored.split * n + codes, n * scored.n_splits, scored.per_split, _DRAWS[0]),
         )
     )
     lo, hi = np.quantile(null, (0.025, 0.975))

@@ -132,11 +132,11 @@ class SelectiveSpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
     """Return the curve, its area and the table from the splits so far."""
     prepared = contract.prepare(votes, spec.settings)
-    of = evaluations(partial, prepared)
+    scored = evaluations(partial, prepared)
     limits = tuple(sorted(set(spec.confidences)))
     # Accuracy of always predicting the majority label of the calibration items.
     guess = np.repeat(partial.null >= 0, partial.n_evaluation)
-    guessed = float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
+    guessed = float(scored.by_item((guess == (scored.signs > 0)).astype(np.float64)).mean())
     return Selective.from_splits(
         prepared,
         spec,
@@ -146,40 +146,46 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
         confidences=limits,
         **stacked(
             [
-                {"curve": curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
+                {
+                    "curve": curve(scored, stage),
+                    **areas(scored, stage),
+                    **answered_at(scored, stage, limits),
+                }
                 for stage in range(len(STAGES))
             ]
         ),
-        null_accuracy=0.5 if of.symmetric else guessed,
+        null_accuracy=0.5 if scored.symmetric else guessed,
         warnings=tuple(panel_notes(prepared, spec, partial)),
     )
 
 
-def curve(of: Evaluations, stage: int) -> Interval:
+def curve(scored: Evaluations, stage: int) -> Interval:
     """Accuracy among the most confident ``SHARES``, by influence values."""
-    shape = (len(SHARES), of.n_items)
+    shape = (len(SHARES), scored.n_items)
     right, inside = np.zeros(shape), np.zeros(shape)
-    right_s, inside_s = (np.zeros((len(SHARES), of.n_splits)) for _ in range(2))
-    for number, rows in _splits(of):
-        remaining = answered(ranked(np.abs(of.logits[stage, rows])), SHARES)
-        items, hit = of.item[rows], of.hit[stage, rows]
+    right_s, inside_s = (np.zeros((len(SHARES), scored.n_splits)) for _ in range(2))
+    for number, rows in _splits(scored):
+        remaining = answered(ranked(np.abs(scored.logits[stage, rows])), SHARES)
+        items, hit = scored.item[rows], scored.hit[stage, rows]
         inside[:, items] += remaining
         right[:, items] += remaining * hit
         inside_s[:, number] = remaining.mean(axis=1)
         right_s[:, number] = (remaining * hit).mean(axis=1)
-    inside, right = inside / of.times, right / of.times
+    inside, right = inside / scored.times, right / scored.times
     share = inside.mean(axis=1)
     local = _local(right.mean(axis=1), share)[:, None]
-    fitted = of.estimated(
+    fitted = scored.estimated(
         (right - local * inside) / share[:, None] + local,
         (right_s - local * inside_s) / share[:, None] + local,
     )
-    return _accuracies(of, fitted.value, fitted.se, share * of.n_items)
+    return _accuracies(scored, fitted.value, fitted.se, share * scored.n_items)
 
 
-def _accuracies(of: Evaluations, value: Floats, se: Floats, items: Floats) -> Interval:
+def _accuracies(scored: Evaluations, value: Floats, se: Floats, items: Floats) -> Interval:
     """Accuracies (n,) among ``items`` items; if all or none are right, groups are counted."""
-    return share_intervals(of, value, se, items * len(np.unique(of.units)) / of.n_items, items)
+    return share_intervals(
+        scored, value, se, items * len(np.unique(scored.units)) / scored.n_items, items
+    )
 
 
 def _local(right: Floats, share: Floats) -> Floats:
@@ -191,17 +197,17 @@ def _local(right: Floats, share: Floats) -> Floats:
     return np.asarray(np.clip(slope, 0.0, 1.0))
 
 
-def areas(of: Evaluations, stage: int) -> dict[str, Any]:
+def areas(scored: Evaluations, stage: int) -> dict[str, Any]:
     """AUAC, accuracy and their difference, with intervals, and the largest possible difference."""
-    hit = of.hit[stage]
+    hit = scored.hit[stage]
     values = np.empty((3, len(hit)))
-    most = np.empty(of.n_splits)
-    for number, rows in _splits(of):
-        values[0, rows] = auac_values(ranked(np.abs(of.logits[stage, rows])), hit[rows])
+    most = np.empty(scored.n_splits)
+    for number, rows in _splits(scored):
+        values[0, rows] = auac_values(ranked(np.abs(scored.logits[stage, rows])), hit[rows])
         most[number] = auac_values(ranked(hit[rows]), hit[rows]).mean() - hit[rows].mean()
     values[1], values[2] = hit, values[0] - hit
-    fitted = of.mean(values)
-    levels = _accuracies(of, fitted.value[:2], fitted.se[:2], np.full(2, float(of.n_items)))
+    fitted = scored.mean(values)
+    levels = _accuracies(scored, fitted.value[:2], fitted.se[:2], np.full(2, float(scored.n_items)))
     return {
         "auac": levels[0],
         "accuracy": levels[1],
@@ -210,24 +216,26 @@ def areas(of: Evaluations, stage: int) -> dict[str, Any]:
     }
 
 
-def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[str, Any]:
+def answered_at(scored: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[str, Any]:
     """Share answered at every stated confidence, and share of it that is right."""
-    inside = (of.confidence[stage] >= np.array(limits)[:, None]).astype(np.float64)
+    inside = (scored.confidence[stage] >= np.array(limits)[:, None]).astype(np.float64)
     ones = np.ones((1, inside.shape[1]))
-    right, items = shares(of, weighted_sums(of, of.hit[stage], inside))
-    stated, _ = shares(of, weighted_sums(of, of.confidence[stage], inside))
+    right, items = shares(scored, weighted_sums(scored, scored.hit[stage], inside))
+    stated, _ = shares(scored, weighted_sums(scored, scored.confidence[stage], inside))
     return {
-        "share": Interval.joined(shares(of, weighted_sums(of, row, ones))[0] for row in inside),
+        "share": Interval.joined(
+            shares(scored, weighted_sums(scored, row, ones))[0] for row in inside
+        ),
         "right": right,
         "stated": stated.value,
         "items": items,
     }
 
 
-def _splits(of: Evaluations) -> list[tuple[int, slice]]:
+def _splits(scored: Evaluations) -> list[tuple[int, slice]]:
     """Return the number and evaluations of every split."""
-    ends = np.cumsum(of.sizes)
-    bounds = enumerate(zip(ends, of.sizes, strict=True))
+    ends = np.cumsum(scored.sizes)
+    bounds = enumerate(zip(ends, scored.sizes, strict=True))
     return [(number, slice(int(end - size), int(end))) for number, (end, size) in bounds]
 
 
@@ -282,10 +290,12 @@ def sure_levels(sums: SureSums, tally: accumulate.Tally, units: Ints) -> tuple[I
     The second is NaN where no decision is sure.
     """
     seen = tally.evaluated > 0
-    of = Means(units[seen], tally.n_evaluation, float(tally.n_calibration.mean()))
+    scored = Means(units[seen], tally.n_evaluation, float(tally.n_calibration.mean()))
     inside, right = np.asarray(sums.items[:, :, seen] / tally.evaluated[seen])
     inside_splits, right_splits = np.moveaxis(sums.splits, 0, -1)
-    ones = np.ones((1, inside.shape[1])), np.ones((1, of.n_splits))
+    ones = np.ones((1, inside.shape[1])), np.ones((1, scored.n_splits))
     levels = zip(inside, inside_splits, strict=True)
-    sure = [shares(of, Sums(items[None], splits[None], *ones))[0] for items, splits in levels]
-    return Interval.joined(sure), shares(of, Sums(right, right_splits, inside, inside_splits))[0]
+    sure = [shares(scored, Sums(items[None], splits[None], *ones))[0] for items, splits in levels]
+    return Interval.joined(sure), shares(scored, Sums(right, right_splits, inside, inside_splits))[
+        0
+    ]
