@@ -83,8 +83,15 @@ class Votes:
         Votes
             The same, with the options that make the command line read the file in this way.
         """
-        known = (loaded.votes, loaded.warnings, loaded.file, sentences.column_options(loaded))
-        return cls(*known, loaded.coverage, loaded.forms, loaded.reading)
+        return cls(
+            loaded.votes,
+            loaded.warnings,
+            file=loaded.file,
+            columns=sentences.column_options(loaded),
+            coverage=loaded.coverage,
+            forms=loaded.forms,
+            reading=loaded.reading,
+        )
 
     def __str__(self) -> str:
         return text.printable("\n".join([sentences.votes_sentence(self.matrix), *self.warnings]))

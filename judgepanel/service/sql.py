@@ -395,8 +395,10 @@ class SqlWorkspace:
         with transaction(self._engine) as connection:
             self._opened(connection, analysis_id)
             if _ID.fullmatch(share_id):
-                this = (SHARES.c.token_sha256 == share_id, SHARES.c.analysis_id == analysis_id)
-                connection.execute(sa.update(SHARES).where(*this).values(revoked=DatabaseNow()))
+                share = sa.update(SHARES).where(
+                    SHARES.c.token_sha256 == share_id, SHARES.c.analysis_id == analysis_id
+                )
+                connection.execute(share.values(revoked=DatabaseNow()))
 
     def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
         """Return the analysis that a token opens.

@@ -331,9 +331,17 @@ def find_repeats(votes: VoteMatrix) -> RepeatSets:
     inside = sets >= 0
     sizes = np.bincount(sets[inside])
     n_apart = len(np.unique(_pairs_of(sets[inside], units[inside]))) - len(sizes)
-    smallest, largest = int(min(sizes, default=0)), int(max(sizes, default=0))
-    counts = (len(sets), len(sizes), int(sizes.sum()), smallest, largest)
-    repeats = Repeats(*counts, evidence, swapped, told=conclusive, apart=n_apart > 0)
+    repeats = Repeats(
+        n_items=len(sets),
+        n_sets=len(sizes),
+        n_repeated=int(sizes.sum()),
+        smallest=int(min(sizes, default=0)),
+        largest=int(max(sizes, default=0)),
+        evidence=evidence,
+        swapped=swapped,
+        told=conclusive,
+        apart=n_apart > 0,
+    )
     return RepeatSets(whole, repeats)
 
 

@@ -245,9 +245,18 @@ def simulate_with_truth(spec: SimulationSpec) -> Simulated:
     grades = None
     if ratings is not None:
         grades = np.where(verdicts == MISSING, np.nan, (2.0 * verdicts - 1.0) * ratings)
-    cuts, ids = None if grades is None else np.zeros(spec.n_judges), _numbered("item", spec.n_items)
-    known = (verdicts, items.labels, ids, panel.names, spec.task, items.groups, items.features)
-    votes = VoteMatrix(*known, judge_table=panel.table, grades=grades, thresholds=cuts)
+    votes = VoteMatrix(
+        votes=verdicts,
+        labels=items.labels,
+        item_ids=_numbered("item", spec.n_items),
+        judges=panel.names,
+        task=spec.task,
+        groups=items.groups,
+        features=items.features,
+        judge_table=panel.table,
+        grades=grades,
+        thresholds=None if grades is None else np.zeros(spec.n_judges),
+    )
     families = tuple(panel.table["family"]) if spec.n_families else panel.names
     truth = items.truth
     if spec.one_class:
