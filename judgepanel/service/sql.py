@@ -282,7 +282,9 @@ class SqlWorkspace:
         with transaction(self._engine, write=False) as connection:
             return self._opened(connection, analysis_id)
 
-    def _opened(self, connection: sa.Connection, analysis_id: str, lock: bool = False) -> Analysis:
+    def _opened(
+        self, connection: sa.Connection, analysis_id: str, *, lock: bool = False
+    ) -> Analysis:
         """Return an analysis of this owner, or raise NotFound; ``lock`` locks its row."""
         mine = sa.and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == self._mine)
         wanted = sa.select(ANALYSES.c.id, ANALYSES.c.content).where(mine)

@@ -296,11 +296,11 @@ def _kind(data: bytes, extension: str) -> Format:
     foreign = next((title for magic, title in _FOREIGN if data.startswith(magic)), None)
     if foreign is None and data.startswith(_TAR, _TAR_AT):
         foreign = "a tar archive; unpack it, or put its files into a .zip"
-    # Over 10 % is NUL, or over 5 % control characters in text that is not UTF-8.
-    many_controls = len(sample.translate(None, _NO_CONTROLS)) * 20 > len(sample)
-    binary = sample.count(0) * 10 > len(sample) or (many_controls and not _is_utf8(sample))
-    if foreign is None and binary:
-        foreign = "binary data"
+    if foreign is None:
+        # Over 10 % is NUL, or over 5 % control characters in text that is not UTF-8.
+        many_controls = len(sample.translate(None, _NO_CONTROLS)) * 20 > len(sample)
+        if sample.count(0) * 10 > len(sample) or (many_controls and not _is_utf8(sample)):
+            foreign = "binary data"
     if foreign is None and start.startswith(_MARKUP):
         foreign = "a web page or XML"
     if foreign is not None:

@@ -60,7 +60,9 @@ def test_csv_has_a_row_a_judge_and_json_everything(cli, clean, tmp_path):
         ),
     ],
 )
-def test_the_command_shown_writes_it(cli, clean, samples, tmp_path, monkeypatch, study, spec):
+def test_the_command_shown_for_a_spec_writes_its_result(
+    cli, clean, samples, tmp_path, monkeypatch, study, spec
+):
     table = samples / "clean_pairwise_judges.csv"
     votes = load_votes(clean, judge_table=table).votes
     monkeypatch.chdir(tmp_path)

@@ -311,7 +311,9 @@ def test_counts_that_no_votes_can_have_are_no_error():
     [(8, 8, 200, 200, True, 0), (60, 5, 80, 500, False, 0), (6, 6, 200, 200, True, 20)],
     ids=["all judges", "the best few, symmetric", "groups"],
 )
-def test_without_drift_few_files_warn(n_judges, remaining, n_past, n_new, as_given, groups):
+def test_without_drift_at_most_one_file_in_20_warns(
+    n_judges, remaining, n_past, n_new, as_given, groups
+):
     rng = np.random.default_rng(0)
     warned = 0
     for _ in range(100):

@@ -46,7 +46,6 @@ from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
     CALIBRATOR_NAMES,
-    CODING,
     pipeline_name,
     with_coding,
 )
@@ -359,7 +358,7 @@ def weighting_sentence(result: reliability_weighting.ReliabilityWeighting) -> st
         f"it by less than {result.margin:g}. Unweighted, NLL is {txt.level(*result.base_nll)}, "
         f"base rate {txt.fixed(result.null_nll, 3)}."
     )
-    return " ".join([*parts, CODING] if result.measures_coding else parts)
+    return with_coding(" ".join(parts), result.measures_coding)
 
 
 def weighting_table(result: reliability_weighting.ReliabilityWeighting) -> dict[str, Column]:

@@ -543,7 +543,8 @@ def uploaded(
             on_click="ignore",
             help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
         )
-        _analyse(loaded, upload, labels, read.checks[1], ready=preview.sure)
+        _order, repeats = read.checks
+        _analyse(loaded, upload, labels, repeats, ready=preview.sure)
         for place, check in zip(st.columns(2), read.checks, strict=True):
             with place:
                 render.check_card(check)
